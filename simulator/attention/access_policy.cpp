@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRank = 0;  ///< uses so far, or the token of the latest use
 
-class AccessPolicy final : public LayerPolicy {
+class AccessPolicy final : public SetPolicy {
  public:
   explicit AccessPolicy(const Choice& choice)
       : budget_(choice.integer("budget")),
@@ -16,9 +16,9 @@ class AccessPolicy final : public LayerPolicy {
         by_count_(choice.text("mode") == "lfu"),
         reduce_(aggregate_of(choice)) {}
 
-  void make_room(std::span<ResidentSet> sets) override {
-    for (ResidentSet& set : sets)
-      if (set.residents.size() >= budget_) lowest(set.residents.column(kRank), 1, set.drop);
+  void make_room_in_set(std::int32_t /*set*/, const Residents& residents,
+                        std::vector<std::int32_t>& drop) override {
+    if (residents.size() >= budget_) lowest(residents.column(kRank), 1, drop);
   }
 
   void update(std::int32_t /*set*/, Residents& residents, std::span<const HeadRow> heads) override {
@@ -30,7 +30,8 @@ class AccessPolicy final : public LayerPolicy {
         rank[i] = by_count_ ? rank[i] + 1 : now;
   }
 
-  void evict(std::span<ResidentSet> /*sets*/) override {}
+  void evict_set(std::int32_t /*set*/, const Residents& /*residents*/,
+                 std::vector<std::int32_t>& /*drop*/) override {}
 
  private:
   std::int64_t budget_;

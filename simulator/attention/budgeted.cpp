@@ -11,10 +11,18 @@ namespace {
 /// Stored heads that decide by the same rule with different budgets.
 class ByHead final : public SetPolicy {
  public:
-  explicit ByHead(std::vector<std::unique_ptr<LayerPolicy>> heads) : heads_(std::move(heads)) {}
+  ByHead(std::vector<std::unique_ptr<LayerPolicy>> heads, std::int32_t group)
+      : heads_(std::move(heads)), group_(group) {}
   void foresee(std::int32_t set, std::span<const HeadRow> heads) override { of(set).foresee(set, heads); }
   void tensors(const LayerRows& rows) override {
     for (const auto& head : heads_) head->tensors(rows);
+  }
+  [[nodiscard]] std::span<const std::int32_t> shown(std::int32_t query_head) const override {
+    return heads_[static_cast<std::size_t>(query_head / group_)]->shown(query_head);
+  }
+  void choose(std::int32_t set, const Residents& residents, std::span<const HeadRow> heads,
+              std::vector<std::int32_t>& attended) override {
+    of(set).choose(set, residents, heads, attended);
   }
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
     of(set).update(set, residents, heads);
@@ -22,10 +30,15 @@ class ByHead final : public SetPolicy {
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
     of(set).by_set()->evict_set(set, residents, drop);
   }
+  void make_room_in_set(std::int32_t set, const Residents& residents,
+                        std::vector<std::int32_t>& drop) override {
+    of(set).by_set()->make_room_in_set(set, residents, drop);
+  }
 
  private:
   LayerPolicy& of(std::int32_t set) { return *heads_[static_cast<std::size_t>(set)]; }
   std::vector<std::unique_ptr<LayerPolicy>> heads_;
+  std::int32_t group_;
 };
 
 Error refused(const std::string& what) {
@@ -93,7 +106,7 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
     return refused("expected a budget for each of " + std::to_string(place.model_stored_heads()) +
                    " stored heads, found " + std::to_string(tokens.size()));
   const PolicyTraits traits = policy.kind->traits(policy.choice);
-  const bool apart = traits.scope == Scope::kStoredHead && !traits.makes_room && !traits.keeps_everything() &&
+  const bool apart = traits.scope == Scope::kStoredHead &&
                      policy.kind->make({.choice = policy.choice, .place = place})->by_set() != nullptr;
   if (!apart)
     return refused("\"" + name + "\" decides for a layer: expected a budget by layers, not by heads");
@@ -194,7 +207,7 @@ std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const Layer
   std::vector<std::unique_ptr<LayerPolicy>> heads;
   for (const Choice& choice : policy.by_head) heads.push_back(made(choice));
   KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.stored_heads(), std::ssize(heads));
-  return std::make_unique<ByHead>(std::move(heads));
+  return std::make_unique<ByHead>(std::move(heads), place.group);
 }
 
 }  // namespace kvplan::attention

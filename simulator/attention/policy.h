@@ -108,6 +108,10 @@ class LayerPolicy {
 /// while the numbers are near; the result is that of `evict`.
 class SetPolicy : public LayerPolicy {
  public:
+  void make_room(std::span<ResidentSet> sets) final {
+    for (std::size_t s = 0; s < sets.size(); ++s)
+      make_room_in_set(static_cast<std::int32_t>(s), sets[s].residents, sets[s].drop);
+  }
   void evict(std::span<ResidentSet> sets) final {
     for (std::size_t s = 0; s < sets.size(); ++s)
       evict_set(static_cast<std::int32_t>(s), sets[s].residents, sets[s].drop);
@@ -115,6 +119,9 @@ class SetPolicy : public LayerPolicy {
   [[nodiscard]] SetPolicy* by_set() final { return this; }
   /// Appends to `drop`, which comes empty.
   virtual void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) = 0;
+  /// Likewise, of policies that make room.
+  virtual void make_room_in_set(std::int32_t /*set*/, const Residents& /*residents*/,
+                                std::vector<std::int32_t>& /*drop*/) {}
 };
 
 /// Who shares one set of residents.

@@ -39,6 +39,7 @@ constexpr Case kCases[]{
     {"scissorhands:budget=15,recent=18,drop=1,placement=compact", kPyramid, false},  // protects more
     {"random:budget=9,recent=12,sink=6,placement=compact", kPyramid, false},
     {"seed-lfu:budget=9,placement=compact", kPyramid, false},
+    {"seed-lru:budget=9,placement=compact", kHeads12, false},
     {"expr:score=last,budget=9,recent=18,placement=compact", kHeads12, false},
     // By position.
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
@@ -52,6 +53,7 @@ constexpr Case kCases[]{
     {"h2o:hh=10,recent=6,placement=compact", kHeads12, true},
     {"tova:budget=20,placement=reuse", "seed-pyramid-table:max_len=30", true},
     {"snapkv:window=4,capacity=30,placement=holes", kHeads12, true},
+    {"seed-lfu:budget=9,theta=0.05,placement=holes", kHeads12, true},
     {"ada-kv:window=4,capacity=30,placement=holes", "ada-kv-pyramid:capacity=30,window=4,beta=5", true},
     // Measured.
     {"h2o:hh=10,recent=6,placement=holes", "d2o", true},
@@ -104,7 +106,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 36);
+  EXPECT_EQ(compared, 39);
 }
 
 /// The policy of that name is SnapKV with that budget, whatever it is placed in.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kScore = 0;
 
-class H2oMasked final : public LayerPolicy {
+class H2oMasked final : public SetPolicy {
  public:
   H2oMasked(const LayerPlace& place, std::int64_t heavy, std::int64_t recent, Aggregate aggregate)
       : place_(place),
@@ -36,7 +36,8 @@ class H2oMasked final : public LayerPolicy {
     if (residents.size() >= place_.prompt) mask(shown_[static_cast<std::size_t>(set)], score);
   }
 
-  void evict(std::span<ResidentSet> /*sets*/) override {}
+  void evict_set(std::int32_t /*set*/, const Residents& /*residents*/,
+                 std::vector<std::int32_t>& /*drop*/) override {}
 
  private:
   void mask(std::vector<std::int32_t>& shown, std::span<double> score) const {

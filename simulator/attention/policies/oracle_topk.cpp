@@ -12,7 +12,7 @@
 namespace kvplan::attention {
 namespace {
 
-class OracleTopK final : public LayerPolicy {
+class OracleTopK final : public SetPolicy {
  public:
   explicit OracleTopK(const LayerInput& input)
       : k_(input.choice.integer("k")), reduce_(aggregate_of(input.choice)), lengths_(input) {}
@@ -27,7 +27,8 @@ class OracleTopK final : public LayerPolicy {
     for (std::size_t i = 0; i < score_.size(); ++i) score_[i] *= lengths_.of(set, residents.positions()[i]);
     highest(score_, k, attended);
   }
-  void evict(std::span<ResidentSet> /*sets*/) override {}
+  void evict_set(std::int32_t /*set*/, const Residents& /*residents*/,
+                 std::vector<std::int32_t>& /*drop*/) override {}
 
  private:
   std::int64_t k_;
