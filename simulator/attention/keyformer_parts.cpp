@@ -12,12 +12,16 @@ std::int64_t share(std::int64_t whole, double percent) {
 
 }  // namespace
 
+std::int64_t keyformer_kept(const Choice& choice, std::int64_t prompt) {
+  return share(prompt, choice.decimal("kv_percent"));
+}
+
 KeyformerScores::KeyformerScores(const Choice& choice, const LayerPlace& place)
     : prompt_(place.prompt),
       tau_init_(choice.decimal("tau_init")),
       tau_delta_(choice.decimal("tau_delta")),
       reduce_(aggregate_of(choice)) {
-  const std::int64_t kept = share(prompt_, choice.decimal("kv_percent"));
+  const std::int64_t kept = keyformer_kept(choice, prompt_);
   recent_ = share(kept, choice.decimal("recent_percent"));
   keys_ = kept - recent_;
 }

@@ -36,6 +36,9 @@ inline constexpr std::array kKeyformerParams{
     kAggParam,
     kPlacementParam};
 
+/// Tokens kept of a prompt of so many, and of all that follows it.
+std::int64_t keyformer_kept(const Choice& choice, std::int64_t prompt);
+
 class KeyformerScores {
  public:
   KeyformerScores(const Choice& choice, const LayerPlace& place);

@@ -220,6 +220,9 @@ struct PolicyKind {
   /// prompt of so many tokens. Null elsewhere; then PolicyTraits::count may be set.
   std::vector<core::KeptCount> (*layer_counts)(const Choice&, std::int64_t prompt,
                                                std::int64_t layers) = nullptr;
+  /// Where lengths alone say how many tokens stay of so many, a prompt of them and at least 1, in every set alike, but
+  /// PolicyTraits::count is not set, since the number goes up and down or follows the prompt. Null elsewhere.
+  core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
 };
 
 inline constexpr std::string_view kFamily = "eviction";

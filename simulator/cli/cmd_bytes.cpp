@@ -42,6 +42,9 @@ struct BytesOptions {
   std::int64_t block_tokens{16};
 
   [[nodiscard]] std::int64_t prompt_tokens() const { return prompt < 0 ? tokens : prompt; }
+  [[nodiscard]] KeptOf kept_of(const model::ModelShape& shape) const {
+    return {.prompt = prompt_tokens(), .tokens = tokens, .layers = shape.layers};
+  }
 };
 
 /// Layers of the fullest rank that are alike, wherever they stand.
@@ -265,7 +268,7 @@ const std::vector<const Descriptor*>& all_formats() {
 
 /// Of a format whose elements take a number of bits.
 Status count_elements(const BytesOptions& options, Answer& answer) {
-  KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
+  KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
   if (kept.counts.size() > 1)
     return bad_input(
                "keeps another number of tokens in each layer, which formats of the family codec take (full: "
@@ -296,7 +299,7 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
   KVPLAN_TRY_DO(plan::check_side_file(format, answer.shape, options.tensor_ranks));
   if (const std::string_view assumed = formats::assumed(format); !assumed.empty())
     answer.shape.notes.emplace_back(assumed);
-  KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
+  KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
   const CodecRequest request{.format = std::move(format),
                              .kept = std::move(kept),
                              .prompt = options.prompt_tokens(),

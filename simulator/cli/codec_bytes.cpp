@@ -34,7 +34,7 @@ Lengths lengths_of(const CodecRequest& request, const model::LayerCache& cache, 
 
 }  // namespace
 
-Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::int64_t layers) {
+Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   if (policy.empty() || policy == "none") return KeptTokens{};
   auto parsed = attention::parse_policy(policy);
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
@@ -43,20 +43,29 @@ Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::
   const attention::PolicyTraits traits = kind.traits(choice);
   KeptTokens kept{.beside = attention::cell_metadata(parsed.value(), traits)};
   if (traits.keeps_everything() || choice.name() == "full") return kept;
-  kept.alike_in_layers = traits.interval.has_value();
-  kept.alike_in_heads = traits.interval || traits.scope == attention::Scope::kLayer;
+  const bool reads = traits.prompt_rows > 0 || traits.decode_rows || traits.keys || traits.values;
+  const bool by_position = traits.interval || (kind.count_at != nullptr && !reads);
+  kept.alike_in_layers = by_position;
+  kept.alike_in_heads = by_position || traits.scope == attention::Scope::kLayer;
   if (kind.layer_counts != nullptr) {
-    kept.counts = kind.layer_counts(choice, prompt, layers);
+    kept.counts = kind.layer_counts(choice, of.prompt, of.layers);
   } else if (traits.count) {
     kept.counts = {*traits.count};
   } else if (traits.interval) {
     kept.counts = {{.budget = traits.interval->sink + traits.interval->recent}};
   } else if (traits.budget) {
     kept.counts = {{.budget = *traits.budget}};
+  } else if (kind.count_at != nullptr) {
+    kept.counts = {of.prompt < 1 ? core::KeptCount{} : kind.count_at(choice, of.prompt, of.tokens)};
   } else {
-    return bad_input("expected a policy whose parameters say how many tokens stay; how many \"" +
-                     std::string(choice.name()) +
-                     "\" keeps depends on attention: `kvplan evict` counts its bytes")
+    const std::string name = "\"" + std::string(choice.name()) + "\"";
+    return bad_input(
+               "expected a policy that keeps as many tokens in each head of a layer, by lengths and "
+               "parameters; " +
+               (traits.head_tables
+                    ? name + " keeps everything in some heads and first and newest tokens in "
+                             "others: `kvplan run` counts its bytes"
+                    : "what " + name + " keeps is counted token by token: `kvplan evict` does it"))
         .at_field("--policy");
   }
   return kept;

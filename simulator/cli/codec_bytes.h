@@ -20,9 +20,15 @@ struct KeptTokens {
   bool alike_in_layers{true};  ///< the same tokens in every layer
   bool alike_in_heads{true};   ///< the same tokens in every head of a layer
 };
-/// How many tokens stay of a prompt and of what follows it, where lengths and parameters say it. An empty text is no
-/// policy. Errors (field "--policy"): it depends on attention.
-Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::int64_t layers);
+/// What of a sequence stays, and of how long a model.
+struct KeptOf {
+  std::int64_t prompt;
+  std::int64_t tokens;  ///< with the prompt's
+  std::int64_t layers;
+};
+/// How many tokens stay, where lengths and parameters say it. An empty text is no policy. Errors (field "--policy"):
+/// they do not say it.
+Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of);
 
 /// Of one layer, or of a rank's share of it.
 struct CodecLayer {

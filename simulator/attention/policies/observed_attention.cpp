@@ -10,6 +10,11 @@
 namespace kvplan::attention {
 namespace {
 
+/// The share is taken in doubles and truncated, as the original does.
+std::int64_t kept_of(std::int64_t prompt, double ratio) {
+  return static_cast<std::int64_t>(static_cast<double>(prompt) * (1.0 - ratio));
+}
+
 class ObservedAttention final : public SetPolicy {
  public:
   ObservedAttention(const LayerPlace& place, double ratio, Aggregate aggregate)
@@ -25,9 +30,8 @@ class ObservedAttention final : public SetPolicy {
       std::int64_t queries = prompt_;
       for (double& score : scores_.of_head(h)) score /= static_cast<double>(queries--);
     }
-    // The share is taken in doubles and truncated, as the original does.
-    const auto keep = static_cast<std::int64_t>(static_cast<double>(prompt_) * (1.0 - ratio_));
-    lowest(scores_.of_set(set, prompt_, aggregate_), static_cast<std::int32_t>(prompt_ - keep), drop);
+    lowest(scores_.of_set(set, prompt_, aggregate_),
+           static_cast<std::int32_t>(prompt_ - kept_of(prompt_, ratio_)), drop);
     scores_.forget(set);
   }
 
@@ -51,6 +55,9 @@ constexpr std::array kParams{Param{.name = "ratio",
 PolicyTraits traits(const Choice& /*choice*/) {
   return {.prompt_rows = kAllRows};
 }
+core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t /*tokens*/) {
+  return {.budget = kept_of(prompt, choice.decimal("ratio")), .once = true};
+}
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<ObservedAttention>(input.place, input.choice.decimal("ratio"),
                                              aggregate_of(input.choice));
@@ -71,6 +78,7 @@ const PolicyKind kObservedAttention{
                        "could see a token, protects no recent token and acts on the prompt only."},
     .golden_name = "observed_attention",
     .traits = traits,
-    .make = make};
+    .make = make,
+    .count_at = count_at};
 
 }  // namespace kvplan::attention

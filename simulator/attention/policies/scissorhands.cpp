@@ -13,6 +13,13 @@ namespace {
 
 constexpr int kMarks = 0;
 
+/// Of so many tokens, when a step ends.
+std::int64_t kept_of(std::int64_t tokens, std::int64_t budget, std::int64_t recent, std::int64_t drop) {
+  if (tokens <= budget || tokens <= recent) return tokens;
+  const std::int64_t rounds = (tokens - budget + drop - 1) / drop;
+  return tokens - std::min(tokens - recent, rounds * drop);
+}
+
 class Scissorhands final : public SetPolicy {
  public:
   Scissorhands(const LayerPlace& place, const Choice& choice, std::int64_t drop)
@@ -41,10 +48,9 @@ class Scissorhands final : public SetPolicy {
   }
 
   void evict_set(std::int32_t /*set*/, const Residents& residents, std::vector<std::int32_t>& drop) override {
-    const std::int64_t excess = residents.size() - budget_;
-    const std::int64_t may = std::max<std::int64_t>(residents.size() - recent_, 0);
-    if (excess <= 0 || may == 0) return;
-    const std::int64_t goes = std::min(may, (excess + drop_ - 1) / drop_ * drop_);
+    const std::int64_t goes = residents.size() - kept_of(residents.size(), budget_, recent_, drop_);
+    if (goes == 0) return;
+    const std::int64_t may = residents.size() - recent_;
     lowest(residents.column(kMarks).first(static_cast<std::size_t>(may)), static_cast<std::int32_t>(goes),
            drop);
   }
@@ -110,6 +116,18 @@ PolicyTraits traits(const Choice& choice) {
     out.budget = choice.integer("budget");
   return out;
 }
+/// Tokens come until one more would be too many, then several go, and so on.
+core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
+  const std::int64_t budget = choice.integer("budget");
+  const std::int64_t recent = choice.integer("recent");
+  const std::int64_t drop = drop_of(choice);
+  const std::int64_t most = std::max(budget, recent);
+  const std::int64_t first = kept_of(prompt, budget, recent, drop);
+  if (tokens - prompt <= most - first) return {.budget = first + tokens - prompt};
+  const std::int64_t least = kept_of(most + 1, budget, recent, drop);
+  const std::int64_t since = tokens - prompt - (most - first) - 1;
+  return {.budget = least + since % (most - least + 1)};
+}
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Scissorhands>(input.place, input.choice, drop_of(input.choice));
 }
@@ -131,6 +149,7 @@ const PolicyKind kScissorhands{
     .golden_name = "scissorhands",
     .budget = {.param = "budget"},
     .traits = traits,
-    .make = make};
+    .make = make,
+    .count_at = count_at};
 
 }  // namespace kvplan::attention

@@ -1,5 +1,6 @@
 // The ring buffer that kvplan's founding notes call H2O: a sliding window whose tokens are written in chunks. Tokens
 // wait beside the ring until their chunk is whole; then it takes the place of the oldest ones.
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -37,6 +38,10 @@ PolicyTraits traits(const Choice& choice) {
   const std::int64_t window = choice.integer("window");
   return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
 }
+core::KeptCount count_at(const Choice& choice, std::int64_t /*prompt*/, std::int64_t tokens) {
+  const std::int64_t written = tokens - tokens % choice.integer("chunk");
+  return {.budget = tokens - std::max<std::int64_t>(0, written - choice.integer("window"))};
+}
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SeedRing>(input.choice.integer("window"), input.choice.integer("chunk"));
 }
@@ -58,6 +63,7 @@ const PolicyKind kSeedRing{
     .golden_name = "seed_ring",
     .budget = {.param = "window"},
     .traits = traits,
-    .make = make};
+    .make = make,
+    .count_at = count_at};
 
 }  // namespace kvplan::attention

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -273,6 +274,54 @@ TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
   }
   EXPECT_GE(counted, 30);
   EXPECT_GE(positional, 8);
+}
+
+/// What lengths say where the number goes up and down is what a replay keeps, after every token.
+TEST(CountAt, IsWhatAReplayKeeps) {
+  constexpr int kTokens = 90;
+  const std::map<std::string_view, std::function<std::string(Random&)>> written{
+      {"seed-ring",
+       [](Random& r) {
+         return "seed-ring:window=" + std::to_string(r.between(1, 50)) +
+                ",chunk=" + std::to_string(r.between(1, 40));
+       }},
+      {"observed-attention",
+       [](Random& r) { return "observed-attention:ratio=" + std::to_string(r.unit()); }},
+      {"keyformer", [](Random& r) { return "keyformer:kv_percent=" + std::to_string(r.between(0, 100)); }},
+      {"scissorhands",
+       [](Random& r) {
+         return "scissorhands:budget=" + std::to_string(r.between(1, 40)) +
+                ",recent=" + std::to_string(r.between(0, 40)) + ",drop=" + std::to_string(r.between(0, 20));
+       }},
+      {"r-kv", [](Random& r) {
+         return "r-kv:window=4,budget=" + std::to_string(r.between(5, 40)) +
+                ",every=" + std::to_string(r.between(1, 30));
+       }}};
+  for (const PolicyKind* kind : policies()) {
+    ASSERT_EQ(kind->count_at != nullptr, written.contains(kind->descriptor.name)) << kind->descriptor.name;
+    if (kind->count_at == nullptr) continue;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      Random random(seed, "count at");
+      const std::string text = written.at(kind->descriptor.name)(random);
+      const std::int64_t prompt = random.between(1, kTokens);
+      SCOPED_TRACE(text + ", prompt " + std::to_string(prompt));
+      const auto policy = parse_policy(text);
+      ASSERT_TRUE(policy.ok()) << policy.error().to_string();
+      std::shared_ptr<const Recording> recording;
+      if (kind->traits(policy.value().choice).keys) {
+        recording = std::make_shared<RecordedTensors>(random_tensors(random, 1, 1, kTokens, false));
+      } else {
+        recording = recording_of({random_rows(random, 1, kTokens, RowKind::kSmooth)});
+      }
+      std::int64_t tokens = prompt;
+      for (const Sets& sets : sets_of(*recording, policy.value(), prompt, 0)) {
+        const core::KeptCount count = kind->count_at(policy.value().choice, prompt, tokens);
+        ASSERT_EQ(count.of(tokens, prompt), std::ssize(sets[0])) << tokens;
+        ++tokens;
+      }
+      EXPECT_EQ(tokens, kTokens + 1);
+    }
+  }
 }
 
 TEST(Budgeted, RefusesWhatCannotBeGiven) {

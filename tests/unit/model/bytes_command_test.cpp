@@ -92,6 +92,19 @@ TEST(CliBytes, BudgetsOfPolicies) {
               EXPECT_EQ(number(root, "/total_bytes"), 7 * 32 * (128 + 2 * 4 * 4 + 4))
                   << "fewer tokens than the budget";
             });
+  // Numbers that go up and down, or follow the prompt. Of 1000 tokens the ring has written 31 chunks, 992, and holds
+  // 512 of them; half of a prompt of 900 stays, 60 % of it with what follows, 512 of it; of it 2 x 256 go at once.
+  const std::vector<std::pair<std::string, std::int64_t>> counted{
+      {"seed-ring:window=512", 512 + 8},
+      {"observed-attention:ratio=0.5", 450 + 100},
+      {"keyformer", 540},
+      {"r-kv:budget=512", 512 + 100},
+      {"scissorhands:budget=512", 900 - 512 + 100}};
+  for (const auto& each : counted)
+    with_json("--model llama-3-8b --tokens 1000 --prompt 900 --policy " + each.first, [&](dom::element root) {
+      EXPECT_EQ(number(root, "/total_bytes") - number(root, "/metadata_bytes"), each.second * 131'072)
+          << each.first;
+    });
   // TOVA: one set for a layer's heads, and with reuse one map.
   with_json("--model deepseek-v3 --tokens 1000 --policy tova:budget=100,placement=reuse",
             [](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 100 * 61 * (576 * 2 + 4)); });
@@ -336,6 +349,9 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
         {"kivi: ", "which tokens went", "`kvplan format --evict`"});
   error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});
+  error(llama + "--policy 'duo-attention:gates=[[0.5]]'",
+        {"--policy: ", "\"duo-attention\" keeps everything in some heads", "`kvplan run` counts"});
+  error(llama + "--policy pyramidinfer", {"--policy: ", "token by token", "`kvplan evict`"});
   error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kivi",
         {"kivi: ", "window of 1024 tokens", "which tokens"});
   error("--model deepseek-v3 --tokens 10 --format kivi", {"kivi: ", "latent vector", "kvplan list format"});
