@@ -163,9 +163,12 @@ std::string policy_help() {
   std::string out = "Token policy as NAME[:key=value,...]:";
   for (const attention::PolicyKind* kind : attention::policies()) {
     out.append(" ").append(kind->descriptor.name);
-    for (const Param& param : kind->descriptor.params)
-      if (param.fallback.empty())
-        out.append(&param == kind->descriptor.params.data() ? ":" : ",").append(param.name);
+    char separator = ':';
+    for (const Param& param : kind->descriptor.params) {
+      if (!param.fallback.empty()) continue;
+      out.append(1, separator).append(param.name);
+      separator = ',';
+    }
   }
   return out;
 }

@@ -22,6 +22,16 @@ TEST(Commands, HelpIsWhatTheOptionPrints) {
   }
 }
 
+/// What a policy must be given stands there as it can be typed.
+TEST(Commands, HelpWritesParametersAsTheyAreTyped) {
+  std::string help = run_kvplan("evict --help").out;
+  std::replace(help.begin(), help.end(), '\n', ' ');
+  for (const char* written : {" window:window ", " streaming-llm:sink,recent ", " h2o:hh,recent ",
+                              " snapkv:capacity ", " pyramidkv:capacity ", " ada-kv:capacity ",
+                              " critical-kv:capacity ", " seed-proportional:budget ", " keyformer "})
+    EXPECT_NE(help.find(written), std::string::npos) << written;
+}
+
 TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_EQ(run_kvplan("rnu t.csv").err,
             "kvplan: unknown command \"rnu\"; did you mean \"run\"? (known: bytes, cache, run, compare, "
