@@ -31,7 +31,8 @@ bool is_positional(const attention::PolicyChoice& policy) {
   return attention::lengths_decide(policy.kind->traits(policy.choice));
 }
 
-/// The policy as it must be written for `holds`, but for parameters without a default; empty: there is no such way.
+/// The policy as it must be written for `holds`, but for parameters without a default: with a parameter whose other
+/// values make the difference. Empty: there is no such way.
 std::string written(const Descriptor& descriptor, Holds holds) {
   std::string example(descriptor.name);
   char separator = ':';
@@ -40,19 +41,21 @@ std::string written(const Descriptor& descriptor, Holds holds) {
     example.append(1, separator).append(param.name).append("=").append(example_of(param));
     separator = ',';
   }
-  const auto found = [&](const std::string& text) {
-    const auto policy = attention::parse_policy(text);
+  const auto parsed = [](const std::string& text) { return attention::parse_policy(text); };
+  const auto found = [&](const auto& policy) {
     return policy.ok() && runs(policy.value()) && holds(policy.value());
   };
-  if (found(example)) return std::string(descriptor.name);
+  const bool as_it_is = found(parsed(example));
   for (const Param& param : descriptor.params) {
     if (param.fallback.empty() || param.kind != ParamKind::kInteger ||
         param.name == attention::kGroupParam.name)
       continue;
-    const std::string value = std::string(param.name) + "=1";
-    if (found(example + separator + value)) return std::string(descriptor.name) + " with " + value;
+    const std::string with = std::string(descriptor.name) + " with " + std::string(param.name) + "=";
+    const auto one = parsed(example + separator + std::string(param.name) + "=1");
+    if (!as_it_is && found(one)) return with + "1";
+    if (as_it_is && one.ok() && !found(one)) return with + std::string(param.fallback);
   }
-  return {};
+  return as_it_is ? std::string(descriptor.name) : std::string();
 }
 
 std::string list_of(Holds holds) {

@@ -214,8 +214,8 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
             "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
             "placement=compact, found \"contiguous\"");
-  for (const char* policy :
-       {"scissorhands:budget=20", "seed-threshold:threshold=0.1", "ada-kv:window=4,capacity=9"}) {
+  for (const char* policy : {"scissorhands:budget=20", "seed-threshold:threshold=0.1",
+                             "ada-kv:window=4,capacity=9", "knorm:budget=9,every=4"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
     EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
         << policy;
@@ -226,8 +226,8 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
       error_of({{"eviction", "seed-ring:window=64,placement=compact"}}),
       "eviction: expected a policy that is counted from lengths (window, seed-ring with chunk=1, "
       "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, duo-attention, "
-      "razor-attention, seed-pyramid-select, knorm, "
-      "keydiff, lagkv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
+      "razor-attention, seed-pyramid-select, knorm with every=0, keydiff with every=0, lagkv with every=0, "
+      "expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"seed-ring\", which needs a recording "
       "(workload.attention)");
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
