@@ -44,7 +44,7 @@ struct BudgetKind {
   bool takes_scores{false};  ///< has a parameter `scores`, a file or text with BudgetInput::scores
   Result<Retained> (*retained)(const BudgetInput&);
   /// Its scores, of the first `prompt` tokens of a recorded sequence, where `scores` may be kMeasured; null elsewhere.
-  /// Errors: layers that were not recorded, or not so many tokens of them.
+  /// Errors: layers or heads that were not recorded, or not so many tokens of them.
   Result<std::vector<std::vector<double>>> (*measure)(const Recording&, std::int32_t sequence,
                                                       std::int64_t prompt) = nullptr;
 };

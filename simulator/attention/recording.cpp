@@ -107,6 +107,15 @@ Status check_recorded_layer(const Recording& recording, std::int32_t sequence, s
       .at_field("--layer");
 }
 
+std::string missing_heads(const LayerInfo& layer) {
+  std::vector<std::int32_t> missing;
+  for (std::int32_t head = 0; head < layer.model_kv_heads && !layer.recorded_kv_heads.empty(); ++head)
+    if (!std::binary_search(layer.recorded_kv_heads.begin(), layer.recorded_kv_heads.end(), head))
+      missing.push_back(head);
+  if (missing.empty()) return {};
+  return (missing.size() == 1 ? "lacks KV head " : "lacks KV heads ") + ranges_text(missing);
+}
+
 std::int64_t tokens_of_all_layers(const Recording& recording, std::int32_t sequence) {
   std::int64_t out = recording.info().sequences[static_cast<std::size_t>(sequence)].tokens;
   for (std::int32_t layer = 0; layer < recording.info().layers; ++layer)

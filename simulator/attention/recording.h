@@ -235,6 +235,9 @@ class Recording {
 /// it; it says which were.
 Status check_recorded_layer(const Recording& recording, std::int32_t sequence, std::int32_t layer);
 
+/// "lacks KV heads 0, 2"; empty where all heads of the layer were recorded.
+std::string missing_heads(const LayerInfo& layer);
+
 /// Tokens that all layers of the model have of this sequence.
 std::int64_t tokens_of_all_layers(const Recording& recording, std::int32_t sequence);
 

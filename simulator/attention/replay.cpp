@@ -160,7 +160,8 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
 
 LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure,
                          StopAsked stop_asked)
-    : traits_(policy.kind->traits(policy.choice)),
+    : name_(policy.choice.name()),
+      traits_(policy.kind->traits(policy.choice)),
       place_(place),
       measure_(measure),
       stop_asked_(std::move(stop_asked)),
@@ -223,7 +224,8 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence, s
   if (tokens - place_.prompt > traits_.max_foreseen / tokens)
     return bad_input("this bound looks at all rows to come at once: expected at most " +
                      std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
-                     std::to_string(tokens - place_.prompt) + " x " + std::to_string(tokens));
+                     std::to_string(tokens - place_.prompt) + " x " + std::to_string(tokens))
+        .at_field(name_);
   KVPLAN_TRY(const auto rows, recording.open(sequence, place_.layer));
   std::vector<std::int32_t> all(static_cast<std::size_t>(tokens));
   std::iota(all.begin(), all.end(), 0);
@@ -249,11 +251,15 @@ Status LayerReplay::check_lower_layer(const Recording& recording, std::int32_t s
   const std::string what = "layer " + std::to_string(layer) + ", on which layer " +
                            std::to_string(place_.layer) + " depends under this policy, ";
   if (recording.tokens(sequence, layer) < place_.prompt)
-    return bad_input(what + "was not recorded over the whole prompt");
-  const std::int32_t heads = recording.info().layer(layer).query_heads;
-  if (heads == place_.query_heads) return Done{};
-  return bad_input(what + "has " + std::to_string(heads) + " query heads, expected " +
-                   std::to_string(place_.query_heads));
+    return bad_input(what + "was not recorded over the whole prompt").at_field(name_);
+  const LayerInfo info = recording.info().layer(layer);
+  if (info.query_heads == place_.query_heads) return Done{};
+  const std::string missing = missing_heads(info);
+  return bad_input(what + (missing.empty()
+                               ? "has " + std::to_string(info.query_heads) + " query heads, expected " +
+                                     std::to_string(place_.query_heads)
+                               : missing))
+      .at_field(name_);
 }
 
 Status LayerReplay::show_lower_layers(const Recording& recording, std::int32_t sequence) {

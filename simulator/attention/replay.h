@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "simulator/attention/catalogue.h"
@@ -100,6 +101,7 @@ class LayerReplay {
   void measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
   void drop_marked(std::size_t set);
 
+  std::string name_;  ///< of the policy
   PolicyTraits traits_;
   LayerPlace place_;
   bool measure_;

@@ -26,23 +26,27 @@ std::string key_of(const PolicyChoice& policy) {
   return key;
 }
 
-/// A serving run needs every layer, all of the same heads.
+}  // namespace
+
 Status check_all_layers(const Recording& recording, std::int32_t sequence) {
   const RecordingInfo& info = recording.info();
   for (std::int32_t number = 0; number < info.layers; ++number) {
     KVPLAN_TRY_DO(check_recorded_layer(recording, sequence, number));
     const LayerInfo layer = info.layer(number);
+    const LayerInfo first = info.layer(0);
     const std::string what = "layer " + std::to_string(number);
-    if (layer.query_heads != info.layer(0).query_heads || layer.kv_heads != info.layer(0).kv_heads ||
-        layer.query_heads != layer.model_query_heads)
-      return bad_input("expected all heads, and as many in every layer").at_field(what);
+    if (const std::string missing = missing_heads(layer); !missing.empty())
+      return bad_input(missing + ": expected all heads of every layer").at_field(what);
+    if (layer.query_heads != first.query_heads || layer.kv_heads != first.kv_heads)
+      return bad_input("expected as many heads as in layer 0 (" + std::to_string(first.query_heads) + " on " +
+                       std::to_string(first.kv_heads) + " KV heads), found " +
+                       std::to_string(layer.query_heads) + " on " + std::to_string(layer.kv_heads))
+          .at_field(what);
     if (!layer.has_rows())
       return bad_input("has neither attention rows nor queries with keys").at_field(what);
   }
   return Done{};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recording> recording,
                                                      std::int32_t sequence, std::int64_t prompt,

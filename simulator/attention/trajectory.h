@@ -41,6 +41,10 @@ struct TrackInfo {
   std::int32_t pairs{1};        ///< pairs that are alike
 };
 
+/// What a serving run needs of a recording: every layer, with all of its heads, as many in each. Errors (field
+/// "layer N", or those of check_recorded_layer): another one.
+Status check_all_layers(const Recording& recording, std::int32_t sequence);
+
 class Trajectory {
  public:
   /// Of the first `most_tokens` of the recorded tokens: a policy that looks ahead sees no more.

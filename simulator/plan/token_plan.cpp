@@ -20,6 +20,12 @@ Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, co
   for (const std::string& path : paths) {
     KVPLAN_TRY(const auto recording, open(path));
     const auto& sequences = recording->info().sequences;
+    for (const std::int32_t layer : recording->info().layer_numbers())
+      if (const std::string missing = attention::missing_heads(recording->info().layer(layer));
+          !missing.empty())
+        return bad_input(path + ": layer " + std::to_string(layer) + " " + missing +
+                         ": expected all heads of every layer")
+            .at_field("workload.attention");
     if (!recording->info().cut.empty()) {
       cut = "; " + path + ": " + recording->info().cut;
       warnings.push_back(path + ": " + recording->info().cut + ".");
@@ -114,7 +120,11 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
   const std::int64_t expected = model.kv_token_bytes() / model.element_bytes;
   const bool same =
       info.layers == model.layers && heads == model.kv_heads && (info.sizes_assumed || elements == expected);
-  if (same) return Done{};
+  if (same) {
+    const Status whole = attention::check_all_layers(*recorded.recording, recorded.sequence);
+    if (whole.ok()) return Done{};
+    return bad_input(recorded.name + ": " + whole.error().to_string()).at_field("workload.attention");
+  }
   return bad_input("expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
                    "), found " + shape_text(info.layers, heads, elements) + " in " + recorded.name +
                    "; model=recording takes the recordings' own")

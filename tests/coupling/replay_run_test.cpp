@@ -349,6 +349,24 @@ TEST(Replay, ABatchSharesItByItsInputs) {
   EXPECT_EQ(store->size(), 0);
 }
 
+/// A head that was not recorded is named with its layer and file, before anything runs.
+TEST(Replay, NamesTheHeadThatAFileLacks) {
+  const auto whole = random_recording(2, 3, 40);
+  for (const char* files : {"whole.kva,part.kva", "part.kva"}) {
+    plan::RunOptions options;
+    options.open_recording =
+        [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
+      return path == "whole.kva" ? whole : attention::only_heads(whole, {{0, 1, 2}, {0, 2}});
+    };
+    const auto scenario = scenario_of(
+        {{"workload.attention", files}, {"eviction", "h2o:hh=4,recent=4"}, {"memory.pool_tokens", "400"}});
+    const auto result = plan::run_scenario(scenario, trace_of({{8, 3}}, 0), options);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().to_string(),
+              "workload.attention: part.kva: layer 1 lacks KV head 1: expected all heads of every layer");
+  }
+}
+
 TEST(Replay, RecordingsTakeTurns) {
   // Two sequences in one recording, then another: request i is driven by recording i mod 3.
   const auto trace = short_trace(7, 40, 100'000);

@@ -89,8 +89,16 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
                                                  std::int64_t prompt) {
   std::vector<std::vector<double>> out;
   for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
-    KVPLAN_TRY_DO(check_recorded_layer(recording, sequence, layer));
+    const Status recorded = check_recorded_layer(recording, sequence, layer);
+    if (!recorded.ok() && recorded.error().field != "--layer") return recorded.error();
+    // Nobody asked for this layer by itself.
+    if (!recorded.ok())
+      return bad_input("measures the attention of all layers: " + recorded.error().message)
+          .at_field("d2o:scores");
     const LayerInfo info = recording.info().layer(layer);
+    if (const std::string missing = missing_heads(info); !missing.empty())
+      return bad_input("measures the attention of all heads: layer " + std::to_string(layer) + " " + missing)
+          .at_field("d2o:scores");
     const std::int64_t tokens = recording.tokens(sequence, layer);
     if (!info.has_rows() || tokens < prompt)
       return bad_input("measures the attention of the prompt: expected rows of " + std::to_string(prompt) +

@@ -58,7 +58,7 @@ Result<Retained> retained(const BudgetInput& input) {
         .at_field("squeeze:scores");
   if (layers < 3)
     return bad_input("expected at least 3 layers, which are grouped, found " + std::to_string(layers))
-        .at_field("--layers");
+        .at_field("squeeze");
   // By similarity; among equal ones the later layer counts as more similar.
   std::vector<std::size_t> order(layers);
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -7,6 +7,7 @@
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/head_intervals.h"
+#include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 #include "tests/unit/attention/naive_layer.h"
 
@@ -175,47 +176,6 @@ TEST(HeadTables, HaveTheModelsShape) {
   EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 stored heads in layer 0, found 2"), std::string::npos);
 }
 
-/// Some stored heads of each layer of a recording: `heads[layer]`, ascending; of a layer that has none, nothing.
-class SomeHeads final : public Recording {
- public:
-  SomeHeads(std::shared_ptr<const Recording> whole, const std::vector<std::vector<std::int32_t>>& heads)
-      : whole_(std::move(whole)), info_(whole_->info()) {
-    for (std::int32_t number = 0; number < info_.layers; ++number) {
-      LayerInfo layer = whole_->info().layer(number);
-      layer.recorded_kv_heads = heads[static_cast<std::size_t>(number)];
-      layer.kv_heads = static_cast<std::int32_t>(layer.recorded_kv_heads.size());
-      layer.query_heads = layer.kv_heads * layer.group;
-      if (layer.kv_heads > 0) info_.recorded_layers.push_back(layer);
-    }
-  }
-  [[nodiscard]] const RecordingInfo& info() const override { return info_; }
-  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
-                                                        std::int32_t layer) const override {
-    KVPLAN_TRY(auto rows, whole_->open(sequence, layer));
-    const LayerInfo of = info_.layer(layer);
-    return std::unique_ptr<LayerRows>(std::make_unique<Rows>(std::move(rows), of));
-  }
-
- private:
-  class Rows final : public LayerRows {
-   public:
-    Rows(std::unique_ptr<LayerRows> whole, LayerInfo layer)
-        : whole_(std::move(whole)), layer_(std::move(layer)) {}
-    Status seek(std::int64_t t) override { return whole_->seek(t); }
-    [[nodiscard]] RowView row(std::int32_t head) const override {
-      // Written out apart from LayerInfo::model_query_head.
-      const auto stored = static_cast<std::size_t>(head / layer_.group);
-      return whole_->row(layer_.recorded_kv_heads[stored] * layer_.group + head % layer_.group);
-    }
-
-   private:
-    std::unique_ptr<LayerRows> whole_;
-    LayerInfo layer_;
-  };
-  std::shared_ptr<const Recording> whole_;
-  RecordingInfo info_;
-};
-
 /// A head whose neighbours were not recorded keeps what it keeps beside them: lots, tables and expressions know it by
 /// its number in the model.
 TEST(MissingHeads, ChangeNothingOfTheOthers) {
@@ -228,7 +188,7 @@ TEST(MissingHeads, ChangeNothingOfTheOthers) {
     for (std::size_t l = 0; l < kLayers; ++l)
       rows.push_back(random_rows(random, static_cast<int>(kHeads) * group, 45, RowKind::kSmooth));
     const auto whole = recording_of(rows, group);
-    const SomeHeads some(whole, here);
+    const auto some = only_heads(whole, here);
     const HeadTable gates = random_table(random, kLayers, kHeads, false);
     const HeadTable echo = random_table(random, kLayers, kHeads, false);
     std::vector<PolicyChoice> all{
@@ -244,7 +204,7 @@ TEST(MissingHeads, ChangeNothingOfTheOthers) {
         SCOPED_TRACE(policy.choice.to_string() + ", group " + std::to_string(group) + ", layer " +
                      std::to_string(layer));
         const Outcome full = run_policy(*whole, policy, kPrompt, layer);
-        const Outcome part = run_policy(some, policy, kPrompt, layer);
+        const Outcome part = run_policy(*some, policy, kPrompt, layer);
         const auto& heads = here[static_cast<std::size_t>(layer)];
         ASSERT_EQ(part.retained.size(), full.retained.size());
         for (std::size_t step = 0; step < part.retained.size(); ++step) {
@@ -258,9 +218,9 @@ TEST(MissingHeads, ChangeNothingOfTheOthers) {
     const std::vector<std::int64_t> tokens{5, 6, 7, 8};
     for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(kLayers); ++layer) {
       const PolicyChoice window = parse_policy("window:window=3").value();
-      const auto granted = with_budget(window, tokens, true, place_of(some.info(), layer, group, kPrompt));
+      const auto granted = with_budget(window, tokens, true, place_of(some->info(), layer, group, kPrompt));
       ASSERT_TRUE(granted.ok()) << granted.error().to_string();
-      const Sets found = last_sets(some, granted.value(), kPrompt, layer);
+      const Sets found = last_sets(*some, granted.value(), kPrompt, layer);
       for (std::size_t h = 0; h < found.size(); ++h)
         EXPECT_EQ(std::ssize(found[h]), 5 + here[static_cast<std::size_t>(layer)][h]) << layer;
     }
@@ -271,9 +231,9 @@ TEST(MissingHeads, ChangeNothingOfTheOthers) {
 TEST(MissingHeads, OfSplitGroups) {
   Random random(4, "missing heads");
   const auto whole = recording_of({random_rows(random, 6, 40, RowKind::kSmooth)}, 2);
-  const SomeHeads some(whole, {{0, 2}});
+  const auto some = only_heads(whole, {{0, 2}});
   const Outcome full = run_policy(*whole, "random:budget=9,group=1", 20);
-  const Outcome part = run_policy(some, "random:budget=9,group=1", 20);
+  const Outcome part = run_policy(*some, "random:budget=9,group=1", 20);
   for (std::size_t step = 0; step < part.retained.size(); ++step)
     EXPECT_EQ(part.retained[step], (Sets{full.retained[step][0], full.retained[step][1],
                                          full.retained[step][4], full.retained[step][5]}));
@@ -285,9 +245,9 @@ TEST(MissingHeads, TablesAreOfTheModelsLayers) {
   const auto whole = recording_of({random_rows(random, 2, 12, RowKind::kSmooth),
                                    random_rows(random, 2, 12, RowKind::kSmooth),
                                    random_rows(random, 2, 12, RowKind::kSmooth)});
-  const SomeHeads some(whole, {{0, 1}, {1}, {}});
+  const auto some = only_heads(whole, {{0, 1}, {1}, {}});
   const auto error = [&](const HeadTable& gates, std::int32_t layer) {
-    const auto found = evaluate(some,
+    const auto found = evaluate(*some,
                                 {.policy = with_tables("duo-attention:gates=here,sink=2,recent=3", {gates}),
                                  .prompt = 6,
                                  .layer = layer},
@@ -299,6 +259,38 @@ TEST(MissingHeads, TablesAreOfTheModelsLayers) {
     EXPECT_EQ(error({{0.1, 0.9}, {0.9}, {0.5}}, layer),
               "duo-attention:gates: expected a number for each of 2 stored heads in layer 1, found 1");
   }
+}
+
+/// Where all heads are needed the error says which layer lacks which.
+TEST(MissingHeads, AreNamed) {
+  Random random(6, "missing heads");
+  std::vector<Rows> rows;
+  for (int l = 0; l < 3; ++l) rows.push_back(random_rows(random, 4, 12, RowKind::kSmooth));
+  const auto some = only_heads(recording_of(rows), {{0, 1, 2, 3}, {1}, {0, 1, 2, 3}});
+  const auto run = Trajectory::make(some, 0, 6, parse_policy("h2o:hh=2,recent=2").value());
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().to_string(), "layer 1: lacks KV heads 0, 2, 3: expected all heads of every layer");
+  const auto above =
+      evaluate(*some, {.policy = parse_policy("pyramidinfer").value(), .prompt = 6, .layer = 2},
+               [](const LayerReplay&) -> Status { return Done{}; });
+  ASSERT_FALSE(above.ok());
+  EXPECT_EQ(above.error().to_string(),
+            "pyramidinfer: layer 1, on which layer 2 depends under this policy, lacks KV heads 0, 2, 3");
+  const auto budget = parse_component("d2o", kBudgetFamily, budget_descriptors()).value();
+  const auto measured = budget_of(budget).measure(*some, 0, 6);
+  ASSERT_FALSE(measured.ok());
+  EXPECT_EQ(measured.error().to_string(),
+            "d2o:scores: measures the attention of all heads: layer 1 lacks KV heads 0, 2, 3");
+  const auto layers = budget_of(budget).measure(*only_heads(recording_of(rows), {{0}, {}, {0}}), 0, 6);
+  ASSERT_FALSE(layers.ok());
+  EXPECT_EQ(layers.error().to_string(),
+            "d2o:scores: measures the attention of all heads: layer 0 lacks KV heads 1 to 3");
+  const auto none = budget_of(budget).measure(*only_heads(recording_of(rows), {{0, 1, 2, 3}, {}, {0}}), 0, 6);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(
+      none.error().to_string(),
+      "d2o:scores: measures the attention of all layers: layer 1 of sequence 0 was not recorded; recorded "
+      "layers: 0, 2");
 }
 
 /// With the budget of its layer, SnapKV is PyramidKV.

@@ -7,6 +7,49 @@
 #include "simulator/attention/memory_recording.h"
 
 namespace kvplan::attention {
+namespace {
+
+class SomeHeads final : public Recording {
+ public:
+  SomeHeads(std::shared_ptr<const Recording> whole, const std::vector<std::vector<std::int32_t>>& heads)
+      : whole_(std::move(whole)), info_(whole_->info()) {
+    for (std::int32_t number = 0; number < info_.layers; ++number) {
+      LayerInfo layer = whole_->info().layer(number);
+      layer.recorded_kv_heads = heads[static_cast<std::size_t>(number)];
+      layer.kv_heads = static_cast<std::int32_t>(layer.recorded_kv_heads.size());
+      layer.query_heads = layer.kv_heads * layer.group;
+      if (layer.kv_heads > 0) info_.recorded_layers.push_back(layer);
+    }
+  }
+  [[nodiscard]] const RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
+                                                        std::int32_t layer) const override {
+    KVPLAN_TRY(auto rows, whole_->open(sequence, layer));
+    const LayerInfo of = info_.layer(layer);
+    return std::unique_ptr<LayerRows>(std::make_unique<Reader>(std::move(rows), of));
+  }
+
+ private:
+  class Reader final : public LayerRows {
+   public:
+    Reader(std::unique_ptr<LayerRows> whole, LayerInfo layer)
+        : whole_(std::move(whole)), layer_(std::move(layer)) {}
+    Status seek(std::int64_t t) override { return whole_->seek(t); }
+    [[nodiscard]] RowView row(std::int32_t head) const override {
+      // Written out apart from LayerInfo::model_query_head.
+      const auto stored = static_cast<std::size_t>(head / layer_.group);
+      return whole_->row(layer_.recorded_kv_heads[stored] * layer_.group + head % layer_.group);
+    }
+
+   private:
+    std::unique_ptr<LayerRows> whole_;
+    LayerInfo layer_;
+  };
+  std::shared_ptr<const Recording> whole_;
+  RecordingInfo info_;
+};
+
+}  // namespace
 
 Rows random_rows(Random& random, int heads, int tokens, RowKind kind) {
   Rows rows(static_cast<std::size_t>(heads));
@@ -59,6 +102,11 @@ std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, i
     }
   }
   return std::make_shared<MemoryRecording>(std::move(info), std::move(heads));
+}
+
+std::shared_ptr<const Recording> only_heads(std::shared_ptr<const Recording> whole,
+                                            const std::vector<std::vector<std::int32_t>>& heads) {
+  return std::make_shared<SomeHeads>(std::move(whole), heads);
 }
 
 Outcome run_policy(const Recording& recording, const std::string& policy, std::int64_t prompt, int layer) {

@@ -26,6 +26,9 @@ Rows random_rows(Random& random, int heads, int tokens, RowKind kind);
 /// The recording of one sequence, `layers` times the given heads (layers.size() layers), in float64 or float32.
 std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1,
                                               Element element = Element::kF64);
+/// Of the same recording these KV heads of each layer, ascending; of a layer without any, nothing.
+std::shared_ptr<const Recording> only_heads(std::shared_ptr<const Recording> whole,
+                                            const std::vector<std::vector<std::int32_t>>& heads);
 
 using Sets = std::vector<std::vector<std::int32_t>>;  ///< [set] positions
 struct Outcome {
