@@ -19,6 +19,7 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCauses{"mass", "phase", "length"};
+constexpr std::string_view kUsualBudget = "1024";
 constexpr std::array<std::string_view, 2> kAdjusted{"budget", "theta"};
 
 // What one look changes. A lower threshold keeps more: it is divided by what a budget is multiplied by.
@@ -143,8 +144,12 @@ constexpr Param theta_param(std::string_view name, std::string_view help, std::s
   return out;
 }
 constexpr std::array kParams{
-    tokens_param("budget", "Tokens kept at first; where the threshold is adjusted, always at most so many",
-                 1),
+    Param{.name = "budget",
+          .help = "Tokens kept at first; where the threshold is adjusted, always at most so many",
+          .unit = Unit::kTokens,
+          .fallback = kUsualBudget,
+          .low = 1,
+          .high = kMaxTokens},
     Param{.name = "by",
           .help =
               "What is adjusted follows the attention seen (mass), the phase, or the length of the sequence",
@@ -189,6 +194,14 @@ Status check(const Choice& choice) {
   if (choice.integer("least") > choice.integer("most"))
     return bad_input("expected at most " + choice.text("most") + ", found " + choice.text("least"))
         .at_field("seed-dynamic:least");
+  // Its default stands in whole descriptions, where it does nothing either.
+  if (choice.text("by") == "length" && choice.text("adjusts") == "budget" &&
+      choice.text("budget") != kUsualBudget)
+    return bad_input(
+               "expected none with by=length, which keeps a share of all tokens so far, from least to most; "
+               "found " +
+               choice.text("budget"))
+        .at_field("seed-dynamic:budget");
   for (const auto& [low, high] : {std::pair{"low", "high"}, {"theta_least", "theta_most"}})
     if (choice.decimal(low) > choice.decimal(high))
       return bad_input("expected at most " + choice.text(high) + ", found " + choice.text(low))

@@ -93,6 +93,29 @@ TEST(HandChecked, RetainedSetsAndMasses) {
   }
 }
 
+/// A share of the length is no budget: who gives one is told so.
+TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
+  const auto error = [](const std::string& params) {
+    const auto policy = parse_policy("seed-dynamic:" + params);
+    return policy.ok() ? std::string() : policy.error().to_string();
+  };
+  EXPECT_EQ(error("by=length"), "");
+  EXPECT_EQ(
+      error("by=length,budget=9"),
+      "seed-dynamic:budget: expected none with by=length, which keeps a share of all tokens so far, from "
+      "least to most; found 9");
+  for (const char* params : {"by=mass,budget=9", "by=phase,budget=9", "by=length,adjusts=theta,budget=9"})
+    EXPECT_EQ(error(params), "") << params;
+  // What is written of it can be read again.
+  const auto policy = parse_policy("seed-dynamic:by=length").value();
+  EXPECT_TRUE(parse_policy(policy.choice.to_string()).ok()) << policy.choice.to_string();
+  // Half of 4, 5, 6, 7 and 8 tokens, rounded down.
+  const auto kept = run_policy(*recording_of({example()}), "seed-dynamic:by=length", 4);
+  EXPECT_EQ(kept.after_prefill[0].size(), 2U);
+  for (std::size_t step = 0; step < 4; ++step)
+    EXPECT_EQ(kept.retained[step][0].size(), (5 + step) / 2) << step;
+}
+
 /// Theta changes as the budget does.
 TEST(HandChecked, AThresholdThatIsAdjusted) {
   const auto recording = recording_of({example()});

@@ -70,15 +70,18 @@ std::string parameters(const std::string& name, Draw& draw) {
     return "recovery=0." + draw.from(31, 96) + ",special=" + draw.from(1, 3) +
            ",punctuation=" + draw.one_of({"none", "5", "9;12;4"}) + ",frequent=0." + draw.from(0, 5) +
            "1,local=0." + draw.from(0, 5) + "1";
-  if (name == "seed-dynamic")
-    return "budget=" + draw.whole(1) + ",by=" + draw.one_of({"mass", "phase", "length"}) +
-           ",least=" + draw.from(1, 5) + ",most=" + draw.from(5, 40) + ",low=0." + draw.from(3, 5) +
-           "1,high=0." + draw.from(6, 9) + "1,every=" + draw.from(1, 4) + ",later=" + draw.whole(1) +
-           ",share=0." + draw.from(1, 8) + "3" + ",adjusts=" + draw.one_of({"budget", "theta"}) +
+  if (name == "seed-dynamic") {
+    const std::string by = draw.one_of({"mass", "phase", "length"});
+    const std::string adjusts = draw.one_of({"budget", "theta"});
+    const std::string budget = by == "length" && adjusts == "budget" ? "1024" : draw.whole(1);
+    return "budget=" + budget + ",by=" + by + ",adjusts=" + adjusts + ",least=" + draw.from(1, 5) +
+           ",most=" + draw.from(5, 40) + ",low=0." + draw.from(3, 5) + "1,high=0." + draw.from(6, 9) +
+           "1,every=" + draw.from(1, 4) + ",later=" + draw.whole(1) + ",share=0." + draw.from(1, 8) + "3" +
            ",theta=" + draw.one_of({"0.01", "0.03", "0.1", "0.3"}) +
            ",theta_later=" + draw.one_of({"0", "0.02", "0.2"}) +
            ",theta_least=" + draw.one_of({"0", "0.02"}) + ",theta_most=" + draw.one_of({"0.04", "1"}) +
            importance_text(draw, "");
+  }
   if (name == "seed-pyramid-select")
     return "budget=" + draw.whole(1) + ",importance=" + draw.one_of({"weight", "prefix"});
   ADD_FAILURE() << "no parameters for " << name;
