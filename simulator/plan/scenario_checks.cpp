@@ -62,17 +62,20 @@ Status check_nothing_kept(const Scenario& s) {
 }
 
 /// What heads share of a token goes when the last of them drops it, which counts of each head do not say.
-Status check_joined(const Scenario& s) {
-  if (!s.eviction || !s.deployment.format || !joins_heads(*s.deployment.format)) return Done{};
+Status check_alike_heads(const Scenario& s, const Choice& format) {
   const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
   if (traits.interval || traits.scope == attention::Scope::kLayer) return Done{};
-  return bad_input("keeps other tokens in other heads, which share what " +
-                   s.deployment.format->choice.to_string() +
+  return bad_input("keeps other tokens in other heads, which share what " + format.to_string() +
                    " stores of a token: expected a policy that goes by positions, or one set for a layer "
                    "(tova), found " +
                    s.eviction->to_string())
       .at_field("eviction");
+}
+
+Status check_joined(const Scenario& s) {
+  if (!s.eviction || !s.deployment.format || !joins_heads(*s.deployment.format)) return Done{};
+  return check_alike_heads(s, s.deployment.format->choice);
 }
 
 /// What tokens take that are encoded later depends on all that a request stores.
@@ -99,7 +102,8 @@ Status check_encoded(const Scenario& s) {
     const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
     const auto count = policy.kind->traits(policy.choice).count;
     if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
-    if (formats::follows_from_count(*s.encoded)) return Done{};
+    if (formats::follows_from_count(*s.encoded))
+      return s.encoded->kind->lengths.heads_share ? check_alike_heads(s, s.encoded->choice) : Status(Done{});
   }
   const bool by_count = formats::follows_from_count(*s.encoded);
   return bad_input(stored +

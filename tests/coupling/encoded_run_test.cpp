@@ -222,6 +222,8 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"format", "minicache"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
            {{{"format", "palu:rank=8,rank_v=8"}, {"eviction", "h2o:hh=4,recent=4,placement=compact"}},
             "keeps other tokens in other heads, which share what palu"},
+           {{{"format", "kvquant:outliers=0"}, {"eviction", "seed-lfu:budget=9,placement=compact"}},
+            "keeps other tokens in other heads, which share what kvquant"},
            {{{"format", "palu:rank=8,rank_v=8,file=x"}}, "palu:file: side files cannot be read here"},
            {{{"format", "smaller-model:model_layers=5"}}, "at most the 4 layers of this model"},
            {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"},
