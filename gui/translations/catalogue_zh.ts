@@ -344,6 +344,10 @@
         <translation>请求上限</translation>
     </message>
     <message>
+        <source>parts</source>
+        <translation>份数</translation>
+    </message>
+    <message>
         <source>long prefill threshold</source>
         <translation>长预填充阈值</translation>
     </message>
@@ -422,6 +426,14 @@
     <message>
         <source>One range of memory per request that grows with it: in place, or by copy to a longer one.</source>
         <translation>每个请求一段连续内存，随请求增长：就地延长，或复制到更长的一段。</translation>
+    </message>
+    <message>
+        <source>The pool divided into equal parts, one for each request whatever its length.</source>
+        <translation>池等分为若干份，每个请求不论长短各占一份。</translation>
+    </message>
+    <message>
+        <source>Equal parts of the pool, and so requests that run at most; what is left over is padding</source>
+        <translation>池等分的份数，也是同时运行的请求数上限；除不尽的余量计为填充</translation>
     </message>
     <message>
         <source>One range of memory per request, a power of two long: the buddy system.</source>

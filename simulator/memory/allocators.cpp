@@ -7,6 +7,7 @@
   MEMBER(kBuddyAllocator)         \
   MEMBER(kCachingAllocator)       \
   MEMBER(kContiguousAllocator)    \
+  MEMBER(kDividedAllocator)       \
   MEMBER(kGroupedAllocator)       \
   MEMBER(kGrowingAllocator)       \
   MEMBER(kNoCacheAllocator)       \

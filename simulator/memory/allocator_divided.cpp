@@ -1,0 +1,117 @@
+// A pool divided into equal parts, of which a request takes one whole: the way of llama.cpp's server, where
+// `--ctx-size` is shared out equally among the sequences of `--parallel` (unless their KV cache is unified, which
+// `paged:block_tokens=1` is like). As its documentation is put in order in ggml-org/llama.cpp pull request 17767:
+// 4096 tokens for four give each 1024. That a server rounds the parts to multiples of its own is left out.
+//
+// The lowest free part is taken. What a request does not use of it is held and never used (`internal` in the ledger);
+// one that would outgrow a part is rejected on arrival.
+#include <functional>
+#include <queue>
+
+#include "simulator/memory/one_range.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::MemoryLayout;
+
+class DividedBase : public OneRangeAllocator {
+ public:
+  DividedBase(const MemoryLayout& layout, std::int64_t parts, const AllocatorRequest& request)
+      : OneRangeAllocator(layout, "oracle", request), part_(layout.quanta / parts) {}
+
+ protected:
+  [[nodiscard]] std::int64_t granted(std::int64_t slots) const override { return std::max(slots, part_); }
+  [[nodiscard]] std::int64_t most_in_a_row() const override { return part_; }
+  [[nodiscard]] std::int64_t part() const { return part_; }
+
+ private:
+  std::int64_t part_;
+};
+
+/// Addresses of free parts, the lowest first.
+class DividedAllocator final : public DividedBase {
+ public:
+  DividedAllocator(const MemoryLayout& layout, std::int64_t parts, const AllocatorRequest& request)
+      : DividedBase(layout, parts, request) {
+    for (std::int64_t address = 0; address < total_slots(); address += part()) free_.push(address);
+  }
+
+ protected:
+  std::int64_t place(std::int64_t /*slots*/) override {
+    if (free_.empty()) return -1;
+    const std::int64_t address = free_.top();
+    free_.pop();
+    return address;
+  }
+  void put_back(std::int64_t address, std::int64_t /*slots*/) override { free_.push(address); }
+
+ private:
+  std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> free_;
+};
+
+/// Slow obvious model: a flag for each part.
+class DividedModel final : public DividedBase {
+ public:
+  DividedModel(const MemoryLayout& layout, std::int64_t parts, const AllocatorRequest& request)
+      : DividedBase(layout, parts, request), taken_(static_cast<std::size_t>(parts), false) {}
+
+ protected:
+  std::int64_t place(std::int64_t slots) override {
+    KVPLAN_CHECK(slots == part(), slots, part());
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i]) continue;
+      taken_[i] = true;
+      return static_cast<std::int64_t>(i) * part();
+    }
+    return -1;
+  }
+  void put_back(std::int64_t address, std::int64_t slots) override {
+    KVPLAN_CHECK(slots == part() && address % part() == 0, address, slots);
+    const auto i = static_cast<std::size_t>(address / part());
+    KVPLAN_CHECK(taken_[i], address);
+    taken_[i] = false;
+  }
+
+ private:
+  std::vector<bool> taken_;
+};
+
+constexpr std::array<Param, 1> kParams{
+    Param{.name = "parts",
+          .help = "Equal parts of the pool, and so requests that run at most; what is left over is padding",
+          .kind = ParamKind::kInteger,
+          .unit = Unit::kRequests,
+          .fallback = "4",
+          .low = 1,
+          .high = 65536}};
+
+template <class T>
+Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, const AllocatorRequest& request) {
+  // All parts are as long: the lowest free one is the first fit.
+  KVPLAN_TRY(MemoryLayout layout, one_range_layout(request, core::RangePlacement::kFirstFit));
+  const std::int64_t parts = choice.integer("parts");
+  if (layout.quanta < parts)
+    return bad_input("expected room for at least one token in each of " + std::to_string(parts) +
+                     " parts, got " + std::to_string(layout.quanta) + " tokens")
+        .at_field("memory");
+  layout.quanta -= layout.quanta % parts;
+  return std::unique_ptr<core::Allocator>(std::make_unique<T>(layout, parts, request));
+}
+
+}  // namespace
+
+extern const AllocatorEntry kDividedAllocator;
+const AllocatorEntry kDividedAllocator{
+    .descriptor = {.family = "allocator",
+                   .name = "divided",
+                   .summary = "The pool divided into equal parts, one for each request whatever its length.",
+                   .source = "llama.cpp, server: --ctx-size is divided among --parallel sequences "
+                             "(ggml-org/llama.cpp, pull request 17767, 2025-12-04)",
+                   .params = kParams,
+                   .spans = kOneRangeSpans},
+    .make = make_divided<DividedAllocator>,
+    .make_model = make_divided<DividedModel>,
+    .shares_prefixes = false};
+
+}  // namespace kvplan::memory

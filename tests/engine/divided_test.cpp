@@ -1,0 +1,88 @@
+// memory.allocator=divided: what equal parts do to a run, worked out by hand, and beside a reservation of as much.
+#include <gtest/gtest.h>
+
+#include "simulator/base/random.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan {
+namespace {
+
+Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+                                bool step_by_step) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  return plan::run_scenario(plan::resolve(settings).value(), trace, options);
+}
+
+constexpr const char* kSteps = "latency=affine:base_ns=1000,token_ns=0,context_ns=0";
+
+/// 26 tokens in three parts of 8, two left over. Four requests arrive together: one of 9 tokens fits no part, the last
+/// waits until a part is free.
+TEST(Divided, APartIsTakenWhole) {
+  constexpr std::int64_t kToken = 131072;  // llama-3-8b
+  traces::Trace trace;
+  trace.arrival_ns = {0, 0, 0, 0, 0};
+  trace.input_tokens = {3, 7, 2, 8, 5};
+  trace.output_tokens = {2, 2, 6, 2, 1};
+  for (const bool step_by_step : {false, true}) {
+    const plan::RunResult r =
+        try_run(trace,
+                {"model=llama-3-8b", "memory.pool_tokens=26", "memory.allocator=divided:parts=3", kSteps},
+                step_by_step)
+            .value();
+    EXPECT_EQ(r.completed, 4);
+    EXPECT_EQ(r.rejected, 1) << "8 + 2 - 1 tokens are more than 8";
+    EXPECT_EQ(r.preemptions, 0);
+    // Requests 0 and 1 end after two steps; request 4, of one, comes then. Request 2 takes six.
+    EXPECT_EQ(ns_floor(r.records[1].finish.since_start), 2'000);
+    EXPECT_EQ(ns_floor(r.records[4].first_scheduled.since_start), 2'000);
+    EXPECT_EQ(ns_floor(r.records[4].finish.since_start), 3'000);
+    EXPECT_EQ(ns_floor(r.makespan), 6'000);
+    // All parts are taken first at 0: they hold 12 written tokens in the second step, and will 4 + 8 + 7.
+    const auto& peak = r.memory->peak_bytes;
+    EXPECT_EQ(peak[index(observe::State::kInternal)], (4 + 0 + 1) * kToken);
+    EXPECT_EQ(peak[index(observe::State::kPadding)], 2 * kToken);
+    EXPECT_EQ(peak[index(observe::State::kFree)], 0);
+  }
+}
+
+/// Parts as long as the longest request that the model allows are what reserve=max takes from a pool of so many.
+TEST(Divided, IsAReservationOfThePart) {
+  Random random(11, "divided");
+  traces::Trace trace;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    trace.arrival_ns.push_back(i * 3'000);
+    trace.input_tokens.push_back(static_cast<std::int32_t>(random.between(1, 90)));
+    trace.output_tokens.push_back(static_cast<std::int32_t>(random.between(1, 30)));
+  }
+  for (const bool step_by_step : {false, true}) {
+    const auto requests = [&](const std::string& allocator) {
+      return plan::requests_csv(try_run(trace,
+                                        {"model=llama-3-8b", "memory.pool_tokens=500",
+                                         "engine.max_model_len=100", allocator, kSteps},
+                                        step_by_step)
+                                    .value());
+    };
+    EXPECT_EQ(requests("memory.allocator=divided:parts=5"),
+              requests("memory.allocator=contiguous:reserve=max"));
+    EXPECT_NE(requests("memory.allocator=divided:parts=5"), requests("memory.allocator=divided:parts=4"));
+  }
+}
+
+TEST(Divided, APoolOfFewerTokensThanPartsIsRefused) {
+  traces::Trace trace;
+  trace.arrival_ns = {0};
+  trace.input_tokens = {1};
+  trace.output_tokens = {1};
+  const auto run = try_run(
+      trace, {"model=llama-3-8b", "memory.pool_tokens=4", "memory.allocator=divided:parts=5", kSteps}, false);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().to_string(),
+            "memory: expected room for at least one token in each of 5 parts, got 4 tokens");
+}
+
+}  // namespace
+}  // namespace kvplan
