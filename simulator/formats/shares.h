@@ -1,5 +1,5 @@
-// Shares as they are written, in decimal digits: 0.8 is 8/10, and not the binary number beside it, of which a fifth of 80
-// would be 15.999999999999996 and be cut off to 15.
+// Shares as they are written, in decimal digits: 0.8 is 8/10, and not the binary number beside it. What that leaves of
+// 80 is 15.999999999999996, which would be cut off to 15.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // those of their token; what lies beyond stays exact.
 //
 // A row is what the heads of the layer store side by side: of the prompt the first token of each, the second, and so on
-// (tokens of one position, unless a policy kept others in other heads), then each new token. Its values have one pair of
-// thresholds over all heads, and on either side its outliers begin in one place. What heads share of a row stays until
-// the last of them drops its token.
+// (tokens of one position, unless a policy kept others in other heads), then each new token. Its values have one pair
+// of thresholds over all heads, and on either side its outliers begin in one place. What heads share of a row stays
+// until the last of them drops its token.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -137,10 +137,10 @@ double bits_per_element(const std::string& text, std::int32_t heads, std::int32_
   return 8 * static_cast<double>(bytes.value().total()) / static_cast<double>(2 * heads * size * tokens);
 }
 
-/// As KVQuant's passkey table has them, of the 32 heads of 128 channels of LLaMA-7B: 2, 3 and 4 bits with 1 % of outliers
-/// are 2.33, 3.33 to 3.35 and 4.33. Here 40 of a token's 4096 numbers are outliers, where 1 % are 41. Beside them are a
-/// pointer of 32 bits for a key and one for a value, and 32 bits of scale and zero point for a value. However the
-/// channels are cut into heads, they take the same.
+/// As KVQuant's passkey table has them, of the 32 heads of 128 channels of LLaMA-7B: 2, 3 and 4 bits with 1 % of
+/// outliers are 2.33, 3.33 to 3.35 and 4.33. Here 40 of a token's 4096 numbers are outliers, where 1 % are 41. Beside
+/// them are a pointer of 32 bits for a key and one for a value, and 32 bits of scale and zero point for a value.
+/// However the channels are cut into heads, they take the same.
 TEST(FormatExamples, AverageBitsOfKvquant) {
   for (int bits = 2; bits <= 4; ++bits) {
     const std::string text = "kvquant:bits=" + std::to_string(bits);

@@ -216,8 +216,8 @@ class FormatLengthsOf : public testing::TestWithParam<std::string> {
     return format.kind->lengths.by_count != nullptr && format.kind->lengths.by_count(format.choice);
   }
 
-  /// As many tokens of each head, whichever: `random` chooses them, of each head or, where heads share what is stored of
-  /// a token, of all at once. Returns how many.
+  /// As many tokens of each head, whichever: `random` chooses them, of each head or, where heads share what is stored
+  /// of a token, of all at once. Returns how many.
   static std::int64_t drop(Random& random, const Started& run, std::int64_t most) {
     const std::int64_t count = std::min<std::int64_t>(most, run.codec->plane(Side::kKeys, 0).tokens() - 1);
     std::set<std::int32_t> gone;
