@@ -1,17 +1,14 @@
 // kvplan evict: what a token policy keeps of recorded attention.
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "simulator/attention/budgeted.h"
 #include "simulator/attention/overlap.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/evict_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/policy_input.h"
 #include "simulator/cli/recording_input.h"
-#include "simulator/io/budget_files.h"
-#include "simulator/io/policy_files.h"
 
 namespace kvplan::cli {
 namespace {
@@ -19,56 +16,30 @@ namespace {
 using attention::EvaluationSummary;
 using attention::LayerReplay;
 
-/// A policy, where it is asked, and what a budget scheme gives it.
+/// A policy, and where it is asked.
 struct Asked {
-  attention::PolicyChoice policy;
+  PolicyInput input;
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t group{1};
-  std::optional<Choice> budget;
-  attention::Grants grants;  ///< by `budget`
 };
 
 Result<Asked> asked(const EvictOptions& options) {
   Asked out;
-  auto parsed = attention::parse_policy(options.policy);
-  if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
-  out.policy = std::move(parsed).value();
-  if (!options.budget.empty()) {
-    auto budget = parse_component(options.budget, attention::kBudgetFamily, attention::budget_descriptors());
-    if (!budget.ok()) return bad_input(budget.error().to_string()).at_field("--budget");
-    out.budget = std::move(budget).value();
-  }
+  KVPLAN_TRY(out.input, parse_policy_input(options.policy, "--policy", options.budget));
   for (const std::vector<std::string>& inputs :
-       {std::vector{options.input}, out.policy.choice.files(),
-        out.budget ? out.budget->files() : std::vector<std::string>{}})
+       {std::vector{options.input}, out.input.policy.choice.files(),
+        out.input.budget ? out.input.budget->files() : std::vector<std::string>{}})
     KVPLAN_TRY_DO(check_apart(inputs, {options.json}));
-  KVPLAN_TRY_DO(io::read_policy_files(out.policy));
   KVPLAN_TRY(out.recording, open_recording(options.input));
-  const attention::RecordingInfo& info = out.recording->info();
-  KVPLAN_TRY(out.group, attention::group_of(out.policy, info));
-  if (out.budget) {
-    KVPLAN_TRY(const auto retained, io::retained_of(*out.budget, info.layers, options.prefill,
-                                                    {out.recording.get(), options.sequence}));
-    out.grants = attention::grants_of(retained);
-  }
+  KVPLAN_TRY_DO(read_policy_input(out.input, *out.recording, options.sequence, options.prefill));
+  KVPLAN_TRY(out.group, attention::group_of(out.input.policy, out.recording->info()));
   return out;
-}
-
-/// The policy of one layer.
-Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions& options,
-                                          std::int32_t layer) {
-  if (!asked.budget || layer >= asked.recording->info().layers) return asked.policy;
-  const attention::RecordingInfo& info = asked.recording->info();
-  if (!info.has_layer(layer)) return asked.policy;
-  KVPLAN_TRY(const std::int32_t group, attention::group_of(asked.policy, info.layer(layer)));
-  return attention::policy_of_layer(asked.policy, asked.grants,
-                                    attention::place_of(info, layer, group, options.prefill));
 }
 
 /// Writes `after_prefill` and `steps` where JSON is wanted.
 Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions& options, std::int32_t layer,
                                          JsonWriter* json) {
-  KVPLAN_TRY(const auto policy, policy_at(asked, options, layer));
+  KVPLAN_TRY(const auto policy, policy_at(asked.input, *asked.recording, layer, options.prefill));
   bool in_steps = false;
   attention::Overlap overlap;
   double shares = 0;
@@ -117,9 +88,9 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
     const auto index = static_cast<std::size_t>(layer);
     if (json != nullptr) {
       json->begin_object().member("layer", layer);
-      if (asked.budget) {
+      if (asked.input.budget) {
         json->key("budget");
-        write_grant(*json, asked.grants, index);
+        write_grant(*json, asked.input.grants, index);
       }
     }
     KVPLAN_TRY(auto summary, evaluate_layer(asked, options, layer, json));
@@ -130,8 +101,8 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
     layers.push_back({index, std::move(summary)});
   }
   if (json == nullptr)
-    return write_text("-",
-                      layers_text(options, asked.policy, asked.budget ? &asked.grants : nullptr, layers));
+    return write_text("-", layers_text(options, asked.input.policy,
+                                       asked.input.budget ? &asked.input.grants : nullptr, layers));
   json->end_array();
   write_layers_summary(*json, options, layers);
   return Done{};
@@ -141,9 +112,9 @@ Status run_evict(const EvictOptions& options) {
   KVPLAN_TRY(const Asked asked_for, asked(options));
   JsonWriter writer(0);
   JsonWriter* const json = options.json.empty() ? nullptr : &writer;
-  writer.begin_object().member("policy", asked_for.policy.kind->golden_name);
-  write_params(writer, asked_for.policy, asked_for.group);
-  if (asked_for.budget) writer.member("budget", asked_for.budget->to_string());
+  writer.begin_object().member("policy", asked_for.input.policy.kind->golden_name);
+  write_params(writer, asked_for.input.policy, asked_for.group);
+  if (asked_for.input.budget) writer.member("budget", asked_for.input.budget->to_string());
   writer.member("prefill_len", options.prefill).member("input", options.input);
   writer.member("sequence", options.sequence);
   if (!options.one_layer) {
@@ -151,7 +122,7 @@ Status run_evict(const EvictOptions& options) {
   } else {
     writer.member("layer", options.layer);
     KVPLAN_TRY(const EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
-    if (json == nullptr) return write_text("-", summary_text(options, asked_for.policy, summary));
+    if (json == nullptr) return write_text("-", summary_text(options, asked_for.input.policy, summary));
     write_summary(writer, options, summary);
   }
   if (json == nullptr) return Done{};

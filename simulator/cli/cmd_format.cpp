@@ -1,15 +1,16 @@
 // kvplan format: bytes and errors of a KV-cache format over recorded queries, keys and values.
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/policy_input.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/formats/evaluation.h"
-#include "simulator/io/policy_files.h"
 #include "simulator/io/side_file.h"
 
 namespace kvplan::cli {
@@ -19,6 +20,7 @@ struct FormatOptions {
   std::string input;
   std::string format;
   std::string evict;
+  std::string budget;
   std::vector<std::string> probes;
   std::string json;
   std::int64_t prefill{0};
@@ -51,6 +53,7 @@ Result<formats::Probe> probe_of(const std::string& text) {
   return out;
 }
 
+/// But for the policy.
 Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
   formats::EvaluationRequest out;
   out.prompt = options.prefill;
@@ -61,12 +64,6 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
   out.format = std::move(format).value();
   const Status read = io::read_side_file(out.format);
   if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
-  if (!options.evict.empty()) {
-    auto policy = attention::parse_policy(options.evict);
-    if (!policy.ok()) return bad_input(policy.error().to_string()).at_field("--evict");
-    out.evict = std::move(policy).value();
-    KVPLAN_TRY_DO(io::read_policy_files(*out.evict));
-  }
   for (const std::string& text : options.probes) {
     KVPLAN_TRY(const formats::Probe probe, probe_of(text));
     out.probes.push_back(probe);
@@ -78,7 +75,17 @@ Status run_format(const FormatOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   KVPLAN_TRY(formats::EvaluationRequest request, request_of(options));
   KVPLAN_TRY_DO(check_apart(request.format.choice.files(), {options.json}));
+  std::optional<PolicyInput> evict;
+  if (!options.evict.empty()) {
+    KVPLAN_TRY(evict, parse_policy_input(options.evict, "--evict", options.budget));
+  } else if (!options.budget.empty()) {
+    return bad_input("expected a policy that takes the number of tokens (--evict)").at_field("--budget");
+  }
   KVPLAN_TRY(const auto recording, open_recording(options.input));
+  if (evict) {
+    KVPLAN_TRY_DO(read_policy_input(*evict, *recording, options.sequence, options.prefill));
+    KVPLAN_TRY(request.evict, policy_at(*evict, *recording, options.layer, options.prefill));
+  }
   request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
   auto found = formats::evaluate(*recording, request, []() -> Status {
     if (interrupted()) return interrupted_error();
@@ -121,6 +128,10 @@ void add_format(Command& app, Outcome& outcome) {
   command->add_option(
       "--evict", options->evict,
       "Token policy as NAME[:key=value,...] (kvplan list eviction): the format stores what it keeps");
+  command->add_option("--budget", options->budget,
+                      "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): this "
+                      "layer's share takes the place of "
+                      "the number of tokens that --evict says");
   add_whole_number(*command, "--prefill", options->prefill, {1, INT32_MAX},
                    "Tokens of the prompt; the others are decode steps")
       ->required()

@@ -55,6 +55,33 @@ class Files {
   const TemporaryFolder& folder_;
 };
 
+/// A pyramid's budget, H2O's scores, INT8: what stays in each layer is what `kvplan evict` keeps of it by that budget.
+TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
+  const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
+  const std::string budget = " --prefill 60 --budget pyramidkv:capacity=24,window=8,beta=6 --json - --layer ";
+  const std::string policy = "h2o:hh=20,recent=8";
+  dom::parser kept_by;
+  dom::parser stored_by;
+  std::size_t first = 0, last = 0;
+  for (const std::string layer : {"0", "2", "5"}) {
+    SCOPED_TRACE("layer " + layer);
+    const auto evict = run_kvplan("evict " + sample + " --policy " + policy + budget + layer);
+    const auto format =
+        run_kvplan("format " + sample + " --format int-token --evict " + policy + budget + layer);
+    ASSERT_EQ(evict.exit_code, 0) << evict.err;
+    ASSERT_EQ(format.exit_code, 0) << format.err;
+    const dom::element kept = kept_by.parse(evict.out)["after_prefill"];
+    const dom::element retained = stored_by.parse(format.out)["after_prefill"]["retained"];
+    EXPECT_EQ(simdjson::minify(kept), simdjson::minify(retained));
+    last = dom::array(dom::array(retained).at(0)).size();
+    if (layer == "0") first = last;
+  }
+  EXPECT_GT(first, last) << "the pyramid is wider below";
+  const auto alone = run_kvplan("format " + sample + " --format int-token" + budget + "0");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "kvplan: --budget: expected a policy that takes the number of tokens (--evict)\n");
+}
+
 TEST(FormatCommand, BothKindsOfInputGiveTheSame) {
   const TemporaryFolder folder;
   const Files files(folder);
