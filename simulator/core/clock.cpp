@@ -25,7 +25,7 @@ class Fleet {
       if (now == kNever) break;
       round_ = now == now_ ? round_ + 1 : 0;
       now_ = now;
-      if (run_.told && ++moments_ % kMomentsToldAtOnce == 0) tell(now);
+      if (run_.told && untold_ >= kPassesToldAtOnce) tell(now);
       if (now.since_start.count > kLastTick) return time_is_up();
       end_steps(now);
       deliver(now);
@@ -45,9 +45,11 @@ class Fleet {
     [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, replica); }
   };
 
-  static constexpr std::int64_t kMomentsToldAtOnce = 4096;
+  /// So that what waits to be told is bounded, whatever the number of replicas.
+  static constexpr std::int64_t kPassesToldAtOnce = std::int64_t{1} << 15;
 
   void tell(SimTime now) {
+    untold_ = 0;
     SimTime until = now;
     for (const auto& replica : run_.replicas) until = std::min(until, replica->told_until());
     run_.told(until);
@@ -106,6 +108,7 @@ class Fleet {
     for (const std::int32_t replica : due_) {
       if (!at(replica).wants_pass()) continue;
       KVPLAN_TRY_DO(at(replica).pass(now));
+      ++untold_;
       run_.router->changed(replica, FleetView(run_.replicas, now));
       if (at(replica).step_end() != kNever) ends_.put({at(replica).step_end(), replica});
     }
@@ -116,7 +119,7 @@ class Fleet {
   const FleetRun& run_;
   Arrivals arrivals_;
   LeastFirst<End> ends_;
-  std::int64_t moments_{0};
+  std::int64_t untold_{0};  // passes
   SimTime now_{kNever};
   std::int64_t round_{0};          // at this tick
   std::vector<RequestId> ended_;   // at this moment
