@@ -19,8 +19,8 @@ struct PolicyInput {
   attention::Grants grants;  ///< by `budget`, once read
 };
 
-/// `option`: the one that names the policy. `budget`: text of --budget; empty: none. Errors (field: the option): no such
-/// member, wrong parameters.
+/// `option`: the one that names the policy. `budget`: text of --budget; empty: none. Errors (field: the option): no
+/// such member, wrong parameters.
 Result<PolicyInput> parse_policy_input(const std::string& policy, std::string_view option,
                                        const std::string& budget);
 

@@ -136,8 +136,8 @@ std::int64_t known_tracks(const TokenPlan& plan);
 /// Requests that are counted, since their recording is too short for them.
 std::int64_t undriven_requests(const TokenPlan& plan, const core::Workload& workload);
 
-/// Can every request that the engine would accept be driven, by recordings or a file's sets, or counted? The error names
-/// the first that cannot.
+/// Can every request that the engine would accept be driven, by recordings or a file's sets, or counted? The error
+/// names the first that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);
 
