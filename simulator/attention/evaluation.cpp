@@ -198,13 +198,14 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
   if (classes.any())
     for (EvaluationSummary& summary : out) summary.classes = ClassCounts::none_yet(info);
   const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
+  FullOutputs full;
   for (std::int64_t t = 0; t < tokens; ++t) {
     const bool reads = std::any_of(replays.begin(), replays.end(),
                                    [t](const LayerReplay& replay) { return replay.needs_rows(t); });
     if (reads) KVPLAN_TRY_DO(rows->seek(t));
     classes.feed(t);
     for (std::size_t i = 0; i < replays.size(); ++i) {
-      replays[i].step(reads ? rows.get() : nullptr);
+      replays[i].step(reads ? rows.get() : nullptr, &full);
       totals[i].add(replays[i], t >= run.prompt, out[i]);
       if (classes.any() && t >= run.prompt - 1) classes.add(replays[i], out[i].stored_heads, out[i].classes);
     }

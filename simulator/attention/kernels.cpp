@@ -343,6 +343,57 @@ KVPLAN_WIDE void products_wide(const double* keys, const double* queries, std::s
   products_body(keys, queries, size, count, sums);
 }
 
+/// Sixteen sums stay in registers, over all rows.
+template <class Number>
+KVPLAN_BODY void add_weighted_body(const double* weights, const Number* const* rows, std::size_t count,
+                                   double* out, std::size_t size) {
+  constexpr std::size_t kAtOnce = 16;
+  std::size_t c = 0;
+  for (; c + kAtOnce <= size; c += kAtOnce) {
+    Quad first;
+    Quad second;
+    Quad third;
+    Quad fourth;
+    load(out + c, first);
+    load(out + c + 4, second);
+    load(out + c + 8, third);
+    load(out + c + 12, fourth);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Number* const row = rows[i] + c;
+      Quad x;
+      widen(row, x);
+      first += weights[i] * x;
+      widen(row + 4, x);
+      second += weights[i] * x;
+      widen(row + 8, x);
+      third += weights[i] * x;
+      widen(row + 12, x);
+      fourth += weights[i] * x;
+    }
+    store(out + c, first);
+    store(out + c + 4, second);
+    store(out + c + 8, third);
+    store(out + c + 12, fourth);
+  }
+  for (; c < size; ++c) {
+    double sum = out[c];
+    for (std::size_t i = 0; i < count; ++i) sum += weights[i] * static_cast<double>(rows[i][c]);
+    out[c] = sum;
+  }
+}
+template <class Number>
+KVPLAN_WIDE void add_weighted_wide(const double* weights, const Number* const* rows, std::size_t count,
+                                   double* out, std::size_t size) {
+  add_weighted_body(weights, rows, count, out, size);
+}
+template <class Number>
+void add_weighted_rows(std::span<const double> weights, std::span<const Number* const> rows,
+                       std::span<double> out) {
+  if (wide_registers())
+    return add_weighted_wide(weights.data(), rows.data(), rows.size(), out.data(), out.size());
+  add_weighted_body(weights.data(), rows.data(), rows.size(), out.data(), out.size());
+}
+
 #if defined(__x86_64__)
 bool fused_products() {
   static const bool kHas = wide_registers() && __builtin_cpu_supports("fma") != 0;
@@ -496,8 +547,22 @@ void sum_products(std::span<const double> keys, const double* queries, std::size
 #if defined(__x86_64__)
   if (fused_products()) return products_fused(keys.data(), queries, size, count, sums.data());
 #endif
+  sum_rounded_products(keys, queries, size, count, sums);
+}
+
+void sum_rounded_products(std::span<const double> keys, const double* queries, std::size_t size,
+                          std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums) {
   if (wide_registers()) return products_wide(keys.data(), queries, size, count, sums.data());
   products_body(keys.data(), queries, size, count, sums.data());
+}
+
+void add_weighted(std::span<const double> weights, std::span<const float* const> rows,
+                  std::span<double> out) {
+  add_weighted_rows(weights, rows, out);
+}
+void add_weighted(std::span<const double> weights, std::span<const double* const> rows,
+                  std::span<double> out) {
+  add_weighted_rows(weights, rows, out);
 }
 
 }  // namespace kvplan::attention

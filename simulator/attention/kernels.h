@@ -35,6 +35,12 @@ void assign_scaled(std::span<const double> value, double divisor, std::span<doub
 /// Index of the lowest, the first among equals. REQUIRES: not empty, no NaN.
 std::int32_t first_lowest(std::span<const double> values);
 
+/// out[c] += weights[i] * rows[i][c] for all c, in ascending order of i: of each c one sum, whatever is done beside.
+/// REQUIRES: as many rows as weights, each of at least out.size() numbers, and none of them in `out`.
+void add_weighted(std::span<const double> weights, std::span<const float* const> rows, std::span<double> out);
+void add_weighted(std::span<const double> weights, std::span<const double* const> rows,
+                  std::span<double> out);
+
 /// e^x from plain IEEE operations only, so that every machine gives the same bits (libm does not promise it).
 /// For x <= 0; relative error below 3e-16; 0 below -708.
 double fixed_exp(double x);
@@ -60,5 +66,13 @@ void pack_keys(const float* keys, std::size_t stride, std::size_t size, std::spa
 /// them float32 numbers.
 void sum_products(std::span<const double> keys, const double* queries, std::size_t size, std::size_t count,
                   std::span<double, kScoredQueries * kScoredTokens> sums);
+/// Place of element c of token i in packed keys of `size` elements.
+constexpr std::size_t packed_at(std::size_t i, std::size_t c, std::size_t size) {
+  constexpr std::size_t kSideBySide = 8;
+  return i / kSideBySide * kSideBySide * size + c * kSideBySide + i % kSideBySide;
+}
+/// The same of any numbers: each product is rounded before it is added.
+void sum_rounded_products(std::span<const double> keys, const double* queries, std::size_t size,
+                          std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums);
 
 }  // namespace kvplan::attention

@@ -11,13 +11,6 @@
 namespace kvplan::attention {
 namespace {
 
-/// out += weight * v; plain loop over independent elements, so any vector width gives the same bits.
-void add_scaled(double weight, const float* v, std::vector<double>& out) {
-  double* o = out.data();
-  const std::size_t n = out.size();
-  for (std::size_t c = 0; c < n; ++c) o[c] += weight * static_cast<double>(v[c]);
-}
-
 double weight_at(RowView row, std::int64_t i) {
   return row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
 }
@@ -26,8 +19,23 @@ double weight_at(RowView row, std::int64_t i) {
 
 std::vector<double> attention_output(RowView row, std::int64_t tokens, ValueView values) {
   std::vector<double> out(static_cast<std::size_t>(values.size));
-  for (std::int64_t i = 0; i < tokens; ++i) add_scaled(weight_at(row, i), values.data + i * values.size, out);
+  std::vector<double> weights(static_cast<std::size_t>(tokens));
+  std::vector<const float*> of_tokens(weights.size());
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    weights[static_cast<std::size_t>(i)] = weight_at(row, i);
+    of_tokens[static_cast<std::size_t>(i)] = values.data + i * values.size;
+  }
+  add_weighted(weights, of_tokens, out);
   return out;
+}
+
+std::span<const double> FullOutputs::of(const LayerRows& rows, std::int64_t tokens, std::int32_t head) {
+  const auto h = static_cast<std::size_t>(head);
+  if (outputs_.size() <= h) outputs_.resize(h + 1);
+  Output& output = outputs_[h];
+  if (output.tokens != tokens)
+    output = {tokens, attention_output(rows.exact_row(head), tokens, rows.values(head))};
+  return output.numbers;
 }
 
 double relative_difference(std::span<const double> output, std::span<const double> other) {
@@ -39,11 +47,6 @@ double relative_difference(std::span<const double> output, std::span<const doubl
   }
   if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
   return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
-}
-
-double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
-                             ValueView values) {
-  return relative_output_error(attention_output(row, tokens, values), row, attended, values);
 }
 
 double relative_output_error(std::span<const double> output, RowView row,
@@ -58,8 +61,14 @@ double relative_output_error(std::span<const double> output, RowView row,
     sum += row.sink;
   }
   std::vector<double> part(output.size());
-  for (std::size_t i = 0; i < attended.size(); ++i)
-    if (sum > 0) add_scaled(weights[i] / sum, values.data + std::int64_t{attended[i]} * values.size, part);
+  if (sum > 0) {
+    std::vector<const float*> of_tokens(attended.size());
+    for (std::size_t i = 0; i < attended.size(); ++i) {
+      weights[i] /= sum;
+      of_tokens[i] = values.data + std::int64_t{attended[i]} * values.size;
+    }
+    add_weighted(weights, of_tokens, part);
+  }
   return relative_difference(output, part);
 }
 

@@ -12,15 +12,27 @@ namespace kvplan::attention {
 /// The sum of a_i v_i over tokens [0, tokens). REQUIRES: values.data set.
 std::vector<double> attention_output(RowView row, std::int64_t tokens, ValueView values);
 
+/// The same for the queries of one token after another, each computed when it is first asked for: what several policies
+/// are compared with.
+class FullOutputs {
+ public:
+  /// Of query head `head` of the token that the rows stand at, the last of `tokens`. REQUIRES: values are there.
+  std::span<const double> of(const LayerRows& rows, std::int64_t tokens, std::int32_t head);
+
+ private:
+  struct Output {
+    std::int64_t tokens{0};  ///< whose it is; 0: nobody's yet
+    std::vector<double> numbers;
+  };
+  std::vector<Output> outputs_;  ///< [query head]
+};
+
 /// |o - o'| / |o| (Euclidean). 0 where both are zero; infinite where only o is. REQUIRES: of one size.
 double relative_difference(std::span<const double> output, std::span<const double> other);
 
-/// relative_difference with o = sum of a_i v_i over tokens [0, tokens), and o' the same over `attended` with the
-/// weights divided by their sum and the sink's, which is never dropped. REQUIRES: `attended` ascending, below `tokens`;
-/// values.data set.
-double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
-                             ValueView values);
-/// The same where o = attention_output(row, tokens, values) is at hand, for several sets of one row.
+/// relative_difference with o = `output`, that of all tokens, and o' the sum of a_i v_i over `attended` with the
+/// weights divided by their sum and the sink's, which is never dropped. REQUIRES: `attended` ascending, below the
+/// tokens of the row; values.data set.
 double relative_output_error(std::span<const double> output, RowView row,
                              std::span<const std::int32_t> attended, ValueView values);
 

@@ -284,7 +284,7 @@ Status LayerReplay::show_lower_layers(const Recording& recording, std::int32_t s
   return Done{};
 }
 
-void LayerReplay::step(const LayerRows* rows) {
+void LayerReplay::step(const LayerRows* rows, FullOutputs* full) {
   const bool reads = needs_rows(tokens_);
   KVPLAN_CHECK(rows != nullptr || !reads, tokens_);
   error_.clear();
@@ -299,7 +299,7 @@ void LayerReplay::step(const LayerRows* rows) {
     if (reads && s + 1 < sets_.size()) ask_ahead(s + 1, *rows);
     sets_[s].residents.append(static_cast<std::int32_t>(tokens_));
     beside_[s].attended = sets_[s].residents.size();
-    if (reads) attend(s, *rows);
+    if (reads) attend(s, *rows, full == nullptr ? full_ : *full);
     if (!evicts || by_set_ == nullptr) continue;
     by_set_->evict_set(static_cast<std::int32_t>(s), sets_[s].residents, sets_[s].drop);
     drop_marked(s);
@@ -319,11 +319,11 @@ void LayerReplay::ask_ahead(std::size_t set, const LayerRows& rows) const {
   row.f32 != nullptr ? prefetch(row.f32, positions) : prefetch(row.f64, positions);
 }
 
-void LayerReplay::attend(std::size_t set, const LayerRows& rows) {
+void LayerReplay::attend(std::size_t set, const LayerRows& rows, FullOutputs& full) {
   const std::span<const HeadRow> heads = gather_rows(set, rows);
   if (decoding()) {
     if (traits_.reads == Reads::kChosen) choose(set, heads, rows);
-    if (measure_) measure_errors(set, heads, rows);
+    if (measure_) measure_errors(set, heads, rows, full);
   }
   if (decoding() ? traits_.decode_rows : traits_.prompt_rows > 0)
     policy_->update(static_cast<std::int32_t>(set), sets_[set].residents, heads);
@@ -392,7 +392,8 @@ void LayerReplay::choose(std::size_t set, std::span<const HeadRow> heads, const 
   }
 }
 
-void LayerReplay::measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows) {
+void LayerReplay::measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows,
+                                 FullOutputs& full) {
   const Beside& beside = beside_[set];
   if (rows.values(beside.first_head).data == nullptr) return;
   error_.resize(mass_.size());
@@ -401,7 +402,8 @@ void LayerReplay::measure_errors(std::size_t set, std::span<const HeadRow> heads
     const std::span<const std::int32_t> attended =
         traits_.reads == Reads::kChosen ? std::span<const std::int32_t>(beside.chosen) : heads[h].positions;
     error_[static_cast<std::size_t>(query_head)] =
-        relative_output_error(rows.exact_row(query_head), tokens_ + 1, attended, rows.values(query_head));
+        relative_output_error(full.of(rows, tokens_ + 1, query_head), rows.exact_row(query_head), attended,
+                              rows.values(query_head));
   }
 }
 

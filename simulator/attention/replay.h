@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/attention/catalogue.h"
+#include "simulator/attention/output_error.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/recording.h"
 
@@ -53,8 +54,9 @@ class LayerReplay {
 
   /// True if `step` for token t reads rows.
   [[nodiscard]] bool needs_rows(std::int64_t t) const;
-  /// Processes the next token, t = tokens(). REQUIRES: `rows` stands at t, or needs_rows(t) is false.
-  void step(const LayerRows* rows);
+  /// Processes the next token, t = tokens(). `full`: what the full cache gives, of replays that go through the same
+  /// rows together; null: its own. REQUIRES: `rows` stands at t, or needs_rows(t) is false.
+  void step(const LayerRows* rows, FullOutputs* full = nullptr);
   /// Tokens processed so far.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
@@ -92,13 +94,14 @@ class LayerReplay {
                                          std::int32_t layer) const;
   [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
   void ask_ahead(std::size_t set, const LayerRows& rows) const;
-  void attend(std::size_t set, const LayerRows& rows);
+  void attend(std::size_t set, const LayerRows& rows, FullOutputs& full);
   /// The row of each of the set's heads over what it sees, gathered; masses for the report.
   std::span<const HeadRow> gather_rows(std::size_t set, const LayerRows& rows);
   std::span<const std::int32_t> seen(std::size_t set, std::size_t head);
   static double divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight);
   void choose(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
-  void measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
+  void measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows,
+                      FullOutputs& full);
   void drop_marked(std::size_t set);
 
   std::string name_;  ///< of the policy
@@ -121,6 +124,7 @@ class LayerReplay {
   std::vector<std::vector<std::int32_t>> shown_;  ///< [heads of a set] positions (Reads::kShown)
   std::vector<std::int32_t> indices_;
   std::vector<double> scratch_;  ///< weights of what a choosing policy reads
+  FullOutputs full_;
 };
 
 }  // namespace kvplan::attention

@@ -6,14 +6,8 @@
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
-#include "simulator/formats/loops.h"
 
 namespace kvplan::formats {
-namespace {
-
-constexpr std::size_t kTile = 8;  ///< tokens per inner loop
-
-}  // namespace
 
 AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
     : in_(tensors),
@@ -28,37 +22,46 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
 /// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
 void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec,
                                     const Rotation* rotation) {
+  using attention::kScoredQueries;
+  using attention::kScoredTokens;
   const Plane& keys = codec.plane(Side::kKeys, head);
   const auto positions = codec.positions(head);
   const auto size = static_cast<std::size_t>(keys.size());
   const auto count = static_cast<std::size_t>(keys.tokens());
-  for (auto& logits : logits_) logits.resize((count + kTile - 1) / kTile * kTile);
-  std::vector<double> tile(size * kTile);
+  for (auto& logits : logits_) logits.resize(count);
+  packed_.resize(kScoredTokens * size);
+  queries_.resize(kScoredQueries * size);
   std::vector<double> turned;
-  for (std::size_t begin = 0; begin < count; begin += kTile) {
-    for (std::size_t i = 0; i < kTile && begin + i < count; ++i) {
-      auto key = keys.stored(static_cast<std::int32_t>(begin + i));
-      if (rotation != nullptr) {
-        turned.assign(key.begin(), key.end());
-        rotation->turn(positions[begin + i], turned);
-        key = turned;
-      }
-      for (std::size_t c = 0; c < size; ++c) tile[c * kTile + i] = key[c];
+  std::array<double, kScoredQueries * kScoredTokens> sums;
+  for (std::size_t first = 0; first < logits_.size(); first += kScoredQueries) {
+    const std::size_t queries = std::min(kScoredQueries, logits_.size() - first);
+    for (std::size_t q = 0; q < queries; ++q) {
+      const float* const query =
+          in_.queries[static_cast<std::size_t>(head) * logits_.size() + first + q].data() +
+          static_cast<std::size_t>(t) * size;
+      for (std::size_t c = 0; c < size; ++c) queries_[c * kScoredQueries + q] = static_cast<double>(query[c]);
     }
-    for (std::size_t q = 0; q < logits_.size(); ++q) {
-      const auto of_head = static_cast<std::size_t>(head) * logits_.size() + q;
-      const float* query = in_.queries[of_head].data() + static_cast<std::size_t>(t) * size;
-      std::array<double, kTile> sums{};
-      for (std::size_t c = 0; c < size; ++c) {
-        const auto x = static_cast<double>(query[c]);
-        for (std::size_t i = 0; i < kTile; ++i) sums[i] += x * tile[c * kTile + i];
+    for (std::size_t begin = 0; begin < count; begin += kScoredTokens) {
+      const std::size_t tokens = std::min(kScoredTokens, count - begin);
+      for (std::size_t i = 0; i < tokens; ++i) {
+        auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+        if (rotation != nullptr) {
+          turned.assign(key.begin(), key.end());
+          rotation->turn(positions[begin + i], turned);
+          key = turned;
+        }
+        double* const packed = packed_.data() + attention::packed_at(i, 0, size);
+        const std::size_t stride = attention::packed_at(i, 1, size) - attention::packed_at(i, 0, size);
+        for (std::size_t c = 0; c < size; ++c) packed[c * stride] = key[c];
       }
-      for (std::size_t i = 0; i < kTile; ++i) logits_[q][begin + i] = sums[i] * in_.scale;
+      attention::sum_rounded_products(packed_, queries_.data(), size, queries, sums);
+      for (std::size_t q = 0; q < queries; ++q)
+        for (std::size_t i = 0; i < tokens; ++i)
+          logits_[first + q][begin + i] = sums[q * kScoredTokens + i] * in_.scale;
     }
   }
+  if (in_.plain_logits()) return;
   for (std::size_t q = 0; q < logits_.size(); ++q) {
-    logits_[q].resize(count);
-    if (in_.plain_logits()) continue;
     const auto query_head = static_cast<std::int32_t>(static_cast<std::size_t>(head) * logits_.size() + q);
     for (std::size_t i = 0; i < count; ++i)
       logits_[q][i] = in_.logit(query_head, t, positions[i], logits_[q][i]);
@@ -87,9 +90,11 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   if (codec.weight_use() != WeightUse::kNone)
     attention::accumulate(logits, codec.shape().group(), weights_[static_cast<std::size_t>(head)]);
   const Plane& values = codec.plane(Side::kValues, head);
-  std::vector<double> part(size);
+  values_of_.resize(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i)
-    add_scaled(logits[i], values.stored(static_cast<std::int32_t>(i)).data(), part.data(), size);
+    values_of_[i] = values.stored(static_cast<std::int32_t>(i)).data();
+  std::vector<double> part(size);
+  attention::add_weighted(logits, values_of_, part);
   output_error_[static_cast<std::size_t>(query_head)] = attention::relative_difference(full, part);
 }
 

@@ -47,6 +47,9 @@ class AttentionOutput {
   std::vector<double> logit_error_;
   std::vector<double> mass_;
   std::vector<double> gathered_;
+  std::vector<double> packed_;                ///< keys of a few tokens
+  std::vector<double> queries_;               ///< of a KV head, beside each other
+  std::vector<const double*> values_of_;      ///< [token index] of a KV head
   std::vector<std::vector<double>> weights_;  ///< [KV head][token index]
 };
 

@@ -263,8 +263,10 @@ TEST(HandChecked, OutputErrorWithScalarValues) {
   const std::vector<std::int32_t> late{4, 5, 6, 7};
   const std::vector<std::int32_t> mixed{0, 2, 6, 7};
   // o = 1.34; over {4,5,6,7} it is 1.8676, over {0,2,6,7} 0.1333.
-  EXPECT_NEAR(relative_output_error(row, 8, late, values), (1.27 / .68 - 1.34) / 1.34, 1e-12);
-  EXPECT_NEAR(relative_output_error(row, 8, mixed, values), (1.34 - .02 / .15) / 1.34, 1e-12);
+  EXPECT_NEAR(relative_output_error(attention_output(row, 8, values), row, late, values),
+              (1.27 / .68 - 1.34) / 1.34, 1e-12);
+  EXPECT_NEAR(relative_output_error(attention_output(row, 8, values), row, mixed, values),
+              (1.34 - .02 / .15) / 1.34, 1e-12);
 }
 
 /// The same in numbers: errors of .5276 and 1.2067, within 2 (1 - m) max |v| = 1.92 and 5.10 for masses .68 and .15.
@@ -288,7 +290,8 @@ TEST(HandChecked, OutputErrorIsWithinItsBound) {
     }
     EXPECT_NEAR(mass, part.mass, 1e-12);
     EXPECT_NEAR(sum / mass, part.output, 5e-5);
-    const double error = relative_output_error(row, 8, part.set, values) * output;
+    const double error =
+        relative_output_error(attention_output(row, 8, values), row, part.set, values) * output;
     EXPECT_NEAR(error, part.error, 5e-5);
     EXPECT_NEAR(2 * (1 - mass) * 3, part.bound, 1e-12);
     EXPECT_LE(error, part.bound);

@@ -511,5 +511,51 @@ TEST(Kernels, ProductsAreAddedInOrder) {
     }
 }
 
+/// The same of numbers that are no float32: each product is rounded.
+TEST(Kernels, ProductsOfAnyNumbersAreRoundedAndAddedInOrder) {
+  Random random(33, "any products");
+  for (const std::size_t size : {1U, 5U, 64U}) {
+    std::vector<double> keys(size * kScoredTokens), packed(keys.size()), queries(size * kScoredQueries);
+    for (double& key : keys) key = random.unit() - 0.5;
+    for (double& query : queries) query = random.unit() - 0.5;
+    for (std::size_t i = 0; i < kScoredTokens; ++i)
+      for (std::size_t c = 0; c < size; ++c) packed.at(packed_at(i, c, size)) = keys[i * size + c];
+    std::array<double, kScoredQueries * kScoredTokens> sums{};
+    sum_rounded_products(packed, queries.data(), size, kScoredQueries, sums);
+    for (std::size_t q = 0; q < kScoredQueries; ++q)
+      for (std::size_t i = 0; i < kScoredTokens; ++i) {
+        double sum = 0;
+        for (std::size_t c = 0; c < size; ++c) sum += queries[c * kScoredQueries + q] * keys[i * size + c];
+        ASSERT_EQ(sums[q * kScoredTokens + i], sum) << size << " " << q << " " << i;
+      }
+  }
+}
+
+template <class Number>
+void expect_weighted_rows_in_order(Random& random) {
+  for (int trial = 0; trial < 60; ++trial) {
+    const auto size = static_cast<std::size_t>(random.between(1, 70));
+    const auto count = static_cast<std::size_t>(random.between(0, 40));
+    std::vector<Number> numbers(size * count + 1);
+    std::vector<double> weights(count), out(size);
+    std::vector<const Number*> rows(count);
+    for (Number& number : numbers) number = static_cast<Number>(random.unit() - 0.5);
+    for (double& weight : weights) weight = random.unit();
+    for (double& sum : out) sum = random.unit();
+    for (auto& row : rows) row = numbers.data() + random.below(numbers.size() - size);
+    std::vector<double> expected = out;
+    for (std::size_t c = 0; c < size; ++c)
+      for (std::size_t i = 0; i < count; ++i) expected[c] += weights[i] * static_cast<double>(rows[i][c]);
+    add_weighted(weights, rows, out);
+    ASSERT_EQ(out, expected) << size << " channels of " << count << " rows";
+  }
+}
+
+TEST(Kernels, WeightedRowsAreAddedInOrder) {
+  Random random(34, "weighted rows");
+  expect_weighted_rows_in_order<float>(random);
+  expect_weighted_rows_in_order<double>(random);
+}
+
 }  // namespace
 }  // namespace kvplan::attention
