@@ -88,19 +88,23 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   coverage.print();
 }
 
+void expect_ledger_equals_cells(const test::RandomCase& c) {
+  std::unique_ptr<test::CellWalker> walker;
+  std::unique_ptr<Recount<test::CellWalker>> compare;
+  observe_run(
+      c, true, nullptr, nullptr,
+      [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+        walker = std::make_unique<test::CellWalker>(c.workload, layout, c.keep);
+        compare = std::make_unique<Recount<test::CellWalker>>(ledger, *walker, false);
+        return {walker.get(), compare.get()};
+      });
+}
+
 TEST(Differential, LedgerEqualsWalkingEveryCell) {
   for (std::int64_t seed = 1; seed <= test::random_cases(150); ++seed) {
     const auto c = draw_case(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
-    std::unique_ptr<test::CellWalker> walker;
-    std::unique_ptr<Recount<test::CellWalker>> compare;
-    observe_run(
-        *c, true, nullptr, nullptr,
-        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          walker = std::make_unique<test::CellWalker>(c->workload, layout, c->keep);
-          compare = std::make_unique<Recount<test::CellWalker>>(ledger, *walker, false);
-          return {walker.get(), compare.get()};
-        });
+    expect_ledger_equals_cells(*c);
     if (HasFailure()) return;
   }
 }
@@ -233,15 +237,7 @@ TEST(Differential, ByPriorityTheLedgerEqualsWalkingEveryCell) {
     const auto c = draw_priority_case(seed, priorities);
     if (c == nullptr) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
-    std::unique_ptr<test::CellWalker> walker;
-    std::unique_ptr<Recount<test::CellWalker>> compare;
-    observe_run(
-        *c, true, nullptr, nullptr,
-        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          walker = std::make_unique<test::CellWalker>(c->workload, layout, c->keep);
-          compare = std::make_unique<Recount<test::CellWalker>>(ledger, *walker, false);
-          return {walker.get(), compare.get()};
-        });
+    expect_ledger_equals_cells(*c);
     if (HasFailure()) return;
   }
 }

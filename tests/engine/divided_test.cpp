@@ -3,19 +3,12 @@
 
 #include "simulator/base/random.h"
 #include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "tests/support/plan_run.h"
 
 namespace kvplan {
 namespace {
 
-Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
-                                bool step_by_step) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
-  options.step_by_step = step_by_step;
-  return plan::run_scenario(plan::resolve(settings).value(), trace, options);
-}
+using test::try_run;
 
 constexpr const char* kSteps = "latency=affine:base_ns=1000,token_ns=0,context_ns=0";
 

@@ -8,9 +8,9 @@
 #include "simulator/drivers/vllm_pool.h"
 #include "simulator/drivers/vllm_seqswa.h"
 #include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
+#include "tests/support/plan_run.h"
 #include "tests/support/random_case.h"
 #include "tests/support/run_replica.h"
 
@@ -18,6 +18,7 @@ namespace kvplan {
 namespace {
 
 using observe::State;
+using test::try_run;
 
 /// Rows of driver `seqswa`, from what is told of a run in which requests come one behind the other.
 class RowsOfRun final : public core::Observer {
@@ -142,19 +143,6 @@ TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
     std::sort(ours.begin(), ours.end(), [](const auto& a, const auto& b) { return a.request < b.request; });
     EXPECT_EQ(table(ours), table(rows)) << window;
   }
-}
-
-Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
-                                bool step_by_step = false) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
-  options.step_by_step = step_by_step;
-  options.request_memory = true;
-  options.timeline_bins = 20;
-  const auto scenario = plan::resolve(settings);
-  if (!scenario.ok()) return scenario.error();
-  return plan::run_scenario(scenario.value(), trace, options);
 }
 
 /// Prompts of `hash_block` tokens' contents each: the first ids of all are alike.

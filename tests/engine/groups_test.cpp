@@ -4,7 +4,7 @@
 
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "tests/support/plan_run.h"
 
 namespace kvplan {
 namespace {
@@ -13,19 +13,12 @@ using observe::State;
 
 Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
                                 bool step_by_step = false) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
-  options.step_by_step = step_by_step;
-  options.request_memory = true;
-  options.timeline_bins = 20;
+  plan::RunOptions options = test::watched();
   options.open_steps = [](const std::string&, std::string_view) -> Result<plan::MeasuredSteps> {
     KVPLAN_TRY(latency::StepTable table, latency::StepTable::make({{1, 1, 0, Ticks{1000}}}));
     return plan::MeasuredSteps{std::move(table), {"Made up."}};
   };
-  const auto scenario = plan::resolve(settings);
-  if (!scenario.ok()) return scenario.error();
-  return plan::run_scenario(scenario.value(), trace, options);
+  return test::try_run(trace, sets, step_by_step, options);
 }
 
 const std::string kSteps = "latency=affine:base_ns=1000,token_ns=0,context_ns=0";

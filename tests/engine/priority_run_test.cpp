@@ -5,22 +5,12 @@
 
 #include "simulator/base/random.h"
 #include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "tests/support/plan_run.h"
 
 namespace kvplan {
 namespace {
 
-Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
-                                bool step_by_step = false) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
-  options.step_by_step = step_by_step;
-  options.request_memory = true;
-  const auto scenario = plan::resolve(settings);
-  if (!scenario.ok()) return scenario.error();
-  return plan::run_scenario(scenario.value(), trace, options);
-}
+using test::try_run;
 
 /// More than the pool serves at once. Every third request is urgent.
 traces::Trace busy() {

@@ -1,0 +1,30 @@
+// A whole run of a trace under settings as --set writes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/plan/run.h"
+
+namespace kvplan::test {
+
+/// What each request held, and a timeline.
+inline plan::RunOptions watched() {
+  plan::RunOptions options;
+  options.request_memory = true;
+  options.timeline_bins = 20;
+  return options;
+}
+
+/// Errors: those of the scenario and of the run.
+inline Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+                                       bool step_by_step = false, plan::RunOptions options = watched()) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  options.step_by_step = step_by_step;
+  const auto scenario = plan::resolve(settings);
+  if (!scenario.ok()) return scenario.error();
+  return plan::run_scenario(scenario.value(), trace, options);
+}
+
+}  // namespace kvplan::test
