@@ -271,13 +271,10 @@ struct EightSums {
   }
 };
 
-/// Tokens that lie side by side in packed keys, each element of them behind the one before.
-constexpr std::size_t kPacked = 8;
-
 /// The sums of four queries by eight tokens stay in registers.
 KVPLAN_BODY void products_body(const double* keys, const double* queries, std::size_t size, std::size_t count,
                                double* sums) {
-  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
+  for (std::size_t i = 0; i < kScoredTokens; i += kPackedTokens)
     for (std::size_t q = 0; q < count; q += 4) {
       EightSums first;
       EightSums second;
@@ -285,7 +282,7 @@ KVPLAN_BODY void products_body(const double* keys, const double* queries, std::s
       EightSums fourth;
       const double* key = keys + i * size;
       const double* x = queries + q;
-      for (std::size_t c = 0; c < size; ++c, key += kPacked, x += kScoredQueries) {
+      for (std::size_t c = 0; c < size; ++c, key += kPackedTokens, x += kScoredQueries) {
         Quad a;
         Quad b;
         load(key, a);
@@ -304,9 +301,9 @@ KVPLAN_BODY void products_body(const double* keys, const double* queries, std::s
 }
 
 KVPLAN_BODY void pack_body(const float* keys, std::size_t stride, std::size_t size, double* packed) {
-  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
-    for (std::size_t c = 0; c < size; ++c, packed += kPacked)
-      for (std::size_t k = 0; k < kPacked; k += 4) {
+  for (std::size_t i = 0; i < kScoredTokens; i += kPackedTokens)
+    for (std::size_t c = 0; c < size; ++c, packed += kPackedTokens)
+      for (std::size_t k = 0; k < kPackedTokens; k += 4) {
         Quad four;
         widen(keys + c * stride + i + k, four);
         store(packed + k, four);
@@ -402,13 +399,13 @@ bool fused_products() {
 /// As products_body. The intrinsics are those of the instruction set alone.
 __attribute__((target("avx2,fma"))) void products_fused(const double* keys, const double* queries,
                                                         std::size_t size, std::size_t count, double* sums) {
-  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
+  for (std::size_t i = 0; i < kScoredTokens; i += kPackedTokens)
     for (std::size_t q = 0; q < count; q += 4) {
       // Written out: an array of sums would not stay in registers.
       __m256d low0{}, high0{}, low1{}, high1{}, low2{}, high2{}, low3{}, high3{};
       const double* key = keys + i * size;
       const double* x = queries + q;
-      for (std::size_t c = 0; c < size; ++c, key += kPacked, x += kScoredQueries) {
+      for (std::size_t c = 0; c < size; ++c, key += kPackedTokens, x += kScoredQueries) {
         const __m256d low = _mm256_loadu_pd(key);
         const __m256d high = _mm256_loadu_pd(key + 4);
         const __m256d x0 = _mm256_broadcast_sd(x);

@@ -56,6 +56,8 @@ double exp_from_max(std::span<double> values);
 /// Queries and tokens whose products are summed together: each key is read once for all of the queries.
 inline constexpr std::size_t kScoredQueries = 8;
 inline constexpr std::size_t kScoredTokens = 32;
+/// Tokens that lie side by side in packed keys, each element of them behind the one before.
+inline constexpr std::size_t kPackedTokens = 8;
 /// Keys of kScoredTokens tokens, element c of token i at keys[c * stride + i], in the order in which sum_products reads
 /// them. REQUIRES: `packed` has kScoredTokens numbers for each c < size.
 void pack_keys(const float* keys, std::size_t stride, std::size_t size, std::span<double> packed);
@@ -68,8 +70,7 @@ void sum_products(std::span<const double> keys, const double* queries, std::size
                   std::span<double, kScoredQueries * kScoredTokens> sums);
 /// Place of element c of token i in packed keys of `size` elements.
 constexpr std::size_t packed_at(std::size_t i, std::size_t c, std::size_t size) {
-  constexpr std::size_t kSideBySide = 8;
-  return i / kSideBySide * kSideBySide * size + c * kSideBySide + i % kSideBySide;
+  return i / kPackedTokens * kPackedTokens * size + c * kPackedTokens + i % kPackedTokens;
 }
 /// The same of any numbers: each product is rounded before it is added.
 void sum_rounded_products(std::span<const double> keys, const double* queries, std::size_t size,

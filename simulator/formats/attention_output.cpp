@@ -51,8 +51,7 @@ void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Cod
           key = turned;
         }
         double* const packed = packed_.data() + attention::packed_at(i, 0, size);
-        const std::size_t stride = attention::packed_at(i, 1, size) - attention::packed_at(i, 0, size);
-        for (std::size_t c = 0; c < size; ++c) packed[c * stride] = key[c];
+        for (std::size_t c = 0; c < size; ++c) packed[c * attention::kPackedTokens] = key[c];
       }
       attention::sum_rounded_products(packed_, queries_.data(), size, queries, sums);
       for (std::size_t q = 0; q < queries; ++q)
