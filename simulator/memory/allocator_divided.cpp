@@ -93,7 +93,7 @@ Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, cons
   const std::int64_t parts = choice.integer("parts");
   if (layout.quanta < parts)
     return bad_input("expected room for at least one token in each of " + std::to_string(parts) +
-                     " parts, got " + std::to_string(layout.quanta) + " tokens")
+                     " parts, found " + std::to_string(layout.quanta) + " tokens")
         .at_field("memory");
   layout.quanta -= layout.quanta % parts;
   return std::unique_ptr<core::Allocator>(std::make_unique<T>(layout, parts, request));

@@ -66,8 +66,8 @@ formats::Shape shape_of(const model::LayerCache& cache);
 Status check_layers_together(const formats::FormatChoice& format, const model::ModelShape& model,
                              std::int64_t first, std::int64_t layers);
 /// The same of a width of tokens, on the model (format_on_model).
-Status check_layers_together(const model::KvFormat& format, const model::ModelShape& model, std::int64_t first,
-                             std::int64_t layers);
+Status check_layers_together(const model::KvFormat& format, const model::ModelShape& model,
+                             std::int64_t first, std::int64_t layers);
 
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {

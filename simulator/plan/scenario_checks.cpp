@@ -109,7 +109,7 @@ Status check_encoded(const Scenario& s) {
   return bad_input(stored +
                    (by_count
                         ? ", and how many tokens stay has to follow from lengths: expected eviction=full, or "
-                          "a policy that is counted with placement=compact (window, h2o, snapkv), found "
+                          "a policy that is counted with placement=compact (window, tova, snapkv), found "
                         : ", and on which tokens go while it decodes: expected eviction=full, or a policy "
                           "that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found ") +
                    s.eviction->to_string())

@@ -230,8 +230,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   }
   part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks, &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
-  if (setup.options.request_memory || setup.undriven > 0)
-    part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
+  if (setup.follows_held()) part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
   if (layout.costs || setup.tokens.placement == core::Placement::kCompact)
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);
@@ -305,7 +304,7 @@ bool joins_timeline(const Scenario& scenario, const RunOptions& options) {
 Result<Served> serve(const RunSetup& setup) {
   Served served;
   served.records.resize(setup.workload.input.size());
-  if (setup.options.request_memory || setup.undriven > 0) served.held.resize(setup.workload.input.size());
+  if (setup.follows_held()) served.held.resize(setup.workload.input.size());
   Fleet fleet(setup);
   KVPLAN_TRY_DO(fleet.make_pools());
   const core::Memory& first = *fleet.parts().front()->memory;

@@ -28,6 +28,9 @@ struct RunSetup {
   std::unique_ptr<core::LatencyModel> latency;
   /// Of all replicas, and of the second run where there is one; of other runs too where the caller has one for them.
   std::shared_ptr<attention::TrajectoryStore> trajectories;
+
+  /// What each request held is asked for, or says which share of memory recordings drove.
+  [[nodiscard]] bool follows_held() const { return options.request_memory || undriven > 0; }
 };
 
 /// Sums over a replica's whole run.

@@ -93,7 +93,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
     return bad_input(
                "expected memory in which ranges stay where they are, placing takes no time and layers have "
                "one table, since by priority a request may give way in the pass that granted it something, "
-               "got " +
+               "found " +
                allocator.to_string())
         .at_field("memory.allocator");
   return std::unique_ptr<core::Memory>(std::move(memory));

@@ -74,7 +74,7 @@ TEST(Divided, APoolOfFewerTokensThanPartsIsRefused) {
       trace, {"model=llama-3-8b", "memory.pool_tokens=4", "memory.allocator=divided:parts=5", kSteps}, false);
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().to_string(),
-            "memory: expected room for at least one token in each of 5 parts, got 4 tokens");
+            "memory: expected room for at least one token in each of 5 parts, found 4 tokens");
 }
 
 }  // namespace
