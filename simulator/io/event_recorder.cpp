@@ -198,6 +198,7 @@ event_log::Header header_of(const EventLogOptions& options) {
           .tree = tree,
           .id_tokens = tree && ids != nullptr && ids->present() ? ids->block_tokens : 0,
           .replicas = options.replicas,
+          .by_priority = options.by_priority,
           .allocator = options.allocator,
           .scenario = options.scenario,
           .trace_digest = options.trace_digest};
@@ -210,6 +211,7 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
       by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
       counted_(options.counted),
+      by_priority_(options.by_priority),
       quantum_tokens_(options.layout.quantum_tokens),
       tables_(options.layout.tables),
       cells_of_cell_(std::accumulate(track_units_.begin(), track_units_.end(), std::int64_t{0}) /
@@ -250,7 +252,7 @@ void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
   const std::span<const std::uint32_t> ids =
       tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
   write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted,
-                     static_cast<std::int32_t>(ids.size())});
+                     static_cast<std::int32_t>(ids.size()), by_priority_ ? workload_.priority_of(r) : 0});
   for (auto left = ids; !left.empty();) {
     const auto part = left.first(std::min(left.size(), static_cast<std::size_t>(log::kMostListed)));
     write(log::PrefixIds{r, {part.begin(), part.end()}});
@@ -492,6 +494,11 @@ void EventRecorder::on_decode_grants(std::span<const core::DecodeGrant> grants) 
     } else {
       write_grant(grant.request, grant.logical_block, 1, {&grant.block, numbered_ ? 1U : 0U}, 0);
     }
+}
+
+void EventRecorder::on_hold_back(RequestId r) {
+  mixed_batch_ = true;
+  write(log::HoldBack{r});
 }
 
 void EventRecorder::on_chunk(const core::Chunk& chunk) {

@@ -30,9 +30,10 @@ struct EventLogOptions {
   core::KeepRule keep{};       ///< of the run
   /// Where requests follow courses: cells of one token in each track, of all courses of the run.
   std::vector<std::int32_t> track_units{};
-  bool reuse{false};     ///< placement of the courses
-  bool compacts{false};  ///< placement of the courses: survivors move together
-  bool counted{false};   ///< nobody knows which tokens go, only how many
+  bool reuse{false};        ///< placement of the courses
+  bool compacts{false};     ///< placement of the courses: survivors move together
+  bool counted{false};      ///< nobody knows which tokens go, only how many
+  bool by_priority{false};  ///< who is asked, and gives way, by the priority of arrivals
   std::int32_t replicas{1};
   std::string allocator{};  ///< as in the scenario, all parameters
   std::string scenario{};   ///< resolved
@@ -60,6 +61,7 @@ class EventRecorder : public core::Observer {
   void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
+  void on_hold_back(RequestId request) override;
   void on_chunk(const core::Chunk& chunk) override;
   void on_pass_end(const core::Pass& pass) override;
   void on_steps(const core::Steps& steps) override;
@@ -110,6 +112,7 @@ class EventRecorder : public core::Observer {
   bool by_quanta_;  ///< a grant names a place for each quantum
   std::vector<std::int32_t> track_units_;
   bool counted_;
+  bool by_priority_;
   std::int64_t quantum_tokens_, tables_;  ///< of a request
   std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
   core::KeepRule keep_;
@@ -123,7 +126,7 @@ class EventRecorder : public core::Observer {
   std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published
   std::int64_t publications_{0};
   bool refused_{false};      ///< of the latest pass
-  bool mixed_batch_{false};  ///< the pass in progress has a chunk or begins a copy
+  bool mixed_batch_{false};  ///< the pass in progress has a chunk, begins a copy, or held somebody back
 };
 
 }  // namespace kvplan::io

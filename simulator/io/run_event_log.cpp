@@ -41,13 +41,6 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
                "a log is of one rank, and another one may keep more and so say when tables are cut: expected "
                "deployment.tp and deployment.pp of 1, or a budget that is the same in all layers and heads")
         .at_field("--events");
-  if (scenario.engine_traits().by_priority)
-    return bad_input(
-               "a log says of every request that decodes that it has a token of each step, and by priority "
-               "some "
-               "wait: expected another engine.policy, found " +
-               scenario.engine.to_string())
-        .at_field("--events");
   if (plan::undriven_requests(tokens, watched.workload) > 0)
     return bad_input(
                "a log says of all requests which tokens go, or of none: expected recordings that are long "
@@ -74,6 +67,7 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   log.null_block = log.layout.null_block;
   log.prefix_cache = scenario.finds_prefixes();
   log.prefills_apart = scenario.engine_traits().prefills_apart;
+  log.by_priority = scenario.engine_traits().by_priority;
   log.keep = scenario.keep;
   if (scenario.follows_courses()) tell_courses(watched.tokens, log);
   log.replicas = static_cast<std::int32_t>(scenario.replicas);

@@ -109,8 +109,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds;
-  for (const auto make : {test::hand_made_log, test::hand_made_course_log, test::hand_made_move_log,
-                          test::hand_made_tree_log, test::hand_made_fleet_log}) {
+  for (const auto make :
+       {test::hand_made_log, test::hand_made_course_log, test::hand_made_move_log, test::hand_made_tree_log,
+        test::hand_made_priority_log, test::hand_made_fleet_log}) {
     const auto [header, records] = make();
     const std::string file = file_of(header, records);
     seeds.push_back(std::string(1, '\0') + file);

@@ -133,6 +133,11 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=holes " + by_head,
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact " + by_head,
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse",
+        // By priority: all arrive as urgent as each other, so who came last gives way.
+        sample + "--set memory.pool_tokens=6000 --set engine.policy=priority",
+        sample + "--set memory.pool_tokens=20000 --set engine.policy=priority "
+                 "--set memory.allocator=buddy:reserve=oracle",
+        sample + "--set memory.pool_tokens=6000 --set engine.policy=priority --set fleet.replicas=3",
         // Several replicas: apart and on one clock, of both engines, with what a replica alone does.
         sample + "--set memory.pool_tokens=16000 --set fleet.replicas=3",
         sample + "--set memory.pool_tokens=6000 --set fleet=replicas=4,router=least-loaded:by=blocks",

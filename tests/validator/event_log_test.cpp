@@ -289,7 +289,8 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
                                                           {"tables_alike", 6},
                                                           {"tables_moved", 6},
                                                           {"sglang", 7},
-                                                          {"sglang_without_tree", 7}}) {
+                                                          {"sglang_without_tree", 7},
+                                                          {"priority", 9}}) {
     const std::string bytes =
         test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
     v1::EventLogHeader header = header_message(bytes);
@@ -297,7 +298,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 8, found 9");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 9, found 10");
   }
 }
 
@@ -402,6 +403,19 @@ TEST(EventLog, HeadersOfSeveralTables) {
             std::string::npos);
 }
 
+TEST(EventLog, HeadersByPriority) {
+  const auto [header, records] = test::hand_made_priority_log();
+  const std::string bytes = test::write_log({header, records});
+  EXPECT_EQ(header_message(bytes).version(), 9U);
+  EXPECT_TRUE(test::write_log(test::read_log(bytes)) == bytes);
+  event_log::Header courses = header;
+  courses.track_units = {1};
+  EXPECT_EQ(
+      error_of(test::write_log({courses, records})),
+      "a.kve: byte 8: by_priority: expected no courses, no groups of layers and prefills among decodes, "
+      "by priority");
+}
+
 TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
   const auto [header, records] = test::hand_made_fleet_log();
   const test::WholeLog log{header, records};
@@ -435,6 +449,8 @@ TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
           ".claim.joint_peak.time: expected 0 to ");
   refuses([](WholeLog& l) { l.records.back().claims.joint_peak.hole_bytes = -1; },
           ".claim.joint_peak.hole_bytes: expected 0 to ");
+  refuses([](WholeLog& l) { l.records[0].fact = event_log::HoldBack{-1}; },
+          "facts[0].hold_back.request: expected 0 to ");
   // In a log of one replica there is nothing of this.
   refuses([](WholeLog& l) { l.header.replicas = 1; }, "facts[1].replica: expected 0 to 0, found 1");
   auto alone = test::hand_made_log();

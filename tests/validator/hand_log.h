@@ -284,6 +284,86 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
   return {header, records};
 }
 
+/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority. When it
+/// needs its second block, request 1 has both others: request 0 gives way to its own growth, request 1, behind it, is
+/// held back, so nobody computes, and another pass at the same tick goes on with request 1 alone.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_priority_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 2,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 8,
+                                 .quanta = 3,
+                                 .null_block = true,
+                                 .by_priority = true,
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const auto waits = [](event_log::Record record) {
+    record.claims.waiting = 1;
+    return record;
+  };
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0, 1, 5, true, 0, 5}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Grant{0, 0, 1, {}}, {.places = {1}}},
+      {event_log::Chunk{0, 0, 1}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 2, 0, 0, 2, 0, 0, 0, 4}, 1),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      {event_log::Arrival{5, 1, 3, 3, true, 0, 0}, {}},
+      with_totals(event_log::StepEnd{10, {}}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 4}),
+      {event_log::FirstToken{0}, {}},
+      with_totals(event_log::Settled{10}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 4}),
+      {event_log::PassBegin{10}, {}},
+      {event_log::Admit{1, {}, {}}, {}},
+      {event_log::Grant{1, 0, 2, {}}, {.places = {2, 3}}},
+      {event_log::Chunk{1, 0, 3}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 1, 5, 0, 0, 2, 0, 0, 0, 0}, 2),
+      {event_log::StepRun{10, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{20, {}}, {0, 5, 1, 0, 0, 2, 0, 0, 0, 0}),
+      {event_log::FirstToken{1}, {}},
+      with_totals(event_log::Settled{20}, {0, 5, 1, 0, 0, 2, 0, 0, 0, 0}),
+      {event_log::PassBegin{20}, {}},
+      {event_log::Preempt{0, 2}, {}},
+      {event_log::HoldBack{1}, {}},
+      waits(with_totals(event_log::PassEnd{true}, {0, 3, 1, 0, 0, 2, 0, 0, 2, 0}, 1)),
+      {event_log::PassBegin{20}, {}},
+      waits(with_totals(event_log::PassEnd{true}, {0, 3, 1, 0, 0, 2, 0, 0, 2, 0}, 1)),
+      {event_log::StepRun{20, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{30, {}}, {0, 4, 0, 0, 0, 2, 0, 0, 2, 0}),
+      with_totals(event_log::Settled{30}, {0, 4, 0, 0, 0, 2, 0, 0, 2, 0}),
+      {event_log::PassBegin{30}, {}},
+      {event_log::Grant{1, 2, 1, {}}, {.places = {1}}},
+      waits(with_totals(event_log::PassEnd{true}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 0}, 1)),
+      {event_log::StepRun{30, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{40, {1}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
+      {event_log::Finish{1, 5}, {}},
+      with_totals(event_log::Settled{40}, {0, 0, 0, 0, 0, 2, 0, 0, 6, 0}),
+      {event_log::PassBegin{40}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Grant{0, 0, 2, {}}, {.places = {1, 2}}},
+      {event_log::Chunk{0, 0, 3}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 4, 0, 0, 2, 0, 0, 0, 2}, 1),
+      {event_log::StepRun{40, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{50, {}}, {0, 3, 1, 0, 0, 2, 0, 0, 0, 2}),
+      with_totals(event_log::Settled{50}, {0, 3, 1, 0, 0, 2, 0, 0, 0, 2}),
+      {event_log::PassBegin{50}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 3, 1, 0, 0, 2, 0, 0, 0, 2}, 1),
+      {event_log::StepRun{50, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{60, {}}, {0, 4, 0, 0, 0, 2, 0, 0, 0, 2}),
+      with_totals(event_log::Settled{60}, {0, 4, 0, 0, 0, 2, 0, 0, 0, 2}),
+      {event_log::PassBegin{60}, {}},
+      {event_log::Grant{0, 2, 1, {}}, {.places = {3}}},
+      with_totals(event_log::PassEnd{false}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 0}, 1),
+      {event_log::StepRun{60, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{70, {0}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
+      {event_log::Finish{0, 5}, {}},
+      with_totals(event_log::Settled{70}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 6}),
+      {event_log::End{70}, {}},
+  };
+  return {header, records};
+}
+
 /// Two replicas with a memory of two blocks of four tokens each, worked out by hand. While replica 0 computes one
 /// answer in steps of 5 ticks, replica 1 serves three requests: the second at tick 17, between two ends of the other's
 /// steps, in a step of no ticks; the third in a step that ends with the last of replica 0.

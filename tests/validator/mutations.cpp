@@ -1,5 +1,6 @@
 #include "tests/validator/mutations.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -126,6 +127,43 @@ bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) 
   const std::size_t i = found[random.below(found.size())];
   std::swap(log.records[i], log.records[i + 1]);
   what = "record " + std::to_string(i);
+  return true;
+}
+
+/// A request that gives way while others run, and would be the last to do so.
+bool another_priority(WholeLog& log, Random& random, std::string& what) {
+  if (!log.header.by_priority) return false;
+  std::map<RequestId, Arrival*> arrivals;
+  std::map<std::int32_t, std::int64_t> running;  // of each replica
+  std::vector<Arrival*> found;
+  for (Record& record : log.records) {
+    if (auto* arrival = std::get_if<Arrival>(&record.fact)) arrivals[arrival->request] = arrival;
+    running[record.replica] += std::holds_alternative<Admit>(record.fact) ? 1 : 0;
+    running[record.replica] -= std::holds_alternative<Finish>(record.fact) ? 1 : 0;
+    const auto* preempt = std::get_if<Preempt>(&record.fact);
+    if (preempt != nullptr && running[record.replica]-- > 1) found.push_back(arrivals.at(preempt->request));
+  }
+  if (found.empty()) return false;
+  Arrival& changed = *found[random.below(found.size())];
+  changed.priority = INT32_MIN;
+  what = "request " + std::to_string(changed.request);
+  return true;
+}
+/// Where nobody asks for priorities.
+bool a_priority(WholeLog& log, Random& random, std::string& what) {
+  if (log.header.by_priority) return false;
+  return on_a<Arrival>(log, random, what, kAny, [](Arrival& f) { f.priority = 3; });
+}
+/// By priority everything stays as it is where nobody gives way.
+bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
+  const bool somebody = log.header.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
+                          return std::holds_alternative<HoldBack>(record.fact);
+                        });
+  if (!somebody) return false;
+  log.header.by_priority = false;
+  for (Record& record : log.records)
+    if (auto* arrival = std::get_if<Arrival>(&record.fact)) arrival->priority = 0;
+  what = "header";
   return true;
 }
 
@@ -412,7 +450,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 90> kMutations{{
+constexpr std::array<Mutation, 95> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -429,6 +467,11 @@ constexpr std::array<Mutation, 90> kMutations{{
     {"swap publications", swap_requests<Publish>},
     {"swap preemptions", swap_requests<Preempt>},
     {"victims in another order", victims_in_another_order},
+    {"lose one held back", lose<HoldBack>},
+    {"swap those held back", swap_requests<HoldBack>},
+    {"another priority", another_priority},
+    {"a priority", a_priority},
+    {"the youngest first", the_youngest_first},
     {"flip a refusal", flip_a_refusal},
     {"flip an acceptance", accept_the_rejected},
     {"another prompt", another_prompt},
@@ -515,6 +558,7 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
   struct Known {
     std::int64_t target{0}, written{0}, chunk{0};
     bool running{false};
+    bool held_back{false};
     [[nodiscard]] bool whole() const { return written >= target; }
   };
   std::map<RequestId, Known> known;
@@ -545,10 +589,13 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
       known.at(f->request).chunk = f->tokens;
       mixed = true;
     }
+    if (std::holds_alternative<PassBegin>(fact))
+      for (auto& [request, r] : known) r.held_back = false;
+    if (const auto* f = std::get_if<HoldBack>(&fact)) known.at(f->request).held_back = true;
     if (const auto* f = std::get_if<StepRun>(&fact)) steps += f->steps;
     if (std::holds_alternative<StepEnd>(fact))
       for (auto& [request, r] : known) {
-        const bool waits = mixed && log.header.prefills_apart;
+        const bool waits = (mixed && log.header.prefills_apart) || r.held_back;
         if (r.running && r.chunk == 0 && r.whole() && !waits) r.written += steps;
         r.written += std::exchange(r.chunk, 0);
       }

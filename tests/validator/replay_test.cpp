@@ -23,7 +23,7 @@ class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {
 INSTANTIATE_TEST_SUITE_P(Logs, HandMade,
                          testing::Values(test::hand_made_log, test::hand_made_course_log,
                                          test::hand_made_compact_log, test::hand_made_move_log,
-                                         test::hand_made_tree_log));
+                                         test::hand_made_tree_log, test::hand_made_priority_log));
 
 TEST_P(HandMade, CountsAsWorkedOut) {
   const auto [header, records] = GetParam()();
@@ -39,6 +39,51 @@ TEST_P(HandMade, CountsAsWorkedOut) {
       EXPECT_EQ(replay({header, changed}).byte_mismatches, 1) << i << ", state " << s;
     }
   }
+}
+
+/// What a changed log of a run by priority is told, each change alone.
+TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
+  const auto made = test::hand_made_priority_log();
+  const auto index_of = [&](const char* name) {
+    const auto at = std::find_if(made.second.begin(), made.second.end(), [&](const auto& record) {
+      return std::string_view(event_log::kFactNames[record.fact.index()]) == name;
+    });
+    return static_cast<std::size_t>(at - made.second.begin());
+  };
+  const std::size_t gives_way = index_of("preempt"), held = index_of("hold_back");
+  const auto problem = [&](auto change) {
+    auto changed = made;
+    change(changed.first, changed.second);
+    return replay({changed.first, changed.second}).first_problem;
+  };
+  using Header = event_log::Header;
+  using Records = std::vector<event_log::Record>;
+  const auto expect = [](const std::string& found, const char* what) {
+    EXPECT_NE(found.find(what), std::string::npos) << found;
+  };
+  expect(problem([&](Header&, Records& r) { r.erase(r.begin() + static_cast<std::ptrdiff_t>(held)); }),
+         "request 1 computes, but a request before it gave way to its own growth");
+  expect(
+      problem([&](Header&, Records& r) { r.insert(r.begin() + static_cast<std::ptrdiff_t>(held), r[held]); }),
+      "request 1 is held back out of turn");
+  expect(problem([&](Header&, Records& r) { std::swap(r[gives_way], r[held]); }),
+         "request 1 is held back, but nobody gave way to its own growth");
+  expect(problem([&](Header&, Records& r) {
+           r[gives_way].fact = event_log::Preempt{1, 3};
+         }),
+         "request 1 is preempted, but request 0 has to give way first");
+  expect(problem([&](Header&, Records& r) {
+           r[held].fact = event_log::Grant{1, 2, 1, {}};
+         }),
+         "request 1 is told of out of order");
+  expect(problem([&](Header&, Records& r) {
+           r[held].fact = event_log::Preempt{1, 3};
+         }),
+         "request 1 is preempted after another one gave way to its own growth");
+  expect(problem([&](Header&, Records& r) { std::get<event_log::Arrival>(r[0].fact).priority = -1; }),
+         "request 0 is preempted, but request 1 has to give way first");
+  expect(problem([&](Header& header, Records&) { header.by_priority = false; }),
+         "request 0 has a priority where nobody asks for it");
 }
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {
@@ -179,7 +224,8 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
   std::map<std::string, int> found;
   for (const LogCase& c : test::small_cases()) {
     const auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));
-    const std::string rule = log.header.prefills_apart ? "has to give way first" : "is not the youngest";
+    const bool in_order = log.header.prefills_apart || log.header.by_priority;
+    const std::string rule = in_order ? "has to give way first" : "is not the youngest";
     // Where requests drop tokens, what a victim keeps is looked at first.
     if (std::any_of(log.records.begin(), log.records.end(), [](const auto& record) {
           return record.claims.has_kept || record.claims.has_kept_cells;

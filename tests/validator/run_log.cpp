@@ -82,6 +82,13 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                               : kvplan::workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
   core::Workload workload = std::move(built).value();
+  std::vector<std::int32_t> priorities;
+  // Who comes later is asked earlier, mostly: else the last by priority is nearly always the youngest.
+  const std::size_t requests = workload.input.size();
+  for (std::size_t i = 0; c.scheduler.by_priority && i < requests; ++i)
+    priorities.push_back(static_cast<std::int32_t>(Random(i, "priorities in a log").between(-1, 2)) +
+                         static_cast<std::int32_t>((requests - i) / 6));
+  workload.priority = priorities;
   const bool follows = c.courses || !c.counted.empty();
   if (follows) workload.prefix = nullptr;
   std::vector<std::int32_t> track_units;
@@ -140,6 +147,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                     .reuse = c.courses == core::Placement::kReuse,
                                     .compacts = !c.counted.empty(),
                                     .counted = !c.counted.empty() && !c.tells_tokens,
+                                    .by_priority = c.scheduler.by_priority,
                                     .allocator = choice.value().to_string(),
                                     .scenario = "{}",
                                     .trace_digest = "0123456789abcdef",
@@ -233,6 +241,8 @@ std::vector<LogCase> small_cases() {
   threshold.long_prefill_threshold = 24;
   scheduling::vllm::Params trickle = small;
   trickle.token_budget = 14;
+  scheduling::vllm::Params priority = small;
+  priority.by_priority = true;
   scheduling::vllm::Params roomy{.token_budget = 2048, .max_seqs = 64, .max_model_len = 700};
   using scheduling::sglang::Params;
   Params tree;
@@ -578,6 +588,26 @@ std::vector<LogCase> small_cases() {
        .mixed_model = true,
        .scheduler = small,
        .keep = {0, 40}},
+      {.name = "priority",
+       .allocator = paged,
+       .pool_blocks = 40,
+       .scheduler = priority,
+       .bent_latency = true},
+      {.name = "priority_tight",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .token_bytes = 3,
+       .scheduler = priority},
+      {.name = "priority_plain",
+       .allocator = ones,
+       .pool_tokens = 500,
+       .prefix_cache = false,
+       .scheduler = priority,
+       .unit_latency = true},
+      {.name = "priority_range",
+       .allocator = "contiguous:reserve=oracle",
+       .pool_tokens = 900,
+       .scheduler = priority},
   };
 }
 

@@ -33,7 +33,9 @@ struct RangePart {
 struct Request {
   RequestId id{0};
   std::int64_t input{0}, output{0};
-  std::int64_t rank{-1};  ///< of its latest admission
+  std::int64_t arrival{0};   ///< tick
+  std::int32_t priority{0};  ///< where it goes by priority
+  std::int64_t rank{-1};     ///< of its latest admission
   bool running{false}, waiting{false};
   bool whole{false};                   ///< prompt, or what is recomputed, is written
   bool first_token{false};             ///< told
@@ -56,6 +58,7 @@ struct Request {
   // Of the pass and step in progress:
   std::int64_t chunk{0};
   std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
+  bool held_back{false};  ///< decodes, but was not reached in this pass
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
   bool owes_tree{

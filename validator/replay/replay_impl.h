@@ -1,5 +1,5 @@
 // What a replay of one replica keeps between two facts. The rules are in replay_scheduler.cpp (passes),
-// replay_victims.cpp (who is preempted), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a
+// replay_victims.cpp (who is preempted), replay_priority.cpp (passes by priority), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a
 // tree) and replay_claims.cpp (comparison).
 #pragma once
 
@@ -78,6 +78,7 @@ class Replay::Impl {
   Status on(const log::Settle& f);
   Status on(const log::TickEnd& f);
   Status on(const log::FleetEnd& f);
+  Status on(const log::HoldBack& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
@@ -109,6 +110,23 @@ class Replay::Impl {
   Status check_victim(const Request& request);
   Status check_retracted(const Request& request);
   void sort_for_retraction();
+
+  // replay_priority.cpp
+  /// Of a pass by priority.
+  struct PriorityPass {
+    std::int64_t first_admitted{0};  ///< ranks from here on are of requests that it admits
+    /// What running requests compute, or who is admitted, is being told: nobody gives way any more.
+    bool computing{false};
+    /// The latest fact is a preemption by which a request may have given way to its own growth: its rank.
+    std::optional<std::int64_t> gave_way{};
+    /// One did: who decodes and was admitted behind it is held back.
+    std::optional<std::int64_t> reached{};
+    std::int64_t held_until{-1};  ///< rank of the latest one that is held back
+  };
+  bool follows_priority(const Request& request, Stage stage);
+  Status check_last_by_priority(const Request& request);
+  Status check_all_held_back();
+  [[nodiscard]] bool somebody_computes() const;
 
   // replay_tree.cpp
   Status take_found(Request& request, std::int64_t found_pages);
@@ -187,7 +205,8 @@ class Replay::Impl {
 
   // Of the pass in progress
   std::int64_t preempted_{0};
-  std::int64_t order_{-1};                                      ///< rank of the latest request told of
+  std::int64_t order_{-1};  ///< rank of the latest request told of
+  PriorityPass by_priority_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
   // Of the step in progress
   bool mixed_{false};

@@ -6,6 +6,7 @@
 namespace kvplan::validator {
 
 bool Replay::Impl::in_order(Request& r, Stage stage) {
+  if (header_.by_priority && !follows_priority(r, stage)) return false;
   const bool repeats = stage == kCoursed || stage == kGranted || stage == kPublished;
   const bool late = r.rank < order_ && !header_.prefills_apart;
   if (late || r.stage > stage || (r.stage == stage && !repeats)) return false;
@@ -52,6 +53,8 @@ Status Replay::Impl::on(const log::Arrival& f) {
   if (!arrived_->insert(f.request).second) return contradict(f.request, "arrives twice");
   last_arrival_ = f.time;
   if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is turned away, but has ids to tell");
+  if (f.priority != 0 && !header_.by_priority)
+    return contradict(f.request, "has a priority where nobody asks for it");
   if (!f.accepted) return Done{};
   if (f.input < 1 || f.output < 1) return contradict(f.request, "is accepted without tokens");
   Request& r = requests_[f.request];
@@ -59,6 +62,8 @@ Status Replay::Impl::on(const log::Arrival& f) {
   r.input = f.input;
   r.output = f.output;
   r.prefix_ids = f.prefix_ids;
+  r.arrival = f.time;
+  r.priority = f.priority;
   const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= f.input;
   if (f.prefix_ids > 0 && no_room)
     return contradict(f.request, "has more ids than its prompt has tokens for");
@@ -81,6 +86,9 @@ Status Replay::Impl::on(const log::PassBegin& f) {
   order_ = -1;
   first_of_pass_ = next_publication_;
   mixed_ = false;
+  if (!header_.by_priority) return Done{};
+  by_priority_ = {.first_admitted = next_rank_};
+  for (const RequestId id : running_) requests_.at(id).held_back = false;
   return Done{};
 }
 
@@ -93,7 +101,8 @@ Status Replay::Impl::on(const log::Preempt& f) {
   if (f.written != r.written)
     return contradict(
         f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
-  if (r.stage != kNothing) return contradict(f.request, "is preempted after it was scheduled");
+  if (r.stage > (header_.by_priority ? kGranted : kNothing))
+    return contradict(f.request, "is preempted after it was scheduled");
   KVPLAN_TRY_DO(give_all_back(r));
   leave(r);
   r.waiting = true;
@@ -305,11 +314,14 @@ Status Replay::Impl::on(const log::PassEnd& f) {
     return contradict("an allocation was refused where nothing is kept");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation was refused, but nobody was preempted and nobody waits");
+  KVPLAN_TRY_DO(check_all_held_back());
+  if (stopped()) return Done{};
   const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
-  if (running_.empty() && preempted_ == 0 && !idles) return contradict("a pass leaves nobody running");
+  // Nobody is left, or was reached: no step, but another pass.
+  const bool nobody = header_.by_priority ? !somebody_computes() : running_.empty();
+  if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves nobody running");
   refused_ = f.refused;
-  // Nobody is left: no step, but another pass.
-  phase_ = running_.empty() ? Phase::kIdle : Phase::kDecided;
+  phase_ = nobody ? Phase::kIdle : Phase::kDecided;
   work_left_ = !running_.empty() || waiting_ > 0;
   steps_ = 0;
   runs_.clear();

@@ -12,7 +12,8 @@ Status Replay::Impl::on(const log::StepRun& f) {
   if (f.time != now_)
     return contradict("expected steps from tick " + std::to_string(now_) + ", found " +
                       std::to_string(f.time));
-  if (mixed_ && f.steps != 1) return contradict("a step with a chunk is repeated");
+  if (mixed_ && f.steps != 1)
+    return contradict("a step with a chunk, or with somebody held back, is repeated");
   if (f.span() > log::kMostTime - f.time) return contradict("time passes 2^62 ticks");
   now_ = f.time + static_cast<std::int64_t>(f.span());
   steps_ += f.steps;
@@ -23,7 +24,7 @@ Status Replay::Impl::on(const log::StepRun& f) {
 
 std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) const {
   if (r.chunk > 0) return r.chunk;
-  const bool waits = header_.prefills_apart && mixed_;
+  const bool waits = (header_.prefills_apart && mixed_) || r.held_back;
   return r.whole && !waits ? taken.steps : 0;
 }
 

@@ -5,9 +5,16 @@
 
 namespace kvplan::validator {
 
-/// vLLM V1: whoever was admitted last, when the next of the running requests that needs memory finds too little.
+/// vLLM V1: whoever was admitted last, or is the last by priority, when the next of the running requests that needs
+/// memory finds too little.
 Status Replay::Impl::check_victim(const Request& r) {
-  if (running_.back() != r.id) return contradict(r.id, "is preempted, but is not the youngest");
+  if (header_.by_priority) {
+    KVPLAN_TRY_DO(check_last_by_priority(r));
+    if (stopped()) return Done{};
+    by_priority_.gave_way = r.rank;  // unless it is known who asked
+  } else if (running_.back() != r.id) {
+    return contradict(r.id, "is preempted, but is not the youngest");
+  }
   // How much is needed is known of requests that decode on blocks of their own table: one.
   if (bytes_ || !header_.returns_quanta || follows_courses() || has_groups()) return Done{};
   const auto told = [&](const Request& other) { return other.rank <= order_; };
@@ -17,7 +24,13 @@ Status Replay::Impl::check_victim(const Request& r) {
     if (!asks.whole) return Done{};  // a piece of its prompt, nobody says how long it would have been
     const auto slots = static_cast<std::int64_t>(asks.table.size()) * header_.quantum_tokens;
     if (asks.written < slots) continue;
-    if (arena_.free_quanta() == 0 && counts().cached < header_.quantum_tokens) return Done{};
+    if (arena_.free_quanta() == 0 && counts().cached < header_.quantum_tokens) {
+      if (!header_.by_priority) return Done{};
+      by_priority_.gave_way.reset();
+      if (id != r.id) return Done{};
+      by_priority_.reached = by_priority_.held_until = r.rank;
+      return Done{};
+    }
     return contradict(r.id, "is preempted, but there is a block for request " + std::to_string(id));
   }
   return contradict(r.id, "is preempted, but nobody needs memory");

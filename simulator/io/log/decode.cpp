@@ -161,13 +161,13 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
   switch (fact.kind_case()) {
     case pb::Fact::kArrival: {
       const auto& m = fact.arrival();
-      return Arrival{
-          ranges.time(m.time(), "arrival.time"),
-          ranges.request(m.request(), "arrival.request"),
-          static_cast<std::int32_t>(ranges.in(m.input(), 0, INT32_MAX, "arrival.input")),
-          static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
-          m.accepted(),
-          static_cast<std::int32_t>(ranges.in(m.prefix_ids(), 0, INT32_MAX, "arrival.prefix_ids"))};
+      return Arrival{ranges.time(m.time(), "arrival.time"),
+                     ranges.request(m.request(), "arrival.request"),
+                     static_cast<std::int32_t>(ranges.in(m.input(), 0, INT32_MAX, "arrival.input")),
+                     static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
+                     m.accepted(),
+                     static_cast<std::int32_t>(ranges.in(m.prefix_ids(), 0, INT32_MAX, "arrival.prefix_ids")),
+                     m.priority()};
     }
     case pb::Fact::kPassBegin:
       return PassBegin{ranges.time(fact.pass_begin().time(), "pass_begin.time")};
@@ -197,6 +197,8 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
       return TickEnd{ranges.time(fact.tick_end().time(), "tick_end.time")};
     case pb::Fact::kFleetEnd:
       return FleetEnd{ranges.time(fact.fleet_end().time(), "fleet_end.time")};
+    case pb::Fact::kHoldBack:
+      return HoldBack{ranges.request(fact.hold_back().request(), "hold_back.request")};
     default:
       return decode_memory(fact, ranges);
   }
@@ -305,6 +307,14 @@ Status check_groups(const Header& header) {
   return Done{};
 }
 
+/// Whose requests can give way by priority.
+Status check_priority(const Header& header) {
+  const bool can = !header.prefills_apart && header.groups.empty() && header.track_units.empty();
+  if (!header.by_priority || can) return Done{};
+  return bad_input("expected no courses, no groups of layers and prefills among decodes, by priority")
+      .at_field("by_priority");
+}
+
 }  // namespace
 
 Result<Header> decode_header(const pb::EventLogHeader& m) {
@@ -354,6 +364,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.id_tokens = ranges.in(m.id_tokens(), 0, kMostTokens, "id_tokens");
   header.replicas =
       std::max(static_cast<std::int32_t>(ranges.in(m.replicas(), 0, kMostReplicas, "replicas")), 1);
+  header.by_priority = m.by_priority();
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
@@ -367,6 +378,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   KVPLAN_TRY_DO(check_groups(header));
   KVPLAN_TRY_DO(check_tables(header));
   KVPLAN_TRY_DO(check_tree(header));
+  KVPLAN_TRY_DO(check_priority(header));
   const Wide quantum_bytes =
       Wide{header.quantum_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
   if (!odd && header.quanta > header.capacity_bytes / quantum_bytes)

@@ -25,6 +25,7 @@ struct ToMessage {
     m.set_output(f.output);
     m.set_accepted(f.accepted);
     m.set_prefix_ids(f.prefix_ids);
+    m.set_priority(f.priority);
   }
   void operator()(const PassBegin& f) const { out.mutable_pass_begin()->set_time(f.time); }
   void operator()(const Preempt& f) const {
@@ -94,6 +95,7 @@ struct ToMessage {
   void operator()(const End& f) const { out.mutable_end()->set_time(f.time); }
   void operator()(const TickEnd& f) const { out.mutable_tick_end()->set_time(f.time); }
   void operator()(const FleetEnd& f) const { out.mutable_fleet_end()->set_time(f.time); }
+  void operator()(const HoldBack& f) const { out.mutable_hold_back()->set_request(f.request); }
   void operator()(const Course& f) const {
     out.mutable_course()->set_request(f.request);
     out.mutable_course()->mutable_drops()->Add(f.drops.begin(), f.drops.end());
@@ -187,6 +189,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (header.by_priority) return 9;
   if (header.replicas > 1) return 8;
   if (header.prefills_apart) return 7;
   if (header.tables > 1) return 6;
@@ -246,6 +249,7 @@ Status Encoder::begin(const Header& header) {
   m.set_tree(header.tree);
   m.set_id_tokens(header.id_tokens);
   m.set_replicas(header.replicas > 1 ? header.replicas : 0);
+  m.set_by_priority(header.by_priority);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -79,6 +79,7 @@ struct Header {
   bool tree{false};                  ///< of pages, in which prefixes are found
   std::int64_t id_tokens{0};         ///< that an id of a prompt stands for; 0: there are none
   std::int32_t replicas{1};          ///< on one clock, all as this says
+  bool by_priority{false};           ///< who is asked, and gives way, by the priority of arrivals
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -109,6 +110,7 @@ struct Arrival {
   std::int32_t input, output;
   bool accepted;
   std::int32_t prefix_ids{0};  ///< where there is a tree: that the PrefixIds behind it come to
+  std::int32_t priority{0};    ///< where it goes by priority: the least is asked first
 };
 struct PassBegin {
   std::int64_t time;
@@ -239,15 +241,20 @@ struct Settle {
   std::int64_t tokens;
 };
 
+/// Decodes, but computes nothing until the next pass.
+struct HoldBack {
+  RequestId request;
+};
+
 using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
                           StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move,
-                          Counts, Compact, PrefixIds, Settle, TickEnd, FleetEnd>;
+                          Counts, Compact, PrefixIds, Settle, TickEnd, FleetEnd, HoldBack>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival",    "pass_begin", "preempt",  "reclaim",  "admit",       "grant",  "publish",
-    "chunk",      "pass_end",   "steps",    "step_end", "first_token", "drop",   "finish",
-    "settled",    "end",        "course",   "let_go",   "move",        "counts", "compact",
-    "prefix_ids", "settle",     "tick_end", "fleet_end"};
+    "arrival",    "pass_begin", "preempt",  "reclaim",   "admit",       "grant",  "publish",
+    "chunk",      "pass_end",   "steps",    "step_end",  "first_token", "drop",   "finish",
+    "settled",    "end",        "course",   "let_go",    "move",        "counts", "compact",
+    "prefix_ids", "settle",     "tick_end", "fleet_end", "hold_back"};
 
 /// What several replicas together came to.
 struct JointPeak {

@@ -1,0 +1,78 @@
+// Passes of vLLM V1 by priority: who gives way may have been scheduled before, and may be the one that asks; then the
+// pass reaches nobody behind it. What running requests compute is told when that is over, from the eldest on.
+#include <algorithm>
+#include <tuple>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+namespace {
+
+/// The greatest gives way.
+auto standing(const Request& r) {
+  return std::tuple(r.priority, r.arrival, r.id);
+}
+
+}  // namespace
+
+/// Can this be told of the request now? With the first fact of what is computed, running requests are told of from the
+/// eldest on once more.
+bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
+  PriorityPass& pass = by_priority_;
+  pass.gave_way.reset();
+  const bool runs = r.rank < pass.first_admitted;
+  if (runs && stage == kGranted) return !pass.computing && (!pass.reached || r.rank < *pass.reached);
+  if (runs && !pass.computing) order_ = -1;
+  pass.computing = true;
+  return true;
+}
+
+Status Replay::Impl::check_last_by_priority(const Request& r) {
+  if (by_priority_.computing) return contradict(r.id, "is preempted when all that run are scheduled");
+  if (by_priority_.reached)
+    return contradict(r.id, "is preempted after another one gave way to its own growth");
+  for (const RequestId id : running_)
+    if (standing(requests_.at(id)) > standing(r))
+      return contradict(r.id, "is preempted, but request " + std::to_string(id) + " has to give way first");
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::HoldBack& f) {
+  if (phase_ != Phase::kPass || !header_.by_priority)
+    return contradict(f.request, "is held back where nobody is");
+  PriorityPass& pass = by_priority_;
+  if (!pass.reached && pass.gave_way) pass.reached = pass.held_until = *pass.gave_way;
+  if (!pass.reached || pass.computing)
+    return contradict(f.request, "is held back, but nobody gave way to its own growth");
+  const auto next = std::ranges::find_if(running_, [&](RequestId id) {
+    const Request& r = requests_.at(id);
+    return r.whole && r.rank > pass.held_until;
+  });
+  if (next == running_.end() || *next != f.request) return contradict(f.request, "is held back out of turn");
+  Request& r = requests_.at(f.request);
+  pass.held_until = r.rank;
+  r.held_back = true;
+  mixed_ = true;
+  return Done{};
+}
+
+/// Nobody behind the one that gave way to its own growth computes.
+Status Replay::Impl::check_all_held_back() {
+  if (!by_priority_.reached) return Done{};
+  for (const RequestId id : running_) {
+    const Request& r = requests_.at(id);
+    if (r.rank < *by_priority_.reached) continue;
+    if (r.whole ? !r.held_back : r.chunk > 0)
+      return contradict(id, "computes, but a request before it gave way to its own growth");
+  }
+  return Done{};
+}
+
+bool Replay::Impl::somebody_computes() const {
+  return std::ranges::any_of(running_, [&](RequestId id) {
+    const Request& r = requests_.at(id);
+    return r.chunk > 0 || (r.whole && !r.held_back);
+  });
+}
+
+}  // namespace kvplan::validator
