@@ -3,12 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace kvplan {
 
+/// An integer, or the number of an id or of any other enumerator.
+struct CheckNumber {
+  // Not explicit: arguments of KVPLAN_CHECK become one.
+  constexpr CheckNumber(std::int64_t n) : value(n) {}
+  template <class E>
+  requires std::is_enum_v<E>
+  constexpr CheckNumber(E e) : value(static_cast<std::int64_t>(e)) {}
+  std::int64_t value;
+};
+
 /// Prints the condition, where it stands and up to three numbers to standard error, then aborts.
-[[noreturn]] void check_failed(const char* condition, const char* file, int line, std::int64_t a = 0,
-                               std::int64_t b = 0, std::int64_t c = 0) noexcept;
+[[noreturn]] void check_failed(const char* condition, const char* file, int line, CheckNumber a = 0,
+                               CheckNumber b = 0, CheckNumber c = 0) noexcept;
 
 }  // namespace kvplan
 

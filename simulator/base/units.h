@@ -54,8 +54,5 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 /// Position of a request in its trace (file order, 0-based).
 using RequestId = std::int32_t;
-/// Position of a block in its pool, 0-based.
-using BlockId = std::int32_t;
-inline constexpr BlockId kNoBlock = -1;
 
 }  // namespace kvplan

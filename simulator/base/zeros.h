@@ -13,7 +13,7 @@ namespace kvplan {
 template <class T>
 class Zeros {
  public:
-  static_assert(std::is_arithmetic_v<T>);
+  static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
   /// Throws std::bad_alloc where so much cannot be had.
   explicit Zeros(std::size_t size) : data_(size == 0 ? nullptr : std::calloc(size, sizeof(T))) {
     if (size > 0 && !data_) throw std::bad_alloc();

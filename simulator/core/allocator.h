@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "simulator/model/layer_groups.h"
 
@@ -132,7 +133,7 @@ struct Found {
 /// of this pass: both places are held until that ends, then the one at `from` comes back.
 struct RangeMove {
   RequestId request;
-  BlockId from, to;         ///< addresses in tokens
+  std::int64_t from, to;    ///< addresses in tokens
   std::int64_t from_slots;  ///< length of the range at `from`
   std::int64_t slots;       ///< length of the range at `to`, at least from_slots
   bool slides;
@@ -164,6 +165,16 @@ class Memory {
   /// long.
   [[nodiscard]] virtual Observer* clock() { return nullptr; }
 };
+
+/// In tables of contiguous memory amounts stand in the place of block ids: an address in tokens, or of each tensor the
+/// address and the length of its block in quanta. Whoever puts one in or takes one out says so with these.
+/// REQUIRES: 0 <= amount, fits 32 bits.
+constexpr BlockId entry_of_amount(std::int64_t amount) {
+  return id_at<BlockId>(amount);
+}
+constexpr std::int64_t amount_of_entry(BlockId entry) {
+  return number(entry);
+}
 
 /// What of a request is where.
 struct BlockTable {

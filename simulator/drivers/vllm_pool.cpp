@@ -37,7 +37,7 @@ Result<std::unique_ptr<core::Allocator>> make_vllm_pool(const core::Workload& wo
 
 std::uint32_t table_crc32(std::span<const BlockId> table, std::uint32_t before) {
   for (const BlockId block : table)
-    before = id_crc32(before, static_cast<std::uint32_t>(block == kNoBlock ? 0 : block));
+    before = id_crc32(before, block == kNoBlock ? 0 : static_cast<std::uint32_t>(block));
   return before;
 }
 

@@ -27,6 +27,12 @@ log::RangePlacement placement_of(core::RangePlacement ranges) {
   return log::RangePlacement::kBuddy;
 }
 
+std::vector<std::int32_t> places_of(std::span<const BlockId> blocks) {
+  std::vector<std::int32_t> out(blocks.size());
+  std::transform(blocks.begin(), blocks.end(), out.begin(), [](BlockId block) { return number(block); });
+  return out;
+}
+
 log::TableForm form_of(core::TableForm form) {
   switch (form) {
     case core::TableForm::kTokens:
@@ -287,9 +293,9 @@ void EventRecorder::on_admit(const core::Admission& admission) {
   };
   for (std::size_t b = 0; b < admission.hits.size(); ++b) {
     if (fact.hit_keys.size() == static_cast<std::size_t>(log::kMostListed)) flush();
-    fact.hit_publications.push_back(publication_of_[static_cast<std::size_t>(admission.hits[b])]);
+    fact.hit_publications.push_back(publication_of_[index(admission.hits[b])]);
     fact.hit_keys.push_back(key(admission.request, static_cast<std::int64_t>(b)));
-    claims.places.push_back(admission.hits[b]);
+    claims.places.push_back(number(admission.hits[b]));
   }
   flush();
 }
@@ -447,7 +453,7 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
                                 std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
   if (!by_quanta_ || !numbered_) {
     log::Claims claims;
-    claims.places.assign(blocks.begin(), blocks.end());
+    claims.places = places_of(blocks);
     write(log::Grant{r, first_block, quanta, {}, tensor_tokens}, std::move(claims));
     return;
   }
@@ -456,7 +462,7 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
     log::Grant fact{r, first_block + done, count, {}, 0};
     log::Claims claims;
     const auto part = blocks.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
-    claims.places.assign(part.begin(), part.end());
+    claims.places = places_of(part);
     if (names_) {
       const std::int64_t shared = names_->shared_blocks(r);
       for (std::int64_t b = fact.first_block; b < std::min(fact.first_block + count, shared); ++b)
@@ -469,7 +475,7 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
 
 void EventRecorder::on_move(const core::Move& move) {
   log::Claims claims;
-  claims.places = {move.range.to};
+  claims.places = {static_cast<std::int32_t>(move.range.to)};
   // What a copy reads comes back at the end of its step: the next one is not alike.
   mixed_batch_ = mixed_batch_ || !move.range.slides;
   write(log::Move{move.range.request, move.copied, move.range.slots, move.range.slides}, std::move(claims));
@@ -563,14 +569,14 @@ void EventRecorder::on_end(SimTime time) {
 // ---- contents ----
 
 void EventRecorder::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
-  const auto at = static_cast<std::size_t>(block);
+  const std::size_t at = index(block);
   if (at >= publication_of_.size()) publication_of_.resize(at + 1, -1);
   publication_of_[at] = publications_++;
   write(log::Publish{request, logical_block, key(request, logical_block)});
 }
 
 void EventRecorder::on_reclaim(BlockId block) {
-  write(log::Reclaim{std::exchange(publication_of_[static_cast<std::size_t>(block)], -1), 0});
+  write(log::Reclaim{std::exchange(publication_of_[index(block)], -1), 0});
 }
 
 void EventRecorder::on_settle(const core::Settled& settled) {

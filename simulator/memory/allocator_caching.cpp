@@ -79,8 +79,8 @@ class CachingAllocator final : public core::Allocator {
     refused_tokens_ = -1;
     Holder& holder = tables_[r];
     for (const CachingBlock& block : *blocks) {
-      holder.table.push_back(static_cast<BlockId>(block.address / kCachingUnit));
-      holder.table.push_back(static_cast<BlockId>(block.bytes / kCachingUnit));
+      holder.table.push_back(core::entry_of_amount(block.address / kCachingUnit));
+      holder.table.push_back(core::entry_of_amount(block.bytes / kCachingUnit));
       holder.quanta += block.bytes / kCachingUnit;
     }
     held_ += holder.quanta;
@@ -94,7 +94,7 @@ class CachingAllocator final : public core::Allocator {
   void release(RequestId r, std::int64_t /*written*/) override {
     const auto holder = tables_.find(r);
     for (std::size_t i = 0; i < holder->second.table.size(); i += 2)
-      pool_.free(std::int64_t{holder->second.table[i]} * kCachingUnit);
+      pool_.free(core::amount_of_entry(holder->second.table[i]) * kCachingUnit);
     held_ -= holder->second.quanta;
     tables_.erase(holder);
     refused_tokens_ = -1;

@@ -140,7 +140,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
 
   /// In the beginning all blocks are in the queue, by id, before any that was let go.
   BlockId take_block() {
-    if (next_new_ <= layout_.quanta) return static_cast<BlockId>(next_new_++);
+    if (next_new_ <= layout_.quanta) return id_at<BlockId>(next_new_++);
     const BlockId block = queue_.front();
     queue_.pop_front();
     return block;

@@ -55,7 +55,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     }
     if (address < 0) return refuse(slots);
     held_ += slots;
-    holders_[r] = {slots, {static_cast<BlockId>(address)}};
+    holders_[r] = {slots, {core::entry_of_amount(address)}};
     return true;
   }
 
@@ -93,7 +93,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     KVPLAN_CHECK(!in_copy(r), r);
     const auto holder = holders_.find(r);
     held_ -= holder->second.slots;
-    free_.give_back(holder->second.address.front(), holder->second.slots);
+    free_.give_back(holder->second.begin(), holder->second.slots);
     holders_.erase(holder);
   }
   core::BlockTable table(RequestId r) const override {
@@ -106,7 +106,8 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
   struct Holder {
     std::int64_t slots{0};
     std::vector<BlockId> address;
-    [[nodiscard]] std::int64_t end() const { return address.front() + slots; }
+    [[nodiscard]] std::int64_t begin() const { return core::amount_of_entry(address.front()); }
+    [[nodiscard]] std::int64_t end() const { return begin() + slots; }
   };
 
   [[nodiscard]] std::int64_t idle() const { return layout_.quanta - held_; }
@@ -134,12 +135,11 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     std::int64_t address = free_.take(slots);
     if (address < 0) address = free_.take(slots = rule_.least(holder.slots, tokens));
     if (address < 0) return false;
-    const RangeMove copy{r,    holder.address.front(), static_cast<BlockId>(address), holder.slots, slots,
-                         false};
+    const RangeMove copy{r, holder.begin(), address, holder.slots, slots, false};
     moves_.push_back(copy);
     copies_.push_back(copy);
     held_ += slots;
-    holder = {slots, {copy.to}};
+    holder = {slots, {core::entry_of_amount(copy.to)}};
     return true;
   }
 
@@ -154,8 +154,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
   /// By address, those that copies read included.
   [[nodiscard]] std::vector<Held> held_ranges() const {
     std::vector<Held> out;
-    for (const auto& [r, holder] : holders_)
-      out.push_back({holder.address.front(), holder.slots, r, in_copy(r)});
+    for (const auto& [r, holder] : holders_) out.push_back({holder.begin(), holder.slots, r, in_copy(r)});
     for (const RangeMove& copy : copies_) out.push_back({copy.from, copy.from_slots, copy.request, true});
     std::sort(out.begin(), out.end());
     return out;
@@ -179,7 +178,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
         end = range.address;
       }
       end += range.slots;
-      is_asked = asked != nullptr && range.address == asked->address.front();
+      is_asked = asked != nullptr && range.address == asked->begin();
     }
     close_at(layout_.quanta);
     return out;
@@ -193,11 +192,9 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
         continue;
       }
       if (range.address > end) {
-        const auto to = static_cast<BlockId>(end);
         free_.slide(range.address, end, range.slots);
-        moves_.push_back(
-            {range.request, static_cast<BlockId>(range.address), to, range.slots, range.slots, true});
-        holders_.at(range.request).address = {to};
+        moves_.push_back({range.request, range.address, end, range.slots, range.slots, true});
+        holders_.at(range.request).address = {core::entry_of_amount(end)};
       }
       end += range.slots;
     }

@@ -113,7 +113,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
       if (done) memory_ = std::move(slid);
     }
     if (done)
-      for (const auto& [r, range] : memory_.ranges) addresses_[r] = {static_cast<BlockId>(range.first)};
+      for (const auto& [r, range] : memory_.ranges) addresses_[r] = {core::entry_of_amount(range.first)};
     return done;
   }
 
@@ -131,8 +131,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     }
     if (!take(memory, wanted, r) && !take(memory, rule_.least(old.slots, tokens), r)) return false;
     const SlotsModel::Range range = memory.ranges.at(r);
-    memory.moves.push_back({r, static_cast<BlockId>(old.first), static_cast<BlockId>(range.first), old.slots,
-                            range.slots, false});
+    memory.moves.push_back({r, old.first, range.first, old.slots, range.slots, false});
     memory.copies.push_back(memory.moves.back());
     return true;
   }
@@ -168,8 +167,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
         memory.mark(range.first + range.slots, 1, r, -1);
       }
       if (range.first == i) continue;
-      memory.moves.push_back(
-          {r, static_cast<BlockId>(i), static_cast<BlockId>(range.first), range.slots, range.slots, true});
+      memory.moves.push_back({r, i, range.first, range.slots, range.slots, true});
     }
   }
 

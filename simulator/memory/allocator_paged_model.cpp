@@ -33,7 +33,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         refs_(static_cast<std::size_t>(layout.quanta) + 1, 0),
         name_of_(refs_.size()),
         place_of_(1) {
-    for (BlockId b = 1; b <= layout.quanta; ++b)
+    for (const BlockId b : IdRange(BlockId{1}, id_at<BlockId>(layout.quanta + 1)))
       place_of_.push_back(free_queue_.insert(free_queue_.end(), b));
   }
 

@@ -126,7 +126,7 @@ class PageSlotsModel {
  public:
   PageSlotsModel(std::int64_t quanta, bool deferred)
       : deferred_(deferred), slot_of_page_(static_cast<std::size_t>(quanta), -1) {
-    for (auto page = static_cast<BlockId>(quanta); page-- > 0;) unmapped_.push_back(page);
+    for (std::int64_t page = quanta; page-- > 0;) unmapped_.push_back(id_at<BlockId>(page));
   }
 
   std::int64_t take(std::int64_t prompt_quanta, std::int64_t quanta, PageCalls& calls) {
@@ -150,8 +150,8 @@ class PageSlotsModel {
     while (mapped(slot) < quanta) {
       const BlockId page = unmapped_.back();
       unmapped_.pop_back();
-      KVPLAN_CHECK(slot_of_page_[at(page)] < 0, page);
-      slot_of_page_[at(page)] = slot;
+      KVPLAN_CHECK(slot_of_page_[index(page)] < 0, page);
+      slot_of_page_[index(page)] = slot;
       slots_[at(slot)].pages.push_back(page);
       ++calls.mapped;
     }
@@ -176,7 +176,7 @@ class PageSlotsModel {
   void strip(std::int64_t slot, std::int64_t quanta, PageCalls& calls) {
     auto& pages = slots_[at(slot)].pages;
     while (static_cast<std::int64_t>(pages.size()) > quanta) {
-      slot_of_page_[at(pages.back())] = -1;
+      slot_of_page_[index(pages.back())] = -1;
       unmapped_.push_back(pages.back());
       pages.pop_back();
       ++calls.unmapped;

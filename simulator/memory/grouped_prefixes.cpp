@@ -213,7 +213,7 @@ BlockId GroupedPrefixes::take() {
   ++references_;
   if (static_cast<std::int64_t>(blocks_.size()) < pool_blocks_) {
     blocks_.emplace_back().holders = 1;
-    return static_cast<BlockId>(blocks_.size() - 1);
+    return id_at<BlockId>(blocks_.size() - 1);
   }
   const BlockId b = free_.front();
   free_.pop_front();

@@ -49,7 +49,7 @@ class BlocksInQueue {
   }
   /// An id near the front, for fetching ahead; 0 where there is none.
   [[nodiscard]] BlockId ahead(std::uint64_t distance) const {
-    return std::max<BlockId>(ring_[(front_ + distance) & mask_], 0);
+    return std::max(ring_[(front_ + distance) & mask_], BlockId{0});
   }
 
  private:
@@ -97,7 +97,7 @@ class BlocksByPolicy {
   void hit(BlockId b, RequestId request, std::int64_t logical_block);
   /// The next one. REQUIRES: there is one; what was published in it is given up at once.
   BlockId take();
-  [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return 0; }
+  [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return BlockId{0}; }
 
   /// The block, which is held, can be found from now on. `before`: the block before it in its request's table,
   /// kNoBlock for the first.

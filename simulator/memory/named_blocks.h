@@ -30,7 +30,7 @@ namespace kvplan::memory {
 template <class Idle, class Reach>
 class NamedBlocks {
  public:
-  static constexpr BlockId kNullBlock = 0;
+  static constexpr BlockId kNullBlock{0};
   static constexpr std::uint64_t kNoName = ~std::uint64_t{0};
   static constexpr int kAhead = 8;  ///< blocks fetched before they are let go
 
@@ -44,7 +44,7 @@ class NamedBlocks {
         prefix_cache_(prefix_cache),
         listener_(listener),
         blocks_(1),  // the null block
-        copies_{{0, 0}},
+        copies_{{kNullBlock, kNullBlock}},
         idle_(std::forward<MadeFrom>(idle)...),
         holders_(std::move(places)),
         block_of_name_(prefix_cache ? static_cast<std::size_t>(shared_names) : 0),
@@ -245,7 +245,7 @@ class NamedBlocks {
   /// The next block that nobody has held yet. In the beginning all are in the queue, by id, so that these come
   /// before any that was let go; a large pool takes our own memory only as it is used.
   BlockId take_new() {
-    const auto b = static_cast<BlockId>(blocks_.size());
+    const auto b = id_at<BlockId>(blocks_.size());
     blocks_.emplace_back().refs = 1;
     copies_.push_back({b, b});
     --free_;

@@ -80,7 +80,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     }
     holder_of_[r] = idle_holders_.back();
     idle_holders_.pop_back();
-    at(r) = {r, slots, static_cast<BlockId>(address)};
+    at(r) = {r, slots, core::entry_of_amount(address)};
     return true;
   }
   core::Refusal refusal() const override { return refusal_; }
@@ -96,7 +96,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = at(r);
     held_ -= holder.slots;
-    put_back(holder.address, holder.slots);
+    put_back(core::amount_of_entry(holder.address), holder.slots);
     holder.slots = 0;
     idle_holders_.push_back(holder_of_[r]);
     holder_of_[r] = -1;
@@ -123,15 +123,14 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   [[nodiscard]] std::vector<Held> held_ranges() const {
     std::vector<Held> out;
     for (const Holder& holder : holders_)
-      if (holder.slots > 0) out.push_back({holder.address, holder.slots, holder.request});
+      if (holder.slots > 0)
+        out.push_back({core::amount_of_entry(holder.address), holder.slots, holder.request});
     std::sort(out.begin(), out.end());
     return out;
   }
   void moved(const Held& range, std::int64_t to) {
-    const auto address = static_cast<BlockId>(to);
-    moves_.push_back(
-        {range.request, static_cast<BlockId>(range.address), address, range.slots, range.slots, true});
-    at(range.request).address = address;
+    moves_.push_back({range.request, range.address, to, range.slots, range.slots, true});
+    at(range.request).address = core::entry_of_amount(to);
   }
   /// Slots that a reservation takes, itself at least.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }

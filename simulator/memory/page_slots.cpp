@@ -21,7 +21,7 @@ void PageSlots::list(std::int64_t slot) {
 void PageSlots::map(Slot& slot, std::int64_t quanta, PageCalls& calls) {
   for (; static_cast<std::int64_t>(slot.pages.size()) < quanta; ++calls.mapped, --unmapped_) {
     if (free_.empty()) {
-      slot.pages.push_back(next_new_++);
+      slot.pages.push_back(id_at<BlockId>(next_new_++));
     } else {
       slot.pages.push_back(free_.back());
       free_.pop_back();

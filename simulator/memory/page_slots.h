@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 
 namespace kvplan::memory {
 
@@ -60,7 +60,7 @@ class PageSlots {
   std::int64_t unmapped_;
   bool deferred_;
   std::vector<BlockId> free_;  // ids that were mapped once, the latest last
-  BlockId next_new_{0};        // ids from here on never were
+  std::int64_t next_new_{0};   // ids from here on never were
   std::vector<Slot> slots_;
   std::set<std::int64_t> idle_;  // slots
   std::set<std::int64_t> over_;  // slots with more mapped than needed

@@ -80,7 +80,7 @@ void Holders::fresh(Table& table, BlockId block) {
 
 void Holders::on_move(const core::Move& move) {
   Table& t = at(move.range.request);
-  t.ids = {move.range.to};
+  t.ids = {core::entry_of_amount(move.range.to)};
   t.quanta = move.range.slots;
   if (!move.range.slides) copies_[move.range.request] = {move.range.from, move.range.from_slots, move.copied};
 }
@@ -197,7 +197,7 @@ void Holders::take() {
       if (at(r).quanta > 0) courses_ ? take_course(r, at(r)) : take_alone(r, at(r));
   }
   for (const auto& [r, copy] : copies_) {
-    HeldRow row{HeldRow::Kind::kCopied, copy.from, copy.slots, -1, {r}, {}};
+    HeldRow row{HeldRow::Kind::kCopied, core::entry_of_amount(copy.from), copy.slots, -1, {r}, {}};
     put_tokens(row.bytes, State::kLive, copy.copied);
     put_tokens(row.bytes, State::kInternal, copy.slots - copy.copied);
     add(std::move(row));
@@ -321,7 +321,7 @@ std::string Holders::csv(std::int64_t replica) const {
     out.append(",").append(kKindNames[static_cast<std::size_t>(row.kind)]).append(",");
     if (row.group >= 0) out += std::to_string(row.group);
     out += ',';
-    if (row.id != kNoBlock) out += std::to_string(row.id);
+    if (row.id != kNoBlock) out += std::to_string(number(row.id));
     (out += ',') += std::to_string(row.quanta);
     out += ',';
     for (std::size_t i = 0; i < row.holders.size(); ++i)

@@ -93,7 +93,7 @@ class Holders final : public core::Observer {
     bool whole{false};           ///< its prompt
   };
   struct Copy {
-    BlockId from;
+    std::int64_t from;  ///< an address
     std::int64_t slots, copied;
   };
   [[nodiscard]] Table& at(RequestId r) { return tables_[r]; }

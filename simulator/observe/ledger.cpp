@@ -13,6 +13,10 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
+std::size_t at(BlockId block) {
+  return index(block);
+}
+
 /// Of a token's place, where requests follow no courses; none where nothing has a place.
 std::int64_t counts_of_token(const core::MemoryLayout& layout) {
   switch (layout.form) {

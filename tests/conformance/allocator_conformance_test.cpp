@@ -275,7 +275,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
     if (!move.slides) copying[move.request] = move.from_slots;
   }
   for (const auto& [r, move] : latest) {
-    ASSERT_EQ(a.table(r).ids.front(), move.to);
+    ASSERT_EQ(core::amount_of_entry(a.table(r).ids.front()), move.to);
     ASSERT_GE(a.table(r).quanta, move.slots);  // more where it grew in place after that
   }
   const auto tokens = static_cast<std::int64_t>(x.size()) * 7;

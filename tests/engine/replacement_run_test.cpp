@@ -187,14 +187,14 @@ struct Bench {
     for (auto& pool : pools) pool->clock()->on_pass_begin(SimTime{Ticks{ns * 1024}});
   }
   /// The block that the last one of its tokens lies in.
-  BlockId admit(RequestId r) {
+  std::int32_t admit(RequestId r) {
     const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
     for (auto& pool : pools) {
       EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << r;
       pool->contents()->publish(r, tokens);
     }
     EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << r;
-    return pools[1]->table(r).ids.back();
+    return number(pools[1]->table(r).ids.back());
   }
   void end(RequestId r) {
     for (auto& pool : pools) {

@@ -127,8 +127,9 @@ class ByteWalker final : public core::Observer {
     ASSERT_EQ(s.blocks.size(), 2 * rows_.size());
     std::int64_t quanta = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      quanta += s.blocks[2 * i + 1];
-      std::int64_t rest = s.blocks[2 * i + 1] * layout_.odd_quantum_bytes;
+      const std::int64_t length = core::amount_of_entry(s.blocks[2 * i + 1]);
+      quanta += length;
+      std::int64_t rest = length * layout_.odd_quantum_bytes;
       for (std::int64_t token = 0; token < s.tensor_tokens; ++token) {
         counts[index(state_of(r, s, token))] += rows_[i];
         rest -= rows_[i];

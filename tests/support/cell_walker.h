@@ -35,22 +35,23 @@ class CellWalker final : public core::Observer {
     if (layout_.returns_quanta) {
       for (const BlockId b : g.blocks) fresh(s, b);
     } else {  // one block as long as the range
-      s.blocks = {g.request};
-      if (g.first_block == 0) written_[g.request].clear();
-      written_[g.request].resize(at(g.first_block + g.quanta), false);
+      s.blocks = {own_block(g.request)};
+      if (g.first_block == 0) written_[own_block(g.request)].clear();
+      written_[own_block(g.request)].resize(at(g.first_block + g.quanta), false);
     }
   }
   /// What a copy reads is told apart until the copy ends; what it writes is not written before.
   void on_move(const core::Move& m) override {
     if (m.range.slides) return;
-    read_[m.range.request] = written_[m.range.request];
+    read_[m.range.request] = written_[own_block(m.range.request)];
     copied_[m.range.request] = m.copied;
-    written_[m.range.request].assign(at(m.range.slots), false);
+    written_[own_block(m.range.request)].assign(at(m.range.slots), false);
   }
   void on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
                      const core::PoolCounts& pool) override {
     for (const core::Move& m : copies)
-      for (std::int64_t cell = 0; cell < m.copied; ++cell) written_[m.range.request][at(cell)] = true;
+      for (std::int64_t cell = 0; cell < m.copied; ++cell)
+        written_[own_block(m.range.request)][at(cell)] = true;
     read_.clear();
     pool_ = pool;
   }
@@ -152,6 +153,8 @@ class CellWalker final : public core::Observer {
     while (s.blocks[at(b)] != block) ++b;
     return b * (layout_.returns_quanta ? layout_.quantum_tokens : 0);
   }
+  /// Where memory is contiguous: the range of a request, however it moves, as a block by the number of its request.
+  static BlockId own_block(RequestId r) { return id_at<BlockId>(r); }
   void fresh(Sequence& s, BlockId b) {
     s.blocks.push_back(b);
     written_[b].assign(at(layout_.quantum_tokens), false);

@@ -45,7 +45,7 @@ class GroupWalker final : public core::Observer {
     EXPECT_EQ(g.first_block, static_cast<std::int64_t>(s.table.size()));
     EXPECT_EQ(g.quanta % groups(), 0);
     for (const BlockId block : g.blocks) {
-      EXPECT_TRUE(held_[block].empty()) << "block " << block << " has a holder";
+      EXPECT_TRUE(held_[block].empty()) << "block " << number(block) << " has a holder";
       held_[block].insert(g.request);
       entry_of_[block] = std::ssize(s.table);
       written_[block].assign(static_cast<std::size_t>(layout_.quantum_tokens), false);

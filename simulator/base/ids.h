@@ -1,0 +1,72 @@
+// Ids: numbers that name something and count nothing. Each is a type of its own, so that a request where a block
+// belongs, an amount where an id belongs, or the ids of one kind as places among another's do not compile.
+//
+// An id is an enumeration without names: 32 bits with an order and a hash, passed and stored as the integer, and no
+// arithmetic. What a number is from then on is said once, where it becomes an id (`id_at`), and an id becomes a number
+// again by its purpose: `index` for what lies in memory by id, `number` for files, messages and sums. Files, Protobuf,
+// JSON and the columns of a trace have plain integers.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace kvplan {
+
+/// Position of a block in its pool, 0-based.
+enum class BlockId : std::int32_t {};
+inline constexpr BlockId kNoBlock{-1};
+
+/// True for the types of this page, and for others that are declared as they are.
+template <class T>
+inline constexpr bool kIsId = false;
+template <>
+inline constexpr bool kIsId<BlockId> = true;
+template <class T>
+concept Id = kIsId<T>;
+
+/// Where a thing lies among all of its kind. REQUIRES: not below 0, as the ids that say "none" are.
+constexpr std::size_t index(Id auto id) {
+  return static_cast<std::size_t>(id);
+}
+constexpr std::int32_t number(Id auto id) {
+  return static_cast<std::int32_t>(id);
+}
+/// The id of what has this number, or lies at this index. REQUIRES: it fits 32 bits.
+template <Id T>
+constexpr T id_at(std::integral auto place) {
+  return static_cast<T>(place);
+}
+
+/// Ids [begin, end) for a range-based `for`.
+template <Id T>
+class IdRange {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(std::int32_t at) : at_(at) {}
+    constexpr T operator*() const { return T{at_}; }
+    constexpr Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    constexpr bool operator==(const Iterator&) const = default;
+
+   private:
+    std::int32_t at_;
+  };
+  /// REQUIRES: begin <= end.
+  constexpr IdRange(T begin, T end) : begin_(begin), end_(end) {}
+  [[nodiscard]] constexpr Iterator begin() const { return Iterator(number(begin_)); }
+  [[nodiscard]] constexpr Iterator end() const { return Iterator(number(end_)); }
+
+ private:
+  T begin_, end_;
+};
+/// All ids of so many things. REQUIRES: count >= 0, fits 32 bits.
+template <Id T>
+constexpr IdRange<T> ids_below(std::integral auto count) {
+  return {T{0}, id_at<T>(count)};
+}
+
+}  // namespace kvplan
