@@ -10,9 +10,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace kvplan {
 
+/// Position of a request in its trace (file order, 0-based).
+enum class RequestId : std::int32_t {};
+inline constexpr RequestId kNoRequest{-1};
 /// Position of a block in its pool, 0-based.
 enum class BlockId : std::int32_t {};
 inline constexpr BlockId kNoBlock{-1};
@@ -20,6 +24,8 @@ inline constexpr BlockId kNoBlock{-1};
 /// True for the types of this page, and for others that are declared as they are.
 template <class T>
 inline constexpr bool kIsId = false;
+template <>
+inline constexpr bool kIsId<RequestId> = true;
 template <>
 inline constexpr bool kIsId<BlockId> = true;
 template <class T>
@@ -36,6 +42,12 @@ constexpr std::int32_t number(Id auto id) {
 template <Id T>
 constexpr T id_at(std::integral auto place) {
   return static_cast<T>(place);
+}
+
+/// Each becomes the id of its own place: 0, 1, ...
+template <Id T>
+constexpr void number_off(std::span<T> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = id_at<T>(i);
 }
 
 /// Ids [begin, end) for a range-based `for`.

@@ -52,7 +52,4 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Position of a request in its trace (file order, 0-based).
-using RequestId = std::int32_t;
-
 }  // namespace kvplan

@@ -5,8 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <numeric>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -54,10 +54,10 @@ bool due_steps(std::int64_t pending, std::int64_t operations, int rounds) {
     for (std::int32_t i = 0; i < pending; ++i) put(waits[static_cast<std::size_t>(operations + i)], i);
   };
   SlotTable slots;
-  for (std::int32_t i = 0; i < pending; ++i) slots.open(i);
+  for (std::int32_t i = 0; i < pending; ++i) slots.open(RequestId{i});
   const auto ours = [&] {
     DueSteps due(slots);
-    put_all([&](std::int64_t step, Slot slot) { due.expect(step, slot); });
+    put_all([&](std::int64_t step, std::int32_t id) { due.expect(step, Slot{id}); });
     std::uint64_t digest = bench::kDigestBegin;
     for (std::int64_t i = 0; i < operations; ++i) {
       const std::int64_t step = due.next().value_or(-1);
@@ -95,7 +95,7 @@ bool arrivals(std::int64_t pending, std::int64_t operations, int rounds) {
   workload.input.assign(requests, 1);
   workload.output.assign(requests, 1);
   workload.order.resize(requests);
-  std::iota(workload.order.begin(), workload.order.end(), 0);
+  number_off(std::span(workload.order));
   for (const std::int64_t wait : waits) workload.think.push_back({wait});
   traces::Waits before;  // turn t of session s is request t * pending + s
   for (std::int64_t r = pending; r < static_cast<std::int64_t>(requests); ++r) {
@@ -125,7 +125,7 @@ bool arrivals(std::int64_t pending, std::int64_t operations, int rounds) {
       const auto [time, request] = queue.top();
       queue.pop();
       digest = mix(digest, static_cast<std::uint64_t>(request));
-      for (const RequestId follower : workload.turns.followers_of(request)) {
+      for (const std::int32_t follower : workload.turns.followers_of(request)) {
         const auto i = static_cast<std::size_t>(follower);
         if (--left[i] > 0) continue;
         queue.emplace(std::max(workload.arrival[i].since_start.count, time + workload.think[i].count),

@@ -24,7 +24,7 @@ void Arrivals::find_next() {
 
 Arrivals::Arrival Arrivals::take() {
   const Arrival taken = next_;
-  KVPLAN_CHECK(taken.request >= 0);
+  KVPLAN_CHECK(taken.request != kNoRequest);
   if (!caused_.empty() && caused_.least().request == taken.request) {
     caused_.take();
   } else {
@@ -36,10 +36,10 @@ Arrivals::Arrival Arrivals::take() {
 
 void Arrivals::ended(RequestId request, SimTime time) {
   if (!workload_.turns.present()) return;
-  for (const RequestId follower : workload_.turns.followers_of(request)) {
+  for (const std::int32_t follower : workload_.turns.followers_of(number(request))) {
     const auto i = static_cast<std::size_t>(follower);
     if (--left_[i] > 0) continue;
-    caused_.put({std::max(workload_.arrival[i], time + workload_.think[i]), follower});
+    caused_.put({std::max(workload_.arrival[i], time + workload_.think[i]), RequestId{follower}});
   }
   find_next();
 }

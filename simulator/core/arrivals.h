@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "simulator/core/least_first.h"
 #include "simulator/core/workload.h"
@@ -18,7 +19,7 @@ class Arrivals {
   struct Arrival {
     SimTime time;
     RequestId request;
-    [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, request); }
+    [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, number(request)); }
   };
 
   /// `requests`: those of the replica, as core::Solo takes them; they outlive this, as the workload does.
@@ -26,14 +27,14 @@ class Arrivals {
 
   /// Of the next arrival; beyond all times when none is known.
   [[nodiscard]] SimTime next_time() const { return next_.time; }
-  [[nodiscard]] bool any() const { return next_.request >= 0; }
+  [[nodiscard]] bool any() const { return next_.request != kNoRequest; }
   /// The next arrival, which is over then. REQUIRES: any().
   Arrival take();
   /// The request has finished, or was rejected on arrival.
   void ended(RequestId request, SimTime time);
 
  private:
-  static constexpr Arrival kNone{SimTime{Ticks{INT64_MAX}}, -1};
+  static constexpr Arrival kNone{SimTime{Ticks{INT64_MAX}}, kNoRequest};
 
   [[nodiscard]] Arrival next_timed() const {
     if (cursor_ == timed_.size()) return kNone;

@@ -30,6 +30,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/result.h"
 #include "simulator/base/units.h"
 

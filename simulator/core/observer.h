@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <span>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "simulator/core/allocator.h"
 #include "simulator/core/course.h"

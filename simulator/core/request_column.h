@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 
 namespace kvplan::core {
 
@@ -16,8 +16,8 @@ class RequestColumn {
  public:
   RequestColumn(std::size_t requests, T value)
       : values_(std::make_shared<std::vector<T>>(requests, value)), data_(values_->data()) {}
-  T& operator[](RequestId request) { return data_[request]; }
-  const T& operator[](RequestId request) const { return data_[request]; }
+  T& operator[](RequestId request) { return data_[index(request)]; }
+  const T& operator[](RequestId request) const { return data_[index(request)]; }
 
  private:
   std::shared_ptr<std::vector<T>> values_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 
 namespace kvplan::core {

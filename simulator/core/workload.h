@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "traces/record/trace.h"
 #include "traces/record/turns.h"

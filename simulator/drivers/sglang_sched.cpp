@@ -67,7 +67,7 @@ class Run {
       if (options_.stop_asked != nullptr && options_.stop_asked()) return interrupted_error();
       const bool arrived = join(step);
       const bool idle = one_step(step);
-      if (stuck_ != kNobody) return never_goes_on(stuck_);
+      if (stuck_ != kNoRequest) return never_goes_on(stuck_);
       if (idle && scheduler_.waiting().empty()) {
         if (to_come_.empty()) break;
         step = std::max(step + 1, arrival(to_come_.front()));
@@ -159,7 +159,7 @@ class Run {
   }
 
   void describe(SglangStepRow& out, const Decision& decision, const prefix::RadixPool::Evictions& before) {
-    if (scheduler_.chunked() != nullptr) out.chunked_req = scheduler_.chunked()->id;
+    if (scheduler_.chunked() != nullptr) out.chunked_req = number(scheduler_.chunked()->id);
     out.running = scheduler_.running();
     out.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
     out.evicted_tokens = pool_.evictions().tokens - before.tokens;
@@ -175,7 +175,7 @@ class Run {
   }
 
   [[nodiscard]] Error waits_forever(RequestId r) const {
-    return bad_input("request " + std::to_string(r) +
+    return bad_input("request " + std::to_string(number(r)) +
                      " waits forever, as with SGLang: without prefix cache and with --ignore-eos its tokens "
                      "in whole "
                      "pages, what it may still generate and one more must be less than the pool")
@@ -184,13 +184,11 @@ class Run {
 
   [[nodiscard]] Error never_goes_on(RequestId r) const {
     return bad_input(
-               "request " + std::to_string(r) +
+               "request " + std::to_string(number(r)) +
                " never goes on, as with SGLang: its chunks end within pages and took more memory than was "
                "counted; expected a multiple of the page")
         .at_field("--chunk");
   }
-
-  static constexpr RequestId kNobody = -1;
 
   const traces::Trace& trace_;
   const CacheOptions& options_;
@@ -201,7 +199,7 @@ class Run {
   std::deque<RequestId> to_come_;
   std::vector<SglangRequestRow> rows_;
   QueueChecksum queue_;
-  RequestId stuck_{kNobody};  // in the middle of its prefill, without room to go on
+  RequestId stuck_{kNoRequest};  // in the middle of its prefill, without room to go on
 };
 
 constexpr std::array<std::string_view, 2> kNeeds{"--block-tokens", "--pool-tokens"};
@@ -223,8 +221,7 @@ Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tabl
   if (out.wants_steps) sink = [&](const SglangStepRow& row) { row.append_to(out.steps); };
   KVPLAN_TRY(const auto rows, run_sglang_sched(trace, options, sink));
   out.requests = SglangRequestRow::kColumns;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i].append_to(out.requests, trace, static_cast<RequestId>(i));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].append_to(out.requests, trace, id_at<RequestId>(i));
   return Done{};
 }
 

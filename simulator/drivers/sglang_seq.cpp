@@ -76,7 +76,7 @@ Status run_sglang_seq(const traces::Trace& trace, const CacheOptions& options,
   KVPLAN_TRY_DO(check_sglang_pool(options));
   const core::Workload workload = workload::build_step_workload(trace, kSglangQuantumMs);
   prefix::RadixPool pool(options.block_tokens, options.pool_tokens, true);
-  for (RequestId r = 0; r < workload.size(); ++r) {
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);
     const std::int64_t pages = ceil_div(workload.final_tokens(r), options.block_tokens);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 #include "simulator/drivers/driver.h"
 
 namespace kvplan::drivers {

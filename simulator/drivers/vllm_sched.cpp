@@ -107,8 +107,7 @@ Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tabl
   if (out.wants_steps) sink = [&](const SchedStepRow& row) { row.append_to(out.steps); };
   KVPLAN_TRY(const auto rows, run_vllm_sched(trace, options, sink));
   out.requests = SchedRequestRow::kColumns;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i].append_to(out.requests, trace, static_cast<RequestId>(i));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].append_to(out.requests, trace, id_at<RequestId>(i));
   return Done{};
 }
 

@@ -76,7 +76,7 @@ Status run_vllm_seq(const traces::Trace& trace, const CacheOptions& options,
   KVPLAN_TRY(const auto pool, make_vllm_pool(workload, options));
   ReclaimCounter reclaimed;
   contents_of(*pool).set_listener(&reclaimed);
-  for (RequestId r = 0; r < workload.size(); ++r) {
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {

@@ -87,7 +87,7 @@ Status run_vllm_seqswa(const traces::Trace& trace, const CacheOptions& options,
   KVPLAN_TRY_DO(check_block(workload, options));
   memory::GroupedPrefixes pool(workload, options.block_tokens, {0, options.window}, options.blocks,
                                options.prefix_cache);
-  for (RequestId r = 0; r < workload.size(); ++r) {
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);
     const std::int64_t all = ceil_div(workload.final_tokens(r), options.block_tokens);

@@ -127,7 +127,7 @@ void FleetLogWriter::on_routed(std::int64_t round, RequestId request) {
 /// Where nobody told, requests come in their order.
 FleetLogWriter::Route FleetLogWriter::take_route(RequestId request) {
   const auto found = routes_.find(request);
-  if (found == routes_.end()) return {0, request};
+  if (found == routes_.end()) return {0, number(request)};
   const Route route = found->second;
   routes_.erase(found);
   return route;

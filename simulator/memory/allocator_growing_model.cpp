@@ -18,7 +18,8 @@ struct SlotsModel {
   struct Range {
     std::int64_t first, slots;
   };
-  std::vector<RequestId> slots;       ///< who holds each, for itself or for a copy that reads it; -1: nobody
+  std::vector<RequestId>
+      slots;  ///< who holds each, for itself or for a copy that reads it; kNoRequest: nobody
   std::map<RequestId, Range> ranges;  ///< of requests
   std::vector<RangeMove> copies;      ///< that are not done
   std::vector<RangeMove> moves;       ///< of the latest call
@@ -26,7 +27,7 @@ struct SlotsModel {
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(slots.size()); }
   [[nodiscard]] bool free(std::int64_t i) const {
-    return i < size() && slots[static_cast<std::size_t>(i)] == -1;
+    return i < size() && slots[static_cast<std::size_t>(i)] == kNoRequest;
   }
   void mark(std::int64_t first, std::int64_t count, RequestId from, RequestId to) {
     for (std::int64_t i = first; i < first + count; ++i) {
@@ -46,7 +47,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
  public:
   GrowingModel(const GrowingParts& parts, const AllocatorRequest& request)
       : layout_(parts.layout), rule_(parts.rule), copy_(parts.copy), workload_(*request.workload) {
-    memory_.slots.assign(static_cast<std::size_t>(layout_.quanta), -1);
+    memory_.slots.assign(static_cast<std::size_t>(layout_.quanta), kNoRequest);
   }
 
   const core::MemoryLayout& layout() const override { return layout_; }
@@ -76,12 +77,13 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     return attempt([&](SlotsModel& memory) { return grow_in(memory, r, tokens); });
   }
   core::Refusal refusal() const override {
-    const auto idle = std::count(memory_.slots.begin(), memory_.slots.end(), RequestId{-1});
+    const auto idle = std::count(memory_.slots.begin(), memory_.slots.end(), kNoRequest);
     return idle < asked_ ? core::Refusal::kTooShort : core::Refusal::kFragmented;
   }
   std::span<const RangeMove> moves() const override { return memory_.moves; }
   void end_copies() override {
-    for (const RangeMove& copy : memory_.copies) memory_.mark(copy.from, copy.from_slots, copy.request, -1);
+    for (const RangeMove& copy : memory_.copies)
+      memory_.mark(copy.from, copy.from_slots, copy.request, kNoRequest);
     memory_.copies.clear();
   }
   Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
@@ -90,7 +92,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
 
   void release(RequestId r, std::int64_t /*written*/) override {
     const SlotsModel::Range range = memory_.ranges.at(r);
-    memory_.mark(range.first, range.slots, r, -1);
+    memory_.mark(range.first, range.slots, r, kNoRequest);
     memory_.ranges.erase(r);
     addresses_.erase(r);
   }
@@ -125,7 +127,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     std::int64_t length = old.slots;
     while (rule_.in_place && length < wanted && memory.free(old.first + length)) ++length;
     if (length >= tokens) {
-      memory.mark(old.first + old.slots, length - old.slots, -1, r);
+      memory.mark(old.first + old.slots, length - old.slots, kNoRequest, r);
       memory.ranges.at(r).slots = length;
       return true;
     }
@@ -149,7 +151,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     }
     if (candidates.empty()) return false;
     const std::int64_t first = std::get<2>(*std::min_element(candidates.begin(), candidates.end()));
-    memory.mark(first, length, -1, r);
+    memory.mark(first, length, kNoRequest, r);
     memory.ranges[r] = {first, length};
     memory.latest_end = first + length;
     return true;
@@ -159,12 +161,12 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   static void slide(SlotsModel& memory) {
     for (std::int64_t i = 0; i < memory.size(); ++i) {
       const RequestId r = memory.slots[static_cast<std::size_t>(i)];
-      if (r == -1 || memory.in_copy(r) || memory.ranges.at(r).first != i) continue;
+      if (r == kNoRequest || memory.in_copy(r) || memory.ranges.at(r).first != i) continue;
       SlotsModel::Range& range = memory.ranges.at(r);
       while (range.first > 0 && memory.free(range.first - 1)) {
         --range.first;
-        memory.mark(range.first, 1, -1, r);
-        memory.mark(range.first + range.slots, 1, r, -1);
+        memory.mark(range.first, 1, kNoRequest, r);
+        memory.mark(range.first + range.slots, 1, r, kNoRequest);
       }
       if (range.first == i) continue;
       memory.moves.push_back({r, i, range.first, range.slots, range.slots, true});

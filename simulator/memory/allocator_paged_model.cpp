@@ -210,11 +210,11 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     reach_.add_cached(number(name), sign * std::count_if(blocks.begin(), blocks.end(), idle));
   }
   static std::uint64_t number(const Name& n) {
-    return n.request < 0 ? static_cast<std::uint64_t>(n.number) : own_name(n.request, n.number);
+    return n.request == kNoRequest ? static_cast<std::uint64_t>(n.number) : own_name(n.request, n.number);
   }
 
   [[nodiscard]] Name name(RequestId r, std::int64_t block) const {
-    if (block < names_.shared_blocks(r)) return {-1, names_.shared_name(r, block)};
+    if (block < names_.shared_blocks(r)) return {kNoRequest, names_.shared_name(r, block)};
     return {r, block};
   }
 

@@ -6,7 +6,7 @@ ContentOrder::ContentOrder(const core::Workload& workload, const core::ContentNa
     : names_(names), shared_(static_cast<std::size_t>(names.shared_count())) {
   const std::int64_t row = names_.row_length();
   row_before_.assign(static_cast<std::size_t>(names_.shared_count() / row), -1);
-  for (RequestId r = 0; r < static_cast<RequestId>(workload.size()); ++r)
+  for (const RequestId r : ids_below<RequestId>(workload.size()))
     for (std::int64_t i = 1; i * row < names_.shared_blocks(r); ++i)
       row_before_[static_cast<std::size_t>(names_.first_name(r, i) / row)] =
           names_.first_name(r, i - 1) / row;
@@ -19,7 +19,7 @@ std::uint64_t ContentOrder::before(std::uint64_t name) const {
     const std::int64_t last = row_before_[static_cast<std::size_t>(static_cast<std::int64_t>(name) / row)];
     return last < 0 ? kRoot : static_cast<std::uint64_t>(last * row + row - 1);
   }
-  const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
+  const auto r = id_at<RequestId>((name & ~kOwnName) >> 32);
   const auto block = static_cast<std::int64_t>(name & 0xFFFFFFFFU);
   if (block == 0) return kRoot;
   if (block > names_.shared_blocks(r)) return name - 1;

@@ -36,7 +36,7 @@ core::PoolCounts GroupedPrefixes::counts() const {
 }
 
 GroupedPrefixes::Name GroupedPrefixes::name(RequestId r, std::size_t group, std::int64_t block) const {
-  return block < names_.shared_blocks(r) ? Name{group, -1, names_.shared_name(r, block)}
+  return block < names_.shared_blocks(r) ? Name{group, kNoRequest, names_.shared_name(r, block)}
                                          : Name{group, r, block};
 }
 
@@ -44,7 +44,7 @@ GroupedPrefixes::Name GroupedPrefixes::name(RequestId r, std::size_t group, std:
 std::uint64_t GroupedPrefixes::number(const Name& name) const {
   const auto& [group, r, block] = name;
   const auto place = static_cast<std::uint64_t>(block) * windows_.size() + group;
-  return r < 0 ? place : own_name(r, static_cast<std::int64_t>(place));
+  return r == kNoRequest ? place : own_name(r, static_cast<std::int64_t>(place));
 }
 
 void GroupedPrefixes::count_copies(const Name& name, int sign) {

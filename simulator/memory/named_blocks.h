@@ -287,7 +287,7 @@ class NamedBlocks {
       BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
       if (head == b) head = last_copy ? kNullBlock : next;
     } else if (!last_copy) {
-      const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
+      const auto r = id_at<RequestId>((name & ~kOwnName) >> 32);
       if (BlockHolder* const holder = holders_.find(r)) {
         auto& heads = holder->heads;
         const auto place = static_cast<std::size_t>(name & 0xFFFFFFFFU);

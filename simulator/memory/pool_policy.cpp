@@ -11,8 +11,8 @@ namespace {
 std::int64_t contents_of(const AllocatorRequest& request, std::int64_t block_tokens, std::int64_t most) {
   const core::Workload& workload = *request.workload;
   std::int64_t contents = core::ContentNames(workload, block_tokens).shared_count();
-  for (RequestId r = 0; r < static_cast<RequestId>(workload.size()) && contents <= most; ++r)
-    contents += std::max<std::int64_t>(workload.final_tokens(r), 0) / block_tokens;
+  for (std::int64_t r = 0; r < workload.size() && contents <= most; ++r)
+    contents += std::max<std::int64_t>(workload.final_tokens(id_at<RequestId>(r)), 0) / block_tokens;
   return contents;
 }
 

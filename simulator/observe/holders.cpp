@@ -43,7 +43,7 @@ void Holders::on_admit(const core::Admission& a) {
   t.quanta = static_cast<std::int64_t>(a.hits.size());
   t.written = a.hit_tokens;
   running_.push_back(a.request);
-  if (t.num_tokens == 0) t.num_tokens = workload_.input[place(a.request)];
+  if (t.num_tokens == 0) t.num_tokens = workload_.input[index(a.request)];
 }
 
 void Holders::on_course(RequestId request, const core::Course& /*course*/) {
@@ -325,7 +325,7 @@ std::string Holders::csv(std::int64_t replica) const {
     (out += ',') += std::to_string(row.quanta);
     out += ',';
     for (std::size_t i = 0; i < row.holders.size(); ++i)
-      (out += i == 0 ? "" : " ") += std::to_string(row.holders[i]);
+      (out += i == 0 ? "" : " ") += std::to_string(number(row.holders[i]));
     for (const std::int64_t bytes : row.bytes) (out += ',') += std::to_string(bytes);
     out += '\n';
   }

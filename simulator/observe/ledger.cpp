@@ -528,7 +528,8 @@ std::int64_t Ledger::holes(BlockId block) const {
   const std::int64_t first = std::max(e.start, keep_.sink);
   if (e.active == 0) return e.start + layout_.quantum_tokens - first;
   std::int64_t end = INT64_MAX;
-  for (RequestId r = e.first_active; r >= 0; r = sliders_[r].next) end = std::min(end, dropped_to(r));
+  for (RequestId r = e.first_active; r != kNoRequest; r = sliders_[r].next)
+    end = std::min(end, dropped_to(r));
   return end - first;
 }
 

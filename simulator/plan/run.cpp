@@ -171,7 +171,7 @@ Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResul
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     if (!result.records[i].scheduled) continue;
     ++admitted;
-    const bool driven = setup.tokens.drives(setup.workload, static_cast<RequestId>(i));
+    const bool driven = setup.tokens.drives(setup.workload, id_at<RequestId>(i));
     c.driven_requests += driven ? 1 : 0;
     if (result.held.empty()) continue;
     all_ticks += result.held[i].quantum_ticks;

@@ -37,7 +37,8 @@ std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
 
 LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& workload) {
   LongestDriven out;
-  for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
+  if (plan.recordings.empty()) return out;
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (!plan.drives(workload, r)) continue;  // it is turned away, or counted
     const auto i = static_cast<std::size_t>(r);
     std::int64_t& longest = out[{i % plan.recordings.size(), workload.input[i]}];
@@ -88,7 +89,8 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
 Result<std::shared_ptr<const core::Drops>> RunCourses::sets_of_prompt(const Asked& asked) const {
   if (asked.shape.prompt == plan_.policy->recorded->prompt) return sets_;
   return bad_input("expected memory in which no request is preempted: request " +
-                   std::to_string(asked.request) + " comes back with " + std::to_string(asked.shape.prompt) +
+                   std::to_string(number(asked.request)) + " comes back with " +
+                   std::to_string(asked.shape.prompt) +
                    " tokens to compute, and the sets are of a prompt of " +
                    std::to_string(plan_.policy->recorded->prompt))
       .at_field("eviction: " + std::string(plan_.policy->choice.name()) + ":file");
@@ -156,7 +158,7 @@ Status RunCourses::check_counts(const Asked& asked, const core::Drops& dropped) 
       if (kept == count.of(n, shape.prompt)) continue;
       return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
                        std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
-                       " for request " + std::to_string(asked.request))
+                       " for request " + std::to_string(number(asked.request)))
           .at_field("workload.attention");
     }
   }

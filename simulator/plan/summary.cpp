@@ -156,7 +156,7 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
     result.input_tokens += workload.input[i];
     result.output_tokens += workload.output[i];
     result.recomputed_tokens +=
-        r.computed_tokens - (workload.final_tokens(static_cast<RequestId>(i)) - r.prefix_hit_tokens);
+        r.computed_tokens - (workload.final_tokens(id_at<RequestId>(i)) - r.prefix_hit_tokens);
     if (!counts || !scenario.has_request_targets()) continue;
     const double per_token = workload.output[i] > 1 ? tpot_of(r, workload.output[i]) : 0;
     const bool good = (!scenario.target_ttft_s || ttft_of(r) <= *scenario.target_ttft_s) &&

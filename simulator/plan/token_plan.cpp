@@ -536,7 +536,8 @@ std::int64_t known_tracks(const TokenPlan& plan) {
 std::int64_t undriven_requests(const TokenPlan& plan, const core::Workload& workload) {
   if (plan.recordings.empty() || !plan.counts_undriven()) return 0;
   std::int64_t undriven = 0;
-  for (RequestId r = 0; r < workload.size(); ++r) undriven += plan.drives(workload, r) ? 0 : 1;
+  for (const RequestId r : ids_below<RequestId>(workload.size()))
+    undriven += plan.drives(workload, r) ? 0 : 1;
   return undriven;
 }
 
@@ -551,13 +552,13 @@ Status check_sets(const TokenPlan& plan, const core::Workload& workload, const c
     states = std::min<std::int64_t>(states, std::ssize(sets.of(layer)->after));
   std::int64_t others = 0;
   std::string first;
-  for (RequestId r = 0; r < workload.size(); ++r) {
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     const auto i = static_cast<std::size_t>(r);
     // Nothing is dropped after the last token, nor after the one that is sampled last.
     const bool told = workload.input[i] == sets.prompt && workload.output[i] <= states + 1;
     if (told || !core::is_served(workload, r, most_tokens, memory)) continue;
     if (++others == 1)
-      first = "request " + std::to_string(r) + " has " + std::to_string(workload.input[i]) + " and " +
+      first = "request " + std::to_string(number(r)) + " has " + std::to_string(workload.input[i]) + " and " +
               std::to_string(workload.output[i]);
   }
   if (others == 0) return Done{};
@@ -575,11 +576,11 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload, c
   if (plan.recordings.empty() || plan.counts_undriven()) return Done{};
   std::int64_t undriven = 0;
   std::string first;
-  for (RequestId r = 0; r < workload.size(); ++r) {
+  for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (plan.drives(workload, r) || !core::is_served(workload, r, most_tokens, memory)) continue;
     const Recorded& recorded = plan.recordings[static_cast<std::size_t>(r) % plan.recordings.size()];
     if (++undriven == 1)
-      first = "request " + std::to_string(r) + " needs " + std::to_string(workload.final_tokens(r)) +
+      first = "request " + std::to_string(number(r)) + " needs " + std::to_string(workload.final_tokens(r)) +
               " tokens (prompt + output - 1), " + recorded.name + " has " + std::to_string(recorded.tokens);
   }
   if (undriven == 0) return Done{};

@@ -1,7 +1,7 @@
 #include "simulator/workload/workload_builder.h"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 #include <string>
 
 #include "simulator/base/check.h"
@@ -31,7 +31,7 @@ core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
 
 void sort_by_arrival(core::Workload& workload) {
   workload.order.resize(workload.arrival.size());
-  std::iota(workload.order.begin(), workload.order.end(), 0);
+  number_off(std::span(workload.order));
   const auto earlier = [&](RequestId a, RequestId b) {
     return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
   };

@@ -15,6 +15,7 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/replacement/replacements.h"
 #include "tests/support/allocator_parts.h"
+#include "tests/support/ids.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::memory {
@@ -24,6 +25,8 @@ extern const AllocatorEntry
 
 namespace kvplan {
 namespace {
+
+using test::operator""_r;
 
 using core::Allocator;
 
@@ -224,12 +227,12 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
   ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().quanta);
   std::set<BlockId> held;
   std::int64_t contiguous_held = 0;
-  for (RequestId r = 0; r < requests; ++r) {
+  for (const RequestId r : ids_below<RequestId>(requests)) {
     const core::BlockTable table = a.table(r);
     const auto x = table.ids;
     const auto y = b.table(r).ids;
     if (a.layout().block_ids) {
-      ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << "table of request " << r;
+      ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << "table of request " << number(r);
     } else {
       ASSERT_TRUE(x.empty());
     }
@@ -353,7 +356,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       seconds += GetParam().replacement.empty() ? 0 : random.between(0, 20);
       for (Allocator* a : {&fast, &model})
         if (a->clock() != nullptr) a->clock()->on_pass_begin(SimTime{Ticks{seconds * 1'000'000'000 * 1024}});
-      const auto r = static_cast<RequestId>(random.below(requests));
+      const auto r = id_at<RequestId>(random.below(requests));
       if (ended.count(r) != 0 || !fast.fits_empty(r)) {
         ASSERT_EQ(fast.fits_empty(r), model.fits_empty(r));
         continue;
@@ -577,18 +580,18 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
       fast->release(r, written);
       model->release(r, written);
     };
-    live(0, 10, 0, 3);  // the older copy of [0, 3)
-    release(0, 3);
-    live(0, 1, 0, 10);  // whoever computes one token finds nothing: a copy of [0, 10)
-    release(0, 10);
-    live(1, 4, 0, 4);
-    release(1, 4);
-    live(0, 8, 7, 8);  // [0, 3) of the older copy, [3, 7) of the younger one
-    live(2, 20, 0, 1);
+    live(0_r, 10, 0, 3);  // the older copy of [0, 3)
+    release(0_r, 3);
+    live(0_r, 1, 0, 10);  // whoever computes one token finds nothing: a copy of [0, 10)
+    release(0_r, 10);
+    live(1_r, 4, 0, 4);
+    release(1_r, 4);
+    live(0_r, 8, 7, 8);  // [0, 3) of the older copy, [3, 7) of the younger one
+    live(2_r, 20, 0, 1);
     for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // hands out the queue, block by block
       for (Allocator* a : {fast.get(), model.get()}) {
-        ASSERT_TRUE(a->grow(2, tokens));
-        a->contents()->publish(2, tokens);
+        ASSERT_TRUE(a->grow(2_r, tokens));
+        a->contents()->publish(2_r, tokens);
       }
       ASSERT_EQ(fast->counts(), model->counts()) << tokens;
     }
@@ -605,7 +608,7 @@ TEST(PoolSizes, BoundariesFromBothSides) {
       parse_component("paged:block_tokens=16", "allocator", memory::allocator_descriptors()).value();
   const auto fits = [&](std::int64_t blocks) {
     const memory::AllocatorRequest request{.workload = &workload, .pool = {.blocks = blocks}};
-    return memory::allocator_entry(paged).make(paged, request).value()->fits_empty(0);
+    return memory::allocator_entry(paged).make(paged, request).value()->fits_empty(0_r);
   };
   EXPECT_TRUE(fits(4));  // three and the null block
   EXPECT_FALSE(fits(3));
@@ -621,14 +624,14 @@ TEST(PoolSizes, BoundariesFromBothSides) {
   EXPECT_FALSE(memory::allocator_entry(power).make(power, blocks).ok());
   for (const auto& [tokens, expected] : {std::pair{64, true}, std::pair{63, false}}) {
     const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(memory::allocator_entry(power).make(power, request).value()->fits_empty(0), expected);
+    EXPECT_EQ(memory::allocator_entry(power).make(power, request).value()->fits_empty(0_r), expected);
   }
   // The prompt and the 16 that its output is rounded to, less the last token.
   const Choice output =
       parse_component("contiguous:reserve=output-pow2", "allocator", memory::allocator_descriptors()).value();
   for (const auto& [tokens, expected] : {std::pair{55, true}, std::pair{54, false}}) {
     const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(memory::allocator_entry(output).make(output, request).value()->fits_empty(0), expected);
+    EXPECT_EQ(memory::allocator_entry(output).make(output, request).value()->fits_empty(0_r), expected);
   }
 }
 

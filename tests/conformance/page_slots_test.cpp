@@ -8,9 +8,12 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
+#include "tests/support/ids.h"
 
 namespace kvplan::memory {
 namespace {
+
+using test::operator""_r;
 
 PageCalls calls(std::int64_t mapped, std::int64_t unmapped) {
   return {mapped, unmapped};
@@ -256,35 +259,35 @@ TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
   const auto ticks = [](std::int64_t half_us) { return ticks_from_ns(half_us * 500); };
   for (const bool overlap : {true, false}) {
     const auto a = make(overlap ? "" : ",overlap=false");
-    ASSERT_TRUE(a->admit(0, {}, 40, 40));  // 3 pages
-    EXPECT_EQ(a->next_growth(0), 48);
+    ASSERT_TRUE(a->admit(0_r, {}, 40, 40));  // 3 pages
+    EXPECT_EQ(a->next_growth(0_r), 48);
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(18));
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(0));
-    ASSERT_TRUE(a->grow(0, 49));  // decoding
+    ASSERT_TRUE(a->grow(0_r, 49));  // decoding
     // The step before computed for 2 us of the 3.
     EXPECT_EQ(a->placing()->take_delay(0, ticks(4)), ticks(overlap ? 2 : 6));
     EXPECT_EQ(a->placing()->take_delay(0, ticks(4)), ticks(0));
-    a->release(0, 49);
+    a->release(0_r, 49);
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(0));
-    ASSERT_TRUE(a->admit(1, {}, 10, 10));  // its slot has 4 pages
+    ASSERT_TRUE(a->admit(1_r, {}, 10, 10));  // its slot has 4 pages
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(0));
     EXPECT_EQ(a->counts().held, 1);
     EXPECT_EQ(a->counts().free, 4);
-    ASSERT_TRUE(a->admit(0, {}, 50, 50));  // one page is left, and three stand idle under the other's slot
+    ASSERT_TRUE(a->admit(0_r, {}, 50, 50));  // one page is left, and three stand idle under the other's slot
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(4 * 6 + 3));
-    EXPECT_FALSE(a->grow(0, 65));
-    EXPECT_FALSE(a->grow(1, 17));
+    EXPECT_FALSE(a->grow(0_r, 65));
+    EXPECT_FALSE(a->grow(1_r, 17));
     const auto eager = make(std::string(",reclaim=eager") + (overlap ? "" : ",overlap=false"));
-    ASSERT_TRUE(eager->admit(0, {}, 40, 40));
-    eager->release(0, 40);
+    ASSERT_TRUE(eager->admit(0_r, {}, 40, 40));
+    eager->release(0_r, 40);
     // A prompt's pages are waited for whatever was computed; giving back three takes 1.5 us, of which 1 is hidden.
     EXPECT_EQ(eager->placing()->take_delay(0, ticks(2)), ticks(18 + (overlap ? 1 : 3)));
-    ASSERT_TRUE(eager->admit(0, {}, 48, 48));
-    ASSERT_TRUE(eager->grow(0, 49));
-    eager->release(0, 49);  // 4 pages: a map of 3 us and unmaps of 2 share the thread
+    ASSERT_TRUE(eager->admit(0_r, {}, 48, 48));
+    ASSERT_TRUE(eager->grow(0_r, 49));
+    eager->release(0_r, 49);  // 4 pages: a map of 3 us and unmaps of 2 share the thread
     EXPECT_EQ(eager->placing()->take_delay(0, ticks(6)), ticks(18 + (overlap ? 4 : 10)));
-    ASSERT_TRUE(eager->admit(0, {}, 48, 48));
-    eager->release(0, 48);
+    ASSERT_TRUE(eager->admit(0_r, {}, 48, 48));
+    eager->release(0_r, 48);
     EXPECT_EQ(eager->placing()->take_delay(0, ticks(3)), ticks(18 + (overlap ? 0 : 3)))
         << "as long as it takes";
   }

@@ -167,7 +167,7 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const plan::LongestDriven nobody, longest = plan::longest_driven(replayed, workload);
     plan::RunCourses by_lengths(made.value(), workload, nobody, layout, store, nullptr);
     plan::RunCourses by_recording(replayed, workload, longest, layout, store, nullptr);
-    for (RequestId r = 0; r < workload.size(); ++r) {
+    for (const RequestId r : ids_below<RequestId>(workload.size())) {
       const std::int64_t prompt = random.between(1, workload.final_tokens(r));
       const auto one = by_lengths.begin(r, prompt);
       const auto other = by_recording.begin(r, prompt);

@@ -159,7 +159,7 @@ CourseCase draw(std::uint64_t seed) {
     Random own(tracks_seed + static_cast<std::uint64_t>(r), "drops");
     return std::make_shared<test::RandomDrops>(shared, own, prompt, workload->final_tokens(r), even);
   };
-  const auto sample = out.drops(0, 1);
+  const auto sample = out.drops(RequestId{0}, 1);
   c.cells_per_token = 0;
   for (const std::int32_t units : sample->track_units()) c.cells_per_token += units;
   c.token_bytes = c.cells_per_token * (random.between(1, 3) + c.metadata_bytes);

@@ -10,6 +10,7 @@
 #include "tests/support/cell_walker.h"
 #include "tests/support/group_case.h"
 #include "tests/support/group_walker.h"
+#include "tests/support/ids.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_cases.h"
 
@@ -153,10 +154,8 @@ std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
 /// Everything that is published and reclaimed, in order; and what a step reads of decoding requests.
 class Told final : public core::Observer {
  public:
-  void on_publish(RequestId r, std::int64_t logical, BlockId block) override {
-    put('p', r, logical, number(block));
-  }
-  void on_reclaim(BlockId block) override { put('r', number(block)); }
+  void on_publish(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
+  void on_reclaim(BlockId block) override { put('r', block); }
   void on_hold_back(RequestId r) override { put('h', r); }
   void on_chunk(const core::Chunk& c) override { put('c', c.request, c.computed, c.tokens); }
   void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.quanta); }
@@ -167,7 +166,7 @@ class Told final : public core::Observer {
   template <class... Numbers>
   void put(char what, Numbers... numbers) {
     text += what;
-    ((text += std::to_string(numbers) + ' '), ...);
+    ((text += std::to_string(test::plain(numbers)) + ' '), ...);
   }
 };
 

@@ -178,7 +178,7 @@ TEST(Fleet, TwoChoicesIsTheLeastLoadedOfThoseThatAreDrawn) {
     Standing fleet(replicas);
     const auto router = router_of(two_choices(choices, by, seed), replicas);
     Random draws(seed, "router two-choices");
-    for (RequestId request = 0; request < 50; ++request) {
+    for (const RequestId request : ids_below<RequestId>(50)) {
       for (std::int64_t i = 0; i < replicas; ++i)
         fleet[i] = {.running = random.between(0, 2),
                     .waiting = random.between(0, 2),
@@ -193,7 +193,7 @@ TEST(Fleet, TwoChoicesIsTheLeastLoadedOfThoseThatAreDrawn) {
 std::pair<std::int64_t, std::int64_t> most_and_least(std::int64_t choices, std::uint64_t seed) {
   Standing fleet(64);
   const auto router = router_of(two_choices(choices, "requests", seed), 64);
-  for (RequestId request = 0; request < 6400; ++request)
+  for (const RequestId request : ids_below<RequestId>(6400))
     ++fleet[router->route(request, fleet.view())].running;
   std::vector<std::int64_t> requests;
   for (std::int64_t i = 0; i < 64; ++i) requests.push_back(fleet[i].running);

@@ -3,7 +3,7 @@
 // differential_test.cpp, overlays in overlay_test.cpp.
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <span>
 
 #include "simulator/drivers/vllm_pool.h"
 #include "simulator/drivers/vllm_seqswa.h"
@@ -85,7 +85,7 @@ std::vector<drivers::SeqRow> rows_of_run(const traces::Trace& trace, const drive
   test::RandomCase c;
   c.workload = workload::build_step_workload(trace, 50);
   c.workload.arrival.assign(c.workload.arrival.size(), SimTime{});
-  std::iota(c.workload.order.begin(), c.workload.order.end(), 0);
+  number_off(std::span(c.workload.order));
   c.allocator = "grouped:block_tokens=" + std::to_string(options.block_tokens);
   c.pool.blocks = options.blocks;
   c.token_bytes = shape.kv_token_bytes();

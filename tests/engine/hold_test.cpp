@@ -29,7 +29,7 @@ std::string text_of(const traces::Trace& trace, const drivers::CacheOptions& opt
 void expect_sound(const traces::Trace& trace, const drivers::CacheOptions& options,
                   const std::vector<HoldRow>& rows) {
   std::int64_t last_admission = 0;
-  RequestId last = -1;
+  RequestId last = kNoRequest;
   for (const HoldRow& row : rows) {
     const auto i = static_cast<std::size_t>(row.request);
     const std::int64_t tokens = trace.input_tokens[i] + trace.output_tokens[i] - 1;

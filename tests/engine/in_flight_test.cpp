@@ -19,7 +19,7 @@ TEST(InFlight, IsAMapThatTakesNoMoreThanWereThereAtOnce) {
   std::vector<std::map<RequestId, std::vector<int>>> expected(kObservers);
   std::int64_t entered = 0;
   for (int step = 0; step < 20'000; ++step) {
-    const auto r = static_cast<RequestId>(random.below(kRequests));
+    const auto r = id_at<RequestId>(random.below(kRequests));
     const auto o = static_cast<std::size_t>(random.below(kObservers));
     bool elsewhere = false;
     for (std::size_t other = 0; other < kObservers; ++other)

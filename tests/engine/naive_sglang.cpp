@@ -159,9 +159,9 @@ class Driver {
                : step.kind == Kind::kDecode ? 'D'
                                             : 'I')
            << ',' << ids.size() << ',' << tokens << ',' << hits << ','
-           << (chunked == nullptr ? -1 : chunked->id) << ',' << scheduler_.running().size() << ','
-           << queue.size() << ',' << step.retracted.size() << ',' << evicted << ',' << leaves.size() << ','
-           << memory_.available() << ',' << memory_.evictable() << ',' << guarded() << ','
+           << number(chunked == nullptr ? kNoRequest : chunked->id) << ',' << scheduler_.running().size()
+           << ',' << queue.size() << ',' << step.retracted.size() << ',' << evicted << ',' << leaves.size()
+           << ',' << memory_.available() << ',' << memory_.evictable() << ',' << guarded() << ','
            << scheduler_.full() << ',' << python_repr(scheduler_.ratio()) << ',' << crc_of(ids) << ','
            << crc_of(queue) << ',';
     count_pages();
@@ -188,7 +188,7 @@ class Driver {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& r = rows_[i];
       out << i << ',' << trace_.input_tokens[i] << ',' << trace_.output_tokens[i] << ',' << r.max_new << ','
-          << arrival(static_cast<RequestId>(i)) << ',' << step_text(r.first_sched) << ','
+          << arrival(id_at<RequestId>(i)) << ',' << step_text(r.first_sched) << ','
           << step_text(r.first_token) << ',' << step_text(r.finish) << ',' << r.first_hit << ',' << r.all_hit
           << ',' << r.admissions << ',' << r.retractions << ',' << r.batches << ',' << r.prefilled << ','
           << r.decodes << ',' << r.all_hit << '\n';

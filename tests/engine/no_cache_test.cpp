@@ -15,7 +15,7 @@ RandomCase without_cache(const std::vector<std::pair<std::int32_t, std::int32_t>
                          const std::string& latency) {
   RandomCase c;
   for (const auto& [input, output] : requests) {
-    c.workload.order.push_back(static_cast<RequestId>(c.workload.input.size()));
+    c.workload.order.push_back(id_at<RequestId>(c.workload.input.size()));
     c.workload.arrival.push_back(SimTime{});
     c.workload.input.push_back(input);
     c.workload.output.push_back(output);

@@ -18,9 +18,13 @@ class Diary final : public core::Observer {
   explicit Diary(bool stretches) : stretches_(stretches) {}
   void on_arrival(SimTime t, RequestId r, bool ok) override { put(ok ? "arrive" : "reject", r, t); }
   void on_pass_begin(SimTime t) override { text += "pass@" + std::to_string(t.since_start.count) + " "; }
-  void on_preempt(const core::Release& r) override { text += "preempt" + std::to_string(r.request) + " "; }
-  void on_admit(const core::Admission& a) override { text += "admit" + std::to_string(a.request) + " "; }
-  void on_hold_back(RequestId r) override { text += "hold" + std::to_string(r) + " "; }
+  void on_preempt(const core::Release& r) override {
+    text += "preempt" + std::to_string(number(r.request)) + " ";
+  }
+  void on_admit(const core::Admission& a) override {
+    text += "admit" + std::to_string(number(a.request)) + " ";
+  }
+  void on_hold_back(RequestId r) override { text += "hold" + std::to_string(number(r)) + " "; }
   void on_steps(const core::Steps& s) override { text += "steps" + std::to_string(s.series.steps) + " "; }
   void on_stretch(const core::Stretch& s) override {
     text += "stretch" + std::to_string(s.series.steps) + "[";
@@ -33,16 +37,18 @@ class Diary final : public core::Observer {
   void on_step_end(SimTime t, std::span<const RequestId> /*finishing*/) override {
     text += "end@" + std::to_string(t.since_start.count) + " ";
   }
-  void on_first_token(SimTime /*t*/, RequestId r) override { text += "first" + std::to_string(r) + " "; }
+  void on_first_token(SimTime /*t*/, RequestId r) override {
+    text += "first" + std::to_string(number(r)) + " ";
+  }
   void on_finish(SimTime /*t*/, const core::Release& r) override {
-    text += "finish" + std::to_string(r.request) + " ";
+    text += "finish" + std::to_string(number(r.request)) + " ";
   }
   std::string text;
 
  private:
   bool stretches_;
   void put(const char* word, RequestId r, SimTime t) {
-    text += std::string(word) + std::to_string(r) + "@" + std::to_string(t.since_start.count) + " ";
+    text += std::string(word) + std::to_string(number(r)) + "@" + std::to_string(t.since_start.count) + " ";
   }
 };
 
@@ -76,7 +82,7 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
 core::Workload requests(std::initializer_list<std::array<std::int64_t, 3>> rows) {
   core::Workload workload;
   for (const auto& [arrival, input, output] : rows) {
-    workload.order.push_back(static_cast<RequestId>(workload.input.size()));
+    workload.order.push_back(id_at<RequestId>(workload.input.size()));
     workload.arrival.push_back(SimTime{Ticks{arrival}});
     workload.input.push_back(static_cast<std::int32_t>(input));
     workload.output.push_back(static_cast<std::int32_t>(output));

@@ -155,13 +155,15 @@ struct Bench {
     }
   }
   /// kNone: admitted.
-  Refusal admit(RequestId r) {
+  Refusal admit(std::int32_t who) {
+    const RequestId r{who};
     const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
     const bool done = fast->admit(r, test::lookup(*fast, r, tokens), tokens, tokens);
     EXPECT_EQ(done, model->admit(r, test::lookup(*model, r, tokens), tokens, tokens));
     return answer(done);
   }
-  Refusal grow(RequestId r, std::int64_t tokens) {
+  Refusal grow(std::int32_t who, std::int64_t tokens) {
+    const RequestId r{who};
     const bool done = fast->grow(r, tokens);
     EXPECT_EQ(done, model->grow(r, tokens));
     return answer(done);
@@ -171,7 +173,8 @@ struct Bench {
     EXPECT_EQ(fast->refusal(), model->refusal());
     return fast->refusal();
   }
-  void release(RequestId r) {
+  void release(std::int32_t who) {
+    const RequestId r{who};
     for (core::Allocator* a : {fast.get(), model.get()})
       a->release(r, workload.input[static_cast<std::size_t>(r)]);
   }
@@ -182,7 +185,7 @@ struct Bench {
 
 TEST(Refusals, ARangeIsTooLongForMemoryOrForItsPieces) {
   Bench b("contiguous:reserve=oracle", 10, {4, 2, 4, 6, 9, 8});
-  for (const RequestId r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
+  for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
   EXPECT_EQ(b.admit(3), Refusal::kTooShort) << "nothing is idle";
   b.release(0);
   b.release(2);  // idle: 4 and 4
@@ -195,7 +198,7 @@ TEST(Refusals, ARangeIsTooLongForMemoryOrForItsPieces) {
 
 TEST(Refusals, CompactionLeavesOnlyWhatIsTooShort) {
   Bench b("contiguous:reserve=oracle,compact=on-refusal", 10, {4, 2, 4, 6, 9});
-  for (const RequestId r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
+  for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
   b.release(0);
   b.release(2);
   EXPECT_EQ(b.admit(4), Refusal::kTooShort);
@@ -215,7 +218,7 @@ TEST(Refusals, GrowthAsksForOneSlotInPlaceAndForAWholeRangeElse) {
   for (const bool in_place : {true, false}) {
     Bench b(std::string("growing:factor=1,step=1") + (in_place ? "" : ",in_place=false"), 12, {3, 3, 3});
     b.workload.output.assign(3, 9);
-    for (const RequestId r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
+    for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
     // Three are idle, behind the last range; a copy needs four.
     EXPECT_EQ(b.grow(0, 4), in_place ? Refusal::kFragmented : Refusal::kTooShort);
     b.release(1);  // three more: six, in two pieces

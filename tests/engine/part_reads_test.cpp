@@ -86,7 +86,7 @@ TEST(PartReads, AreThoseOfTheLengths) {
     });
     if (coverage.preempted > 0 || coverage.rejected > 0) continue;
     DecodeReads expected;
-    for (RequestId r = 0; r < static_cast<RequestId>(c->workload.size()); ++r) {
+    for (const RequestId r : ids_below<RequestId>(c->workload.size())) {
       const auto i = static_cast<std::size_t>(r);
       for (std::int64_t n = c->workload.input[i] + std::int64_t{1}; n <= c->workload.final_tokens(r); ++n) {
         expected.seen += n;

@@ -187,16 +187,18 @@ struct Bench {
     for (auto& pool : pools) pool->clock()->on_pass_begin(SimTime{Ticks{ns * 1024}});
   }
   /// The block that the last one of its tokens lies in.
-  std::int32_t admit(RequestId r) {
+  std::int32_t admit(std::int32_t who) {
+    const RequestId r{who};
     const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
     for (auto& pool : pools) {
-      EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << r;
+      EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << who;
       pool->contents()->publish(r, tokens);
     }
-    EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << r;
+    EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << who;
     return number(pools[1]->table(r).ids.back());
   }
-  void end(RequestId r) {
+  void end(std::int32_t who) {
+    const RequestId r{who};
     for (auto& pool : pools) {
       pool->release(r, workload.input[static_cast<std::size_t>(r)]);
       pool->contents()->forget(r);
@@ -207,7 +209,8 @@ struct Bench {
     return pools[1]->counts();
   }
   /// Leading tokens that are there.
-  std::int64_t cached(RequestId r) {
+  std::int64_t cached(std::int32_t who) {
+    const RequestId r{who};
     EXPECT_EQ(pools[0]->contents()->cached_tokens(r, 5), pools[1]->contents()->cached_tokens(r, 5));
     return pools[1]->contents()->cached_tokens(r, 5);
   }
@@ -234,8 +237,8 @@ TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
     }
     {  // a cached block, let go first, and two copies of another (a prompt of one block is never found whole)
       Bench b(policy, 3, {{4, 0}, {4, 1}, {4, 1}, {2, 0}, {2, 0}});
-      for (const RequestId r : {0, 1, 2}) EXPECT_EQ(b.admit(r), r + 1);
-      for (const RequestId r : {0, 1, 2}) b.end(r);
+      for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), r + 1);
+      for (const std::int32_t r : {0, 1, 2}) b.end(r);
       EXPECT_EQ(b.counts().duplicates, 1);
       EXPECT_EQ(b.admit(3), queue ? 1 : 2) << "the older copy, let go before the younger";
       EXPECT_EQ(b.counts().duplicates, queue ? 1 : 0);
@@ -251,15 +254,15 @@ TEST(Replacement, WhoGoesAndWho) {
   // Three contents that came in order; the first is used again, and let go last.
   const auto after = [](const std::string& policy) {
     Bench b(policy, 4, {{4, 0}, {4, 1}, {4, 2}, {5, 0}, {4, 3}, {2, 0}});
-    for (const RequestId r : {0, 1, 2}) b.admit(r);
-    for (const RequestId r : {2, 1, 0}) b.end(r);
+    for (const std::int32_t r : {0, 1, 2}) b.admit(r);
+    for (const std::int32_t r : {2, 1, 0}) b.end(r);
     b.admit(3);  // finds content 0, and takes the fourth block
     b.end(3);
     b.admit(4);  // the fourth block, empty again, gets content 3
     EXPECT_EQ(b.counts().free, 0);
     b.admit(5);  // one of 0, 1 and 2 goes
     std::string left;
-    for (const RequestId r : {0, 1, 2})
+    for (const std::int32_t r : {0, 1, 2})
       if (b.cached(r) == 4) left += static_cast<char>('0' + r);
     return left;
   };
@@ -302,7 +305,8 @@ TEST(Replacement, NobodyTakesWhatIsHeldAndACopyFreesTheOther) {
 TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
   Bench b("ttl:life_s=10", 4, {{4, 0}, {5, 0}, {5, 0}, {4, 1}});
   const auto seconds = [&](std::int64_t s) { b.set_time(s * 1'000'000'000); };
-  const auto found = [&](RequestId r) {
+  const auto found = [&](std::int32_t who) {
+    const RequestId r{who};
     const core::Found a = b.pools[0]->contents()->lookup(r, 5);
     EXPECT_EQ(a.tokens, b.pools[1]->contents()->lookup(r, 5).tokens);
     return a.tokens;

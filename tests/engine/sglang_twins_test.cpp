@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "tests/support/ids.h"
 #include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 #include "tests/support/whole_run.h"
@@ -67,7 +68,7 @@ class EventText final : public core::Observer {
   template <class... Numbers>
   void put(const char* what, Numbers... numbers) {
     text_ << what;
-    ((text_ << ' ' << numbers), ...);
+    ((text_ << ' ' << test::plain(numbers)), ...);
     text_ << '\n';
   }
   void put_pool(const core::PoolCounts& p) {

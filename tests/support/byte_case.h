@@ -101,7 +101,8 @@ inline ByteCase draw_byte_case(std::uint64_t seed) {
   Random random(seed, "byte case");
   RandomCase& run = *c.run;
   std::int64_t most = 1;
-  for (RequestId r = 0; r < run.workload.size(); ++r) most = std::max(most, run.workload.final_tokens(r));
+  for (const RequestId r : ids_below<RequestId>(run.workload.size()))
+    most = std::max(most, run.workload.final_tokens(r));
   bool one_tensor = false;
   const auto pick = [&](std::vector<const char*> values) { return values[random.below(values.size())]; };
   if (random.chance(1, 2)) {

@@ -77,7 +77,7 @@ class CacheWalker : public core::Observer {
   }
 
  private:
-  using Name = std::pair<RequestId, std::int64_t>;  // request -1: a shared name
+  using Name = std::pair<RequestId, std::int64_t>;  // kNoRequest: a shared name
   /// Does any group lack one of the blocks that a hit of so many takes of it?
   [[nodiscard]] bool can_be_found(RequestId r, std::int64_t blocks) const {
     for (std::int64_t g = 0; g < groups_; ++g)
@@ -97,7 +97,7 @@ class CacheWalker : public core::Observer {
   }
   /// A prompt is the beginning of what some request has written when it ends.
   void try_every_prompt(std::map<Name, bool>& known) const {
-    for (RequestId r = 0; r < static_cast<RequestId>(workload_.size()); ++r) {
+    for (const RequestId r : ids_below<RequestId>(workload_.size())) {
       for (std::int64_t n = 1; n <= workload_.final_tokens(r) / layout_.quantum_tokens; ++n) {
         if (!can_be_found(r, n)) continue;
         for (std::int64_t g = 0; g < groups_; ++g)
@@ -125,7 +125,7 @@ class CacheWalker : public core::Observer {
   [[nodiscard]] Name name(RequestId r, std::int64_t logical) const {
     const std::int64_t block = logical / groups_;
     if (block < names_.shared_blocks(r))
-      return {-1, names_.shared_name(r, block) * groups_ + logical % groups_};
+      return {kNoRequest, names_.shared_name(r, block) * groups_ + logical % groups_};
     return {r, logical};
   }
   void give_back(const core::Release& release) {

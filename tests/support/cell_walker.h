@@ -71,13 +71,13 @@ class CellWalker final : public core::Observer {
       Sequence& s = sequences_[r];
       if (!s.running) continue;
       std::int64_t tokens = s.tokens_in_step;
-      if (s.whole) tokens = held_back_.contains(static_cast<RequestId>(r)) ? 0 : 1;
+      if (s.whole) tokens = held_back_.contains(id_at<RequestId>(r)) ? 0 : 1;
       s.tokens_in_step = 0;
       for (; tokens > 0; --tokens) {
         const auto position = static_cast<std::int64_t>(s.kept.size());
         written_[block_of(s, position)][at(cell_of(position))] = true;
         s.kept.push_back(true);
-        if (static_cast<std::int64_t>(s.kept.size()) == s.num_tokens) produced(static_cast<RequestId>(r), s);
+        if (static_cast<std::int64_t>(s.kept.size()) == s.num_tokens) produced(id_at<RequestId>(r), s);
       }
     }
   }
@@ -91,7 +91,7 @@ class CellWalker final : public core::Observer {
     std::map<BlockId, std::vector<std::pair<const Sequence*, RequestId>>> holders;
     for (std::size_t r = 0; r < sequences_.size(); ++r)
       for (const BlockId b : sequences_[r].blocks)
-        if (b != kNoBlock) holders[b].emplace_back(&sequences_[r], static_cast<RequestId>(r));
+        if (b != kNoBlock) holders[b].emplace_back(&sequences_[r], id_at<RequestId>(r));
     for (const auto& [block, who] : holders) {
       const std::vector<bool>& written = written_.at(block);
       std::int64_t never = 0;
@@ -139,6 +139,7 @@ class CellWalker final : public core::Observer {
     bool running{false}, whole{false};
   };
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static std::size_t at(RequestId r) { return index(r); }
 
   [[nodiscard]] std::int64_t block_cells() const {
     return layout_.returns_quanta ? layout_.quantum_tokens : INT64_MAX / 4;
@@ -154,7 +155,7 @@ class CellWalker final : public core::Observer {
     return b * (layout_.returns_quanta ? layout_.quantum_tokens : 0);
   }
   /// Where memory is contiguous: the range of a request, however it moves, as a block by the number of its request.
-  static BlockId own_block(RequestId r) { return id_at<BlockId>(r); }
+  static BlockId own_block(RequestId r) { return id_at<BlockId>(number(r)); }
   void fresh(Sequence& s, BlockId b) {
     s.blocks.push_back(b);
     written_[b].assign(at(layout_.quantum_tokens), false);

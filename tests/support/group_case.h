@@ -34,7 +34,8 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool find
   RandomCase& c = *result;
   Random random(seed, "group case");
   std::int64_t most = 1;
-  for (RequestId r = 0; r < c.workload.size(); ++r) most = std::max(most, c.workload.final_tokens(r));
+  for (const RequestId r : ids_below<RequestId>(c.workload.size()))
+    most = std::max(most, c.workload.final_tokens(r));
   const model::ModelShape shape = draw_windows(random, most + 20);
   constexpr std::array<std::int64_t, 7> kBlocks{1, 2, 3, 4, 8, 16, 32};
   std::int64_t block = kBlocks[random.below(kBlocks.size())];

@@ -25,7 +25,7 @@ class GroupWalker final : public core::Observer {
   void on_admit(const core::Admission& a) override {
     Sequence& s = running_[a.request];
     std::int64_t& tokens = tokens_of_[a.request];
-    if (tokens == 0) tokens = workload_.input[static_cast<std::size_t>(a.request)];
+    if (tokens == 0) tokens = workload_.input[index(a.request)];
     s.num_tokens = tokens;
     s.written = a.hit_tokens;
     s.table.assign(a.hits.begin(), a.hits.end());
@@ -77,7 +77,7 @@ class GroupWalker final : public core::Observer {
       if (!s.whole && s.chunk == 0) continue;  // not asked
       for (std::size_t e = 0; e < s.table.size(); ++e)
         if (s.table[e] != kNoBlock) {
-          EXPECT_TRUE(shown(s, static_cast<std::int64_t>(e))) << "request " << r << " entry " << e;
+          EXPECT_TRUE(shown(s, static_cast<std::int64_t>(e))) << "request " << number(r) << " entry " << e;
         }
     }
   }

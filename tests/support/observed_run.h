@@ -204,7 +204,7 @@ inline std::string observe_run(
     EXPECT_EQ(at_peak, peak.cells()[s]);
   }
   Wide held_ticks = 0;
-  for (RequestId r = 0; r < static_cast<RequestId>(c.workload.size()); ++r) {
+  for (const RequestId r : ids_below<RequestId>(c.workload.size())) {
     EXPECT_EQ(held_rows[static_cast<std::size_t>(r)].quanta, 0);
     held_ticks += held_rows[static_cast<std::size_t>(r)].quantum_ticks;
     put(held_rows[static_cast<std::size_t>(r)].quantum_ticks);

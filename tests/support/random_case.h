@@ -180,8 +180,8 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
     c.workload.arrival.push_back(SimTime{Ticks{now}});
     c.workload.input.push_back(static_cast<std::int32_t>(random.between(1, longest)));
     c.workload.output.push_back(static_cast<std::int32_t>(random.between(1, random.chance(1, 3) ? 200 : 30)));
-    c.workload.order.push_back(static_cast<RequestId>(i));
-    final_most = std::max(final_most, c.workload.final_tokens(static_cast<RequestId>(i)));
+    c.workload.order.push_back(id_at<RequestId>(i));
+    final_most = std::max(final_most, c.workload.final_tokens(id_at<RequestId>(i)));
   }
   constexpr std::array<std::int64_t, 6> kBlocks{1, 2, 4, 8, 16, 32};
   const std::int64_t block = kBlocks[random.below(kBlocks.size())];

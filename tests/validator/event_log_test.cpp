@@ -17,12 +17,15 @@
 #include "simulator/io/event_log_file.h"
 #include "simulator/io/log/frame.h"
 #include "simulator/io/log/reader.h"
+#include "tests/support/ids.h"
 #include "tests/support/random_cases.h"
 #include "tests/validator/hand_log.h"
 #include "tests/validator/run_log.h"
 
 namespace kvplan {
 namespace {
+
+using test::operator""_r;
 
 using test::LogCase;
 using test::Stepping;
@@ -175,7 +178,7 @@ TEST(EventLog, ErrorsSayWhere) {
   EXPECT_NE(error_of(test::write_log(log)).find("capacity_bytes: expected room for all quanta"),
             std::string::npos);
   log = test::read_log(bytes);
-  log.records[0].fact = event_log::Chunk{1, 0, -3};
+  log.records[0].fact = event_log::Chunk{1_r, 0, -3};
   EXPECT_NE(error_of(test::write_log(log)).find("facts[0].chunk.tokens: expected 1 to 2147483648, found -3"),
             std::string::npos);
   log.records[0].fact = event_log::StepRun{0, 5, -4, 3};
@@ -321,7 +324,7 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.track_units.clear(); }), refused);
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.compacts = false; }), refused);
   const auto with_counts = [&](event_log::AlikeTracks alike) {
-    return error_with([&](WholeLog& l) { l.records[0].fact = event_log::Counts{0, {std::move(alike)}}; });
+    return error_with([&](WholeLog& l) { l.records[0].fact = event_log::Counts{0_r, {std::move(alike)}}; });
   };
   EXPECT_EQ(with_counts({1, {0, 1}}), "");
   const auto refuses = [](const std::string& error, const std::string& why) {
@@ -332,7 +335,7 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
   refuses(with_counts({1, {0, 0}}), "runs: expected 1 to 2147483647, found 0");
   refuses(with_counts({1, {-1, 3}}), "runs: expected 0 to 2147483647, found -1");
   EXPECT_NE(error_with([&](WholeLog& l) {
-              l.records[0].fact = event_log::Compact{0, -1, 0, 0};
+              l.records[0].fact = event_log::Compact{0_r, -1, 0, 0};
             }).find("facts[0].compact.slots: expected 0 to 2147483648, found -1"),
             std::string::npos);
 }
@@ -365,12 +368,13 @@ TEST(EventLog, HeadersAndFactsOfTrees) {
     const std::string error = error_with([&](WholeLog& l) { l.records[0].fact = std::move(fact); });
     EXPECT_NE(error.find(why), std::string::npos) << error;
   };
-  refuses(event_log::Settle{0, -1}, "facts[0].settle.tokens: expected 0 to 2147483648, found -1");
+  refuses(event_log::Settle{0_r, -1}, "facts[0].settle.tokens: expected 0 to 2147483648, found -1");
   refuses(event_log::Reclaim{0, -1}, "facts[0].reclaim.pages: expected 0 to 2147483648, found -1");
-  refuses(event_log::Admit{0, {}, {}, -1}, "facts[0].admit.found_pages: expected 0 to 2147483648, found -1");
-  refuses(event_log::Arrival{0, 0, 1, 1, true, -1},
+  refuses(event_log::Admit{0_r, {}, {}, -1},
+          "facts[0].admit.found_pages: expected 0 to 2147483648, found -1");
+  refuses(event_log::Arrival{0, 0_r, 1, 1, true, -1},
           "facts[0].arrival.prefix_ids: expected 0 to 2147483647, found -1");
-  refuses(event_log::PrefixIds{0, std::vector<std::uint32_t>(32769)},
+  refuses(event_log::PrefixIds{0_r, std::vector<std::uint32_t>(32769)},
           "facts[0].prefix_ids.ids: expected 0 to 32768, found 32769");
 }
 
@@ -449,7 +453,7 @@ TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
           ".claim.joint_peak.time: expected 0 to ");
   refuses([](WholeLog& l) { l.records.back().claims.joint_peak.hole_bytes = -1; },
           ".claim.joint_peak.hole_bytes: expected 0 to ");
-  refuses([](WholeLog& l) { l.records[0].fact = event_log::HoldBack{-1}; },
+  refuses([](WholeLog& l) { l.records[0].fact = event_log::HoldBack{kNoRequest}; },
           "facts[0].hold_back.request: expected 0 to ");
   // In a log of one replica there is nothing of this.
   refuses([](WholeLog& l) { l.header.replicas = 1; }, "facts[1].replica: expected 0 to 0, found 1");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simulator/io/log/events.h"
+#include "tests/support/ids.h"
 
 namespace kvplan::test {
 
@@ -32,30 +33,30 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
   kept.has_kept = true;
   kept.kept_digest = event_log::kept_term(2, 0, 1) + event_log::kept_term(3, 0, 1);
   const std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 3, 2, true}, {}},
-      {event_log::Arrival{0, 1, 3, 1, true}, {}},
+      {event_log::Arrival{0, 0_r, 3, 2, true}, {}},
+      {event_log::Arrival{0, 1_r, 3, 1, true}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Grant{0, 0, 2, {8}}, {.places = {1, 2}}},
-      {event_log::Publish{0, 0, 8}, {}},
-      {event_log::Chunk{0, 0, 3}, {}},
-      {event_log::Admit{1, {0}, {8}}, {.places = {1}}},
-      {event_log::Grant{1, 1, 1, {}}, {.places = {3}}},
-      {event_log::Chunk{1, 2, 1}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 2, {8}}, {.places = {1, 2}}},
+      {event_log::Publish{0_r, 0, 8}, {}},
+      {event_log::Chunk{0_r, 0, 3}, {}},
+      {event_log::Admit{1_r, {0}, {8}}, {.places = {1}}},
+      {event_log::Grant{1_r, 1, 1, {}}, {.places = {3}}},
+      {event_log::Chunk{1_r, 2, 1}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 5, 0, 1, 2, 0, 0, 0, 2}, 2),
       {event_log::StepRun{0, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{10, {1}}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 2}),
-      {event_log::FirstToken{0}, {}},
-      {event_log::Drop{0, 0, 2, 0, 1}, {}},
-      {event_log::FirstToken{1}, {}},
-      {event_log::Finish{1, 3}, {}},
+      with_totals(event_log::StepEnd{10, {1_r}}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 2}),
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::Drop{0_r, 0, 2, 0, 1}, {}},
+      {event_log::FirstToken{1_r}, {}},
+      {event_log::Finish{1_r, 3}, {}},
       with_totals(event_log::Settled{10}, {0, 1, 1, 0, 0, 2, 0, 2, 0, 4}),
       {event_log::PassBegin{10}, {}},
       {event_log::Reclaim{0}, {}},
       with_totals(event_log::PassEnd{false}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 6}, 1),
       {event_log::StepRun{10, 5, 0, 1}, {}},
-      with_totals(event_log::StepEnd{15, {0}}, {0, 2, 0, 0, 0, 2, 0, 0, 0, 6}),
-      {event_log::Finish{0, 4}, kept},
+      with_totals(event_log::StepEnd{15, {0_r}}, {0, 2, 0, 0, 0, 2, 0, 0, 0, 6}),
+      {event_log::Finish{0_r, 4}, kept},
       with_totals(event_log::Settled{15}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 8}),
       {event_log::End{15}, {}},
   };
@@ -85,23 +86,23 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
     for (std::int64_t track = 0; track < 2; ++track)
       kept.kept_digest += event_log::kept_term(token, track, 2);
   std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 3, 3, true}, {}},
+      {event_log::Arrival{0, 0_r, 3, 3, true}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Course{0, {1, 0, 1, 1, 1}}, {}},
-      {event_log::Course{0, {1, 1, 0}}, {}},
-      {event_log::Grant{0, 0, 2, {}}, {.places = {1, 2}}},
-      {event_log::Chunk{0, 0, 3}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Course{0_r, {1, 0, 1, 1, 1}}, {}},
+      {event_log::Course{0_r, {1, 1, 0}}, {}},
+      {event_log::Grant{0_r, 0, 2, {}}, {.places = {1, 2}}},
+      {event_log::Chunk{0_r, 0, 3}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 12, 0, 4, 8, 0, 0, 0, 16}, 1),
       {event_log::StepRun{0, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{10, {}}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}),
-      {event_log::FirstToken{0}, {}},
+      {event_log::FirstToken{0_r}, {}},
       with_totals(event_log::Settled{10}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}),
       {event_log::PassBegin{10}, {}},
       with_totals(event_log::PassEnd{false}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}, 1),
       {event_log::StepRun{10, 10, 0, 2}, {}},
-      with_totals(event_log::StepEnd{30, {0}}, {6, 6, 0, 0, 4, 8, 0, 0, 0, 16}),
-      {event_log::Finish{0, 5}, kept},
+      with_totals(event_log::StepEnd{30, {0_r}}, {6, 6, 0, 0, 4, 8, 0, 0, 0, 16}),
+      {event_log::Finish{0_r, 5}, kept},
       with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 8, 0, 0, 0, 32}),
       {event_log::End{30}, {}},
   };
@@ -129,17 +130,17 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
   kept.has_kept_cells = true;
   kept.kept_cells = 6;  // nothing goes with the last token
   const std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 10, 6, true}, {}},
+      {event_log::Arrival{0, 0_r, 10, 6, true}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Counts{0, {{1, {5, 1, 1, 4}}}}, {}},
-      {event_log::Grant{0, 0, 3, {}}, {.places = {1, 2, 3}}},
-      {event_log::Chunk{0, 0, 10}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Counts{0_r, {{1, {5, 1, 1, 4}}}}, {}},
+      {event_log::Grant{0_r, 0, 3, {}}, {.places = {1, 2, 3}}},
+      {event_log::Chunk{0_r, 0, 10}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 24, 0, 0, 8, 0, 0, 0, 8}, 1),
       {event_log::StepRun{0, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{10, {}}, {5, 5, 4, 10, 0, 8, 0, 0, 0, 8}),
-      {event_log::FirstToken{0}, {}},
-      {event_log::Compact{0, 5, 5, 1}, {}},
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::Compact{0_r, 5, 5, 1}, {}},
       with_totals(event_log::Settled{10}, {5, 5, 6, 0, 0, 8, 0, 0, 0, 16}),
       {event_log::PassBegin{10}, {}},
       with_totals(event_log::PassEnd{false}, {5, 5, 6, 0, 0, 8, 0, 0, 0, 16}, 1),
@@ -147,17 +148,17 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
       with_totals(event_log::StepEnd{40, {}}, {5, 5, 0, 6, 0, 8, 0, 0, 0, 16}),
       with_totals(event_log::Settled{40}, {5, 5, 0, 6, 0, 8, 0, 0, 0, 16}),
       {event_log::PassBegin{40}, {}},
-      {event_log::Grant{0, 2, 1, {}}, {.places = {3}}},
+      {event_log::Grant{0_r, 2, 1, {}}, {.places = {3}}},
       with_totals(event_log::PassEnd{false}, {5, 5, 4, 6, 4, 8, 0, 0, 0, 8}, 1),
       {event_log::StepRun{40, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{50, {}}, {5, 5, 2, 8, 4, 8, 0, 0, 0, 8}),
-      {event_log::Compact{0, 5, 5, 1}, {}},
+      {event_log::Compact{0_r, 5, 5, 1}, {}},
       with_totals(event_log::Settled{50}, {5, 5, 2, 0, 4, 8, 0, 0, 0, 16}),
       {event_log::PassBegin{50}, {}},
       with_totals(event_log::PassEnd{false}, {5, 5, 2, 0, 4, 8, 0, 0, 0, 16}, 1),
       {event_log::StepRun{50, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{60, {0}}, {6, 6, 0, 0, 4, 8, 0, 0, 0, 16}),
-      {event_log::Finish{0, 15}, kept},
+      with_totals(event_log::StepEnd{60, {0_r}}, {6, 6, 0, 0, 4, 8, 0, 0, 0, 16}),
+      {event_log::Finish{0_r, 15}, kept},
       with_totals(event_log::Settled{60}, {0, 0, 0, 0, 0, 8, 0, 0, 0, 32}),
       {event_log::End{60}, {}},
   };
@@ -179,42 +180,42 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
                                  .scenario = {},
                                  .trace_digest = {}};
   const std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 2, 3, true}, {}},
-      {event_log::Arrival{0, 1, 2, 2, true}, {}},
+      {event_log::Arrival{0, 0_r, 2, 3, true}, {}},
+      {event_log::Arrival{0, 1_r, 2, 2, true}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Grant{0, 0, 2, {}}, {.places = {0}}},
-      {event_log::Chunk{0, 0, 2}, {}},
-      {event_log::Admit{1, {}, {}}, {}},
-      {event_log::Grant{1, 0, 2, {}}, {.places = {2}}},
-      {event_log::Chunk{1, 0, 2}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 2, {}}, {.places = {0}}},
+      {event_log::Chunk{0_r, 0, 2}, {}},
+      {event_log::Admit{1_r, {}, {}}, {}},
+      {event_log::Grant{1_r, 0, 2, {}}, {.places = {2}}},
+      {event_log::Chunk{1_r, 0, 2}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 4, 0, 0, 0, 0, 0, 0, 8}, 2),
       {event_log::StepRun{0, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{10, {}}, {0, 4, 0, 0, 0, 0, 0, 0, 0, 8}),
-      {event_log::FirstToken{0}, {}},
-      {event_log::FirstToken{1}, {}},
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::FirstToken{1_r}, {}},
       with_totals(event_log::Settled{10}, {0, 4, 0, 0, 0, 0, 0, 0, 0, 8}),
       {event_log::PassBegin{10}, {}},
-      {event_log::Move{0, 2, 4, false}, {.places = {4}}},
-      {event_log::Move{1, 2, 4, false}, {.places = {8}}},  // of which it needs one more
+      {event_log::Move{0_r, 2, 4, false}, {.places = {4}}},
+      {event_log::Move{1_r, 2, 4, false}, {.places = {8}}},  // of which it needs one more
       with_totals(event_log::PassEnd{false}, {0, 4, 7, 0, 0, 0, 1, 0, 0, 0}, 2),
       {event_log::StepRun{10, 10, 0, 1}, {}},
-      {event_log::Arrival{15, 2, 6, 1, true}, {}},
-      with_totals(event_log::StepEnd{20, {1}}, {0, 6, 1, 0, 0, 0, 1, 0, 0, 4}),
-      {event_log::Finish{1, 3}, {}},
+      {event_log::Arrival{15, 2_r, 6, 1, true}, {}},
+      with_totals(event_log::StepEnd{20, {1_r}}, {0, 6, 1, 0, 0, 0, 1, 0, 0, 4}),
+      {event_log::Finish{1_r, 3}, {}},
       with_totals(event_log::Settled{20}, {0, 3, 1, 0, 0, 0, 0, 0, 0, 8}),
       {event_log::PassBegin{20}, {}},
-      {event_log::Move{0, 3, 4, true}, {.places = {0}}},
-      {event_log::Admit{2, {}, {}}, {}},
-      {event_log::Grant{2, 0, 5, {}}, {.places = {4}}},
-      {event_log::Grant{2, 5, 1, {}}, {.places = {4}}},  // in place
-      {event_log::Chunk{2, 0, 6}, {}},
+      {event_log::Move{0_r, 3, 4, true}, {.places = {0}}},
+      {event_log::Admit{2_r, {}, {}}, {}},
+      {event_log::Grant{2_r, 0, 5, {}}, {.places = {4}}},
+      {event_log::Grant{2_r, 5, 1, {}}, {.places = {4}}},  // in place
+      {event_log::Chunk{2_r, 0, 6}, {}},
       with_totals(event_log::PassEnd{false}, {0, 3, 7, 0, 0, 0, 0, 0, 0, 2}, 2),
       {event_log::StepRun{20, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{30, {0, 2}}, {0, 10, 0, 0, 0, 0, 0, 0, 0, 2}),
-      {event_log::Finish{0, 4}, {}},
-      {event_log::FirstToken{2}, {}},
-      {event_log::Finish{2, 6}, {}},
+      with_totals(event_log::StepEnd{30, {0_r, 2_r}}, {0, 10, 0, 0, 0, 0, 0, 0, 0, 2}),
+      {event_log::Finish{0_r, 4}, {}},
+      {event_log::FirstToken{2_r}, {}},
+      {event_log::Finish{2_r, 6}, {}},
       with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 12}),
       {event_log::End{30}, {}},
   };
@@ -239,43 +240,43 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
                                  .scenario = {},
                                  .trace_digest = {}};
   const std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 4, 1, true, 2}, {}},
-      {event_log::PrefixIds{0, {7, 8}}, {}},
-      {event_log::Arrival{0, 1, 5, 2, true, 1}, {}},
-      {event_log::PrefixIds{1, {7}}, {}},
+      {event_log::Arrival{0, 0_r, 4, 1, true, 2}, {}},
+      {event_log::PrefixIds{0_r, {7, 8}}, {}},
+      {event_log::Arrival{0, 1_r, 5, 2, true, 1}, {}},
+      {event_log::PrefixIds{1_r, {7}}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Grant{0, 0, 2, {}}, {}},
-      {event_log::Chunk{0, 0, 4}, {}},
-      {event_log::Admit{1, {}, {}}, {}},
-      {event_log::Grant{1, 0, 3, {}}, {}},
-      {event_log::Chunk{1, 0, 5}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 2, {}}, {}},
+      {event_log::Chunk{0_r, 0, 4}, {}},
+      {event_log::Admit{1_r, {}, {}}, {}},
+      {event_log::Grant{1_r, 0, 3, {}}, {}},
+      {event_log::Chunk{1_r, 0, 5}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 10, 0, 0, 0, 0, 0, 0, 0}, 2),
       {event_log::StepRun{0, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{10, {0}}, {0, 9, 1, 0, 0, 0, 0, 0, 0, 0}),
-      {event_log::FirstToken{0}, {}},
-      {event_log::Finish{0, 4}, {}},  // pages 0 (id 7) and 1 (id 8) of the tree
-      {event_log::FirstToken{1}, {}},
-      {event_log::Settle{1, 4}, {}},  // finds page 0; its second page is page 2
+      with_totals(event_log::StepEnd{10, {0_r}}, {0, 9, 1, 0, 0, 0, 0, 0, 0, 0}),
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::Finish{0_r, 4}, {}},  // pages 0 (id 7) and 1 (id 8) of the tree
+      {event_log::FirstToken{1_r}, {}},
+      {event_log::Settle{1_r, 4}, {}},  // finds page 0; its second page is page 2
       with_totals(event_log::Settled{10}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}),
-      {event_log::Arrival{10, 2, 5, 1, true, 1}, {}},
-      {event_log::PrefixIds{2, {7}}, {}},
+      {event_log::Arrival{10, 2_r, 5, 1, true, 1}, {}},
+      {event_log::PrefixIds{2_r, {7}}, {}},
       {event_log::PassBegin{10}, {}},
       {event_log::Reclaim{1, 1}, {}},
-      {event_log::Admit{2, {}, {}, 1}, {}},
-      {event_log::Grant{2, 1, 2, {}}, {}},
-      {event_log::Chunk{2, 2, 3}, {}},
+      {event_log::Admit{2_r, {}, {}, 1}, {}},
+      {event_log::Grant{2_r, 1, 2, {}}, {}},
+      {event_log::Chunk{2_r, 2, 3}, {}},
       with_totals(event_log::PassEnd{false}, {0, 5, 4, 0, 1, 0, 0, 0, 0, 0}, 2),
       {event_log::StepRun{10, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{20, {2}}, {0, 8, 1, 0, 1, 0, 0, 0, 0, 0}),  // request 1 has waited
-      {event_log::FirstToken{2}, {}},
-      {event_log::Finish{2, 5}, {}},
+      with_totals(event_log::StepEnd{20, {2_r}}, {0, 8, 1, 0, 1, 0, 0, 0, 0, 0}),  // request 1 has waited
+      {event_log::FirstToken{2_r}, {}},
+      {event_log::Finish{2_r, 5}, {}},
       with_totals(event_log::Settled{20}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}),
       {event_log::PassBegin{20}, {}},
       with_totals(event_log::PassEnd{false}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}, 1),
       {event_log::StepRun{20, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{30, {1}}, {0, 6, 0, 0, 0, 0, 0, 2, 0, 2}),
-      {event_log::Finish{1, 6}, {}},
+      with_totals(event_log::StepEnd{30, {1_r}}, {0, 6, 0, 0, 0, 0, 0, 2, 0, 2}),
+      {event_log::Finish{1_r, 6}, {}},
       with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 0, 0, 8, 0, 2}),
       {event_log::PassBegin{30}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 0, 0, 0, 0, 0, 8, 0, 2}),
@@ -303,29 +304,29 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
     return record;
   };
   const std::vector<event_log::Record> records{
-      {event_log::Arrival{0, 0, 1, 5, true, 0, 5}, {}},
+      {event_log::Arrival{0, 0_r, 1, 5, true, 0, 5}, {}},
       {event_log::PassBegin{0}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Grant{0, 0, 1, {}}, {.places = {1}}},
-      {event_log::Chunk{0, 0, 1}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 1, {}}, {.places = {1}}},
+      {event_log::Chunk{0_r, 0, 1}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 2, 0, 0, 2, 0, 0, 0, 4}, 1),
       {event_log::StepRun{0, 10, 0, 1}, {}},
-      {event_log::Arrival{5, 1, 3, 3, true, 0, 0}, {}},
+      {event_log::Arrival{5, 1_r, 3, 3, true, 0, 0}, {}},
       with_totals(event_log::StepEnd{10, {}}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 4}),
-      {event_log::FirstToken{0}, {}},
+      {event_log::FirstToken{0_r}, {}},
       with_totals(event_log::Settled{10}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 4}),
       {event_log::PassBegin{10}, {}},
-      {event_log::Admit{1, {}, {}}, {}},
-      {event_log::Grant{1, 0, 2, {}}, {.places = {2, 3}}},
-      {event_log::Chunk{1, 0, 3}, {}},
+      {event_log::Admit{1_r, {}, {}}, {}},
+      {event_log::Grant{1_r, 0, 2, {}}, {.places = {2, 3}}},
+      {event_log::Chunk{1_r, 0, 3}, {}},
       with_totals(event_log::PassEnd{false}, {0, 1, 5, 0, 0, 2, 0, 0, 0, 0}, 2),
       {event_log::StepRun{10, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{20, {}}, {0, 5, 1, 0, 0, 2, 0, 0, 0, 0}),
-      {event_log::FirstToken{1}, {}},
+      {event_log::FirstToken{1_r}, {}},
       with_totals(event_log::Settled{20}, {0, 5, 1, 0, 0, 2, 0, 0, 0, 0}),
       {event_log::PassBegin{20}, {}},
-      {event_log::Preempt{0, 2}, {}},
-      {event_log::HoldBack{1}, {}},
+      {event_log::Preempt{0_r, 2}, {}},
+      {event_log::HoldBack{1_r}, {}},
       waits(with_totals(event_log::PassEnd{true}, {0, 3, 1, 0, 0, 2, 0, 0, 2, 0}, 1)),
       {event_log::PassBegin{20}, {}},
       waits(with_totals(event_log::PassEnd{true}, {0, 3, 1, 0, 0, 2, 0, 0, 2, 0}, 1)),
@@ -333,16 +334,16 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
       with_totals(event_log::StepEnd{30, {}}, {0, 4, 0, 0, 0, 2, 0, 0, 2, 0}),
       with_totals(event_log::Settled{30}, {0, 4, 0, 0, 0, 2, 0, 0, 2, 0}),
       {event_log::PassBegin{30}, {}},
-      {event_log::Grant{1, 2, 1, {}}, {.places = {1}}},
+      {event_log::Grant{1_r, 2, 1, {}}, {.places = {1}}},
       waits(with_totals(event_log::PassEnd{true}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 0}, 1)),
       {event_log::StepRun{30, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{40, {1}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
-      {event_log::Finish{1, 5}, {}},
+      with_totals(event_log::StepEnd{40, {1_r}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
+      {event_log::Finish{1_r, 5}, {}},
       with_totals(event_log::Settled{40}, {0, 0, 0, 0, 0, 2, 0, 0, 6, 0}),
       {event_log::PassBegin{40}, {}},
-      {event_log::Admit{0, {}, {}}, {}},
-      {event_log::Grant{0, 0, 2, {}}, {.places = {1, 2}}},
-      {event_log::Chunk{0, 0, 3}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 2, {}}, {.places = {1, 2}}},
+      {event_log::Chunk{0_r, 0, 3}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 4, 0, 0, 2, 0, 0, 0, 2}, 1),
       {event_log::StepRun{40, 10, 0, 1}, {}},
       with_totals(event_log::StepEnd{50, {}}, {0, 3, 1, 0, 0, 2, 0, 0, 0, 2}),
@@ -353,11 +354,11 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
       with_totals(event_log::StepEnd{60, {}}, {0, 4, 0, 0, 0, 2, 0, 0, 0, 2}),
       with_totals(event_log::Settled{60}, {0, 4, 0, 0, 0, 2, 0, 0, 0, 2}),
       {event_log::PassBegin{60}, {}},
-      {event_log::Grant{0, 2, 1, {}}, {.places = {3}}},
+      {event_log::Grant{0_r, 2, 1, {}}, {.places = {3}}},
       with_totals(event_log::PassEnd{false}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 0}, 1),
       {event_log::StepRun{60, 10, 0, 1}, {}},
-      with_totals(event_log::StepEnd{70, {0}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
-      {event_log::Finish{0, 5}, {}},
+      with_totals(event_log::StepEnd{70, {0_r}}, {0, 5, 0, 0, 1, 2, 0, 0, 0, 0}),
+      {event_log::Finish{0_r, 5}, {}},
       with_totals(event_log::Settled{70}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 6}),
       {event_log::End{70}, {}},
   };
@@ -399,36 +400,36 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_fl
     tell(1, {event_log::Finish{request, written}, {}});
     tell(1, with_totals(event_log::Settled{tick}, idle));
   };
-  tell(0, {event_log::Arrival{0, 0, 1, 4, true}, {}});
-  tell(1, {event_log::Arrival{0, 1, 3, 1, true}, {}});
-  pass(0, 0, 0, 1, 0, {0, 0, 4, 0, 0, 1, 0, 0, 0, 4});
+  tell(0, {event_log::Arrival{0, 0_r, 1, 4, true}, {}});
+  tell(1, {event_log::Arrival{0, 1_r, 3, 1, true}, {}});
+  pass(0, 0, 0_r, 1, 0, {0, 0, 4, 0, 0, 1, 0, 0, 0, 4});
   tell(0, {event_log::StepRun{0, 10, 0, 1}, {}});
-  pass(1, 0, 1, 3, 0, {0, 0, 3, 0, 1, 1, 0, 0, 0, 4});
+  pass(1, 0, 1_r, 3, 0, {0, 0, 3, 0, 1, 1, 0, 0, 0, 4});
   tell(1, {event_log::StepRun{0, 4, 0, 1}, {}});
   tell(0, with_totals(event_log::TickEnd{0}, {0, 0, 7, 0, 1, 2, 0, 0, 0, 8}, 2));
-  last_step(4, 1, 3, {0, 3, 0, 0, 1, 1, 0, 0, 0, 4});
+  last_step(4, 1_r, 3, {0, 3, 0, 0, 1, 1, 0, 0, 0, 4});
   tell(0, with_totals(event_log::TickEnd{4}, {0, 0, 4, 0, 0, 2, 0, 0, 0, 12}, 1));
   const Totals one_written{0, 1, 3, 0, 0, 1, 0, 0, 0, 4};
   tell(0, with_totals(event_log::StepEnd{10, {}}, one_written));
-  tell(0, {event_log::FirstToken{0}, {}});
+  tell(0, {event_log::FirstToken{0_r}, {}});
   tell(0, with_totals(event_log::Settled{10}, one_written));
   tell(0, {event_log::PassBegin{10}, {}});
   tell(0, with_totals(event_log::PassEnd{false}, one_written, 1));
   tell(0, {event_log::StepRun{10, 5, 0, 3}, {}});
   tell(0, with_totals(event_log::TickEnd{10}, {0, 1, 3, 0, 0, 2, 0, 0, 0, 12}, 1));
-  tell(1, {event_log::Arrival{17, 2, 1, 1, true}, {}});
-  pass(1, 17, 2, 1, 1, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
+  tell(1, {event_log::Arrival{17, 2_r, 1, 1, true}, {}});
+  pass(1, 17, 2_r, 1, 1, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
   tell(1, {event_log::StepRun{17, 0, 0, 1}, {}});
-  last_step(17, 2, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
+  last_step(17, 2_r, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
   tell(0, with_totals(event_log::TickEnd{17}, {0, 2, 2, 0, 0, 2, 0, 0, 0, 12}, 1));  // a step ended at 15
-  tell(1, {event_log::Arrival{20, 3, 1, 1, true}, {}});
-  pass(1, 20, 3, 1, 0, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
+  tell(1, {event_log::Arrival{20, 3_r, 1, 1, true}, {}});
+  pass(1, 20, 3_r, 1, 0, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
   tell(1, {event_log::StepRun{20, 5, 0, 1}, {}});
   tell(0, with_totals(event_log::TickEnd{20}, {0, 3, 2, 0, 3, 2, 0, 0, 0, 8}, 2));
-  tell(0, with_totals(event_log::StepEnd{25, {0}}, {0, 4, 0, 0, 0, 1, 0, 0, 0, 4}));
-  tell(0, {event_log::Finish{0, 4}, {}});
+  tell(0, with_totals(event_log::StepEnd{25, {0_r}}, {0, 4, 0, 0, 0, 1, 0, 0, 0, 4}));
+  tell(0, {event_log::Finish{0_r, 4}, {}});
   tell(0, with_totals(event_log::Settled{25}, idle));
-  last_step(25, 3, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
+  last_step(25, 3_r, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
   tell(0, with_totals(event_log::TickEnd{25}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 16}));
   tell(0, {event_log::End{25}, {}});
   tell(1, {event_log::End{25}, {}});

@@ -146,7 +146,7 @@ bool another_priority(WholeLog& log, Random& random, std::string& what) {
   if (found.empty()) return false;
   Arrival& changed = *found[random.below(found.size())];
   changed.priority = INT32_MIN;
-  what = "request " + std::to_string(changed.request);
+  what = "request " + std::to_string(number(changed.request));
   return true;
 }
 /// Where nobody asks for priorities.
@@ -239,7 +239,7 @@ bool other_prefix(WholeLog& log, Random& random, std::string& what) {
   if (finders.empty()) return false;
   PrefixIds& changed = *finders[random.below(finders.size())];
   changed.ids.front() += 1'000'000;
-  what = "request " + std::to_string(changed.request);
+  what = "request " + std::to_string(number(changed.request));
   return true;
 }
 
@@ -273,7 +273,7 @@ bool drop_another_token(WholeLog& log, Random& random, std::string& what) {
   if (courses.empty()) return false;
   Course& f = *courses[random.below(courses.size())];
   const std::size_t i = random.below(f.drops.size());
-  what = "request " + std::to_string(f.request) + ", number " + std::to_string(i);
+  what = "request " + std::to_string(number(f.request)) + ", number " + std::to_string(i);
   one_off(f.drops[i], random);
   return true;
 }
@@ -308,7 +308,7 @@ bool let_a_block_less_go(WholeLog& log, Random& random, std::string& what) {
   }
   if (found.empty()) return false;
   LetGo& changed = *found[random.below(found.size())];
-  what = "request " + std::to_string(changed.request);
+  what = "request " + std::to_string(number(changed.request));
   changed.logical_blocks.pop_back();
   return true;
 }

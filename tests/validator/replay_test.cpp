@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tests/support/ids.h"
 #include "tests/support/random_cases.h"
 #include "tests/validator/hand_log.h"
 #include "tests/validator/mutations.h"
@@ -15,6 +16,7 @@ namespace kvplan {
 namespace {
 
 using test::LogCase;
+using test::operator""_r;
 using test::replay;
 using test::Stepping;
 using validator::Report;
@@ -69,15 +71,15 @@ TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
   expect(problem([&](Header&, Records& r) { std::swap(r[gives_way], r[held]); }),
          "request 1 is held back, but nobody gave way to its own growth");
   expect(problem([&](Header&, Records& r) {
-           r[gives_way].fact = event_log::Preempt{1, 3};
+           r[gives_way].fact = event_log::Preempt{1_r, 3};
          }),
          "request 1 is preempted, but request 0 has to give way first");
   expect(problem([&](Header&, Records& r) {
-           r[held].fact = event_log::Grant{1, 2, 1, {}};
+           r[held].fact = event_log::Grant{1_r, 2, 1, {}};
          }),
          "request 1 is told of out of order");
   expect(problem([&](Header&, Records& r) {
-           r[held].fact = event_log::Preempt{1, 3};
+           r[held].fact = event_log::Preempt{1_r, 3};
          }),
          "request 1 is preempted after another one gave way to its own growth");
   expect(problem([&](Header&, Records& r) { std::get<event_log::Arrival>(r[0].fact).priority = -1; }),

@@ -1,4 +1,5 @@
 #include "tests/validator/run_log.h"
+#include "tests/support/ids.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ class LogCourses final : public core::CourseSource {
                                                                 std::int64_t final_tokens) {
     Random tracks(3, "log tracks");
     Random own(static_cast<std::uint64_t>(r), "log drops");
-    return std::make_shared<RandomDrops>(tracks, own, prompt, final_tokens, r % 2 == 0);
+    return std::make_shared<RandomDrops>(tracks, own, prompt, final_tokens, number(r) % 2 == 0);
   }
   Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
     const core::CourseShape shape{prompt, workload_.final_tokens(r), layout.quantum_tokens,
@@ -48,7 +49,7 @@ class LogCourses final : public core::CourseSource {
   using Made = std::unique_ptr<const core::Course>;
   [[nodiscard]] Made placed(RequestId r, const core::CourseShape& shape) const {
     const auto drops_of = [&](std::int64_t table) {
-      return drops(r + static_cast<RequestId>(1000 * table), shape.prompt, shape.final_tokens);
+      return drops(id_at<RequestId>(number(r) + 1000 * table), shape.prompt, shape.final_tokens);
     };
     if (case_.tables == 1) return core::Course::make(shape, drops_of(0));
     std::vector<core::AlikeTables> tables;  // the last two are alike
@@ -95,7 +96,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   for (const auto& [kept, units] : c.counted)
     track_units.insert(track_units.end(), static_cast<std::size_t>(units), 1);
   if (c.courses) {
-    const auto sample = LogCourses::drops(0, 1, 1);
+    const auto sample = LogCourses::drops(0_r, 1, 1);
     for (std::int64_t t = 0; t < c.tables; ++t)
       track_units.insert(track_units.end(), sample->track_units().begin(), sample->track_units().end());
   }

@@ -108,7 +108,7 @@ void Arena::add_view(const Piece& piece) {
     } else if (quantum.publication >= 0) {
       view.use = Use::kCached;
     }
-  } else if (piece.request >= 0) {
+  } else if (piece.request != kNoRequest) {
     const Request& r = requests_.at(piece.request);
     view.content = content_of(event_log::own_key(r.id, 0), r.range_generation);
     view.first_offset = piece.first_token;
@@ -147,7 +147,7 @@ Result<CellCounts> Arena::scan_all() {
   if (header_.returns_quanta) {
     for (std::int64_t q = 0; q < header_.quanta; ++q) pieces.push_back(piece_of(q));
   } else {
-    for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, -1});
+    for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, kNoRequest});
     for (const auto& [first, request] : ranges_)
       for (const Piece& piece : range_pieces(requests_.at(request))) pieces.push_back(piece);
     for (const Source& source : sources_) add_source(source, pieces);
@@ -205,7 +205,7 @@ Status Arena::share(Request& r, const std::vector<std::int64_t>& quanta) {
 void Arena::release(Quantum& quantum, std::int64_t q) {
   if (!quantum.holders.empty() || quantum.publication >= 0) return;
   poison(q * header_.quantum_tokens, header_.quantum_tokens);
-  quantum.owner = -1;
+  quantum.owner = kNoRequest;
   free_.push_back(q);
   on_free(quantum);
 }

@@ -171,7 +171,7 @@ class Arena {
   };
 
   [[nodiscard]] Piece piece_of(std::int64_t q) const {
-    return {q * header_.quantum_tokens, header_.quantum_tokens, -1};
+    return {q * header_.quantum_tokens, header_.quantum_tokens, kNoRequest};
   }
   /// Adds the extents of the request's tokens [from, to), each quantum once.
   void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);

@@ -39,7 +39,7 @@ void Arena::add_track_views(const Piece& piece) {
       return add_quantum_views(r, table * tracks_, holder.logical / header_.tables * q, q, piece.first_cell,
                                content);
     }
-  } else if (piece.request >= 0) {
+  } else if (piece.request != kNoRequest) {
     const Request& r = requests_.at(piece.request);
     const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
     for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is a quantum

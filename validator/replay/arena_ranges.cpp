@@ -27,7 +27,7 @@ bool Arena::in_copy(RequestId request) const {
 Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
   const std::int64_t first = range_places_->take(cells);
   if (first < 0) return false;
-  const Pieces before{{first, cells, -1}};
+  const Pieces before{{first, cells, kNoRequest}};
   const Pieces after{{first, cells, r.id}};
   const auto grant = [&] {
     r.range_first = first;
@@ -45,7 +45,7 @@ Status Arena::give_range_back(Request& r) {
   const std::int64_t first = r.range_first;
   const std::int64_t cells = r.range_cells;
   const Pieces before = range_pieces(r);
-  const Pieces after{{first, cells, -1}};
+  const Pieces after{{first, cells, kNoRequest}};
   const auto give_back = [&] {
     poison(first, cells);
     ranges_.erase(first);
@@ -60,7 +60,7 @@ Status Arena::give_range_back(Request& r) {
 Result<bool> Arena::grow_range(Request& r, std::int64_t cells) {
   const std::int64_t first = r.range_first - cells;
   if (!range_places_->take_at(first, cells)) return false;
-  const Pieces before{{first, cells, -1}};
+  const Pieces before{{first, cells, kNoRequest}};
   const Pieces after{{first, cells, r.id, r.range_cells}};
   const auto grant = [&] {
     ranges_.erase(r.range_first);
@@ -79,11 +79,11 @@ Result<std::int64_t> Arena::slide_range(Request& r) {
   const std::int64_t distance = range_places_->free_at(first + cells);
   if (distance == 0) return distance;
   Pieces before = range_pieces(r);
-  before.push_back({first + cells, distance, -1});
+  before.push_back({first + cells, distance, kNoRequest});
   for (RangePart& part : r.range_parts) part.first_cell += distance;
   r.range_first += distance;
   Pieces after = range_pieces(r);
-  after.push_back({first, distance, -1});
+  after.push_back({first, distance, kNoRequest});
   for (RangePart& part : r.range_parts) part.first_cell -= distance;
   r.range_first = first;
   const auto slide = [&] {
@@ -106,7 +106,7 @@ Result<bool> Arena::copy_range(Request& r, std::int64_t cells, std::int64_t copi
   if (first < 0) return false;
   const Source source{r.id, r.range_first, r.range_cells, r.range_parts, copied};
   Pieces before = range_pieces(r);
-  before.push_back({first, cells, -1});
+  before.push_back({first, cells, kNoRequest});
   Pieces after{{first, cells, r.id}};
   add_source(source, after);
   const auto grant = [&] {
@@ -127,7 +127,7 @@ Status Arena::end_copies() {
     Pieces before = range_pieces(r);
     add_source(source, before);
     Pieces after = range_pieces(r);
-    after.push_back({source.first, source.cells, -1});
+    after.push_back({source.first, source.cells, kNoRequest});
     const auto end = [&] {
       for (const RangePart& part : source.parts) {
         const std::int64_t cells = std::min(part.cells, source.copied - part.first_token);

@@ -110,7 +110,7 @@ Result<CellCounts> ByteArena::recount(const Pieces& all) {
     // Stamps tell cells of a frame apart, and tokens of tensors.
     View view{piece.first_cell, piece.cells,    piece.content, pages() ? 0 : piece.first_offset, 0, 0,
               Use::kFree,       pages() ? 1 : 0};
-    if (piece.request >= 0) {
+    if (piece.request != kNoRequest) {
       const Request& r = requests_.at(piece.request);
       const std::int64_t k = pages() ? cells_per_token(piece.row) : 1;
       view.use = Use::kHeld;
@@ -140,8 +140,8 @@ Result<CellCounts> ByteArena::scan_all() {
   Pieces pieces;
   for (const auto& [request, table] : tables_) add_all(requests_.at(request), pieces);
   for (const std::int64_t frame : free_frames_)
-    pieces.push_back({frame * frame_cells_, frame_cells_, -1, 0, 0, 0});
-  for (const auto& [first, cells] : free_) pieces.push_back({first, cells, -1, 0, 0, 0});
+    pieces.push_back({frame * frame_cells_, frame_cells_, kNoRequest, 0, 0, 0});
+  for (const auto& [first, cells] : free_) pieces.push_back({first, cells, kNoRequest, 0, 0, 0});
   return recount(pieces);
 }
 
@@ -194,7 +194,7 @@ Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::
     free_frames_.pop_back();
     const std::uint64_t content = content_of(log::own_key(r.id, table.quanta + i), ++generations_);
     table.frames[row].push_back({place, content});
-    before.push_back({place * frame_cells_, frame_cells_, -1, 0, 0, 0});
+    before.push_back({place * frame_cells_, frame_cells_, kNoRequest, 0, 0, 0});
     after.push_back(
         {place * frame_cells_, frame_cells_, r.id, row, has / copies(row) * frame_cells_, content});
   }
@@ -220,7 +220,7 @@ Result<std::string> ByteArena::grant_tensors(const Request& r, Table& table, con
     free_.erase(free_.begin());
     if (taken < cells) free_.emplace(first + taken, cells - taken);
     table.runs.push_back({first, taken, token});
-    before.push_back({first, taken, -1, 0, 0, 0});
+    before.push_back({first, taken, kNoRequest, 0, 0, 0});
     token += taken;
   }
   table.tensor_tokens = g.tensor_tokens;
@@ -253,7 +253,7 @@ Status ByteArena::give_back(const Request& r) {
   Pieces before;
   add_all(r, before);
   Pieces after = before;
-  for (Piece& piece : after) piece.request = -1;
+  for (Piece& piece : after) piece.request = kNoRequest;
   const auto give_back = [&] {
     poison(before);
     for (const Run& run : found->second.runs) free_run(run.first_cell, run.cells);

@@ -63,7 +63,7 @@ std::string FleetOrder::on(const log::Arrival& f, Clock& clock) {
     std::string wrong = begin_tick(f.time);
     if (!wrong.empty()) return wrong;
   } else if (tick_over_ || phase_ == kPasses) {
-    return "request " + std::to_string(f.request) + " arrives behind the passes of its tick";
+    return "request " + std::to_string(number(f.request)) + " arrives behind the passes of its tick";
   }
   phase_ = kArrivals;
   clock.arrived = now_;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 #include "simulator/io/log/events.h"
 
 namespace kvplan::validator {

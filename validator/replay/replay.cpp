@@ -107,7 +107,7 @@ Status Replay::Impl::contradict(const std::string& what) {
 }
 
 Status Replay::Impl::contradict(RequestId request, const std::string& what) {
-  return contradict("request " + std::to_string(request) + " " + what);
+  return contradict("request " + std::to_string(number(request)) + " " + what);
 }
 
 Quantity peak_quantity(std::size_t state, std::int64_t predicted, std::int64_t measured) {

@@ -80,8 +80,8 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   }
   if (counted_due && r->gathered != nullptr && record.claims.kept_cells != cells_kept(*r)) {
     ++report_.count_mismatches;
-    note("request " + std::to_string(r->id) + " keeps " + std::to_string(cells_kept(*r)) + " cells, not " +
-         std::to_string(record.claims.kept_cells));
+    note("request " + std::to_string(number(r->id)) + " keeps " + std::to_string(cells_kept(*r)) +
+         " cells, not " + std::to_string(record.claims.kept_cells));
   }
   const bool due = r != nullptr && !header_.counted && (r->sliding || follows_courses());
   if (due != record.claims.has_kept) {
@@ -102,7 +102,7 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   }
   if (kept == record.claims.kept_digest) return;
   ++report_.count_mismatches;
-  note("request " + std::to_string(r->id) + " keeps other tokens than is claimed");
+  note("request " + std::to_string(number(r->id)) + " keeps other tokens than is claimed");
 }
 
 // ---- places ----
@@ -134,7 +134,7 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   if (!header_.returns_quanta) {
     if (grant->first_block > 0 && places.front() != r.range_place) {
       ++report_.place_mismatches;
-      note("request " + std::to_string(r.id) + " grows in place, but its address changes");
+      note("request " + std::to_string(number(r.id)) + " grows in place, but its address changes");
     }
     taken_ranges_.erase(std::exchange(r.range_place, -1));
     claim_range(r, places.front());
@@ -221,7 +221,7 @@ void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
   constexpr std::int64_t kAddressSpaces = 4;  // FORMAT.md
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;
-    note("request " + std::to_string(r.id) + " " + what);
+    note("request " + std::to_string(number(r.id)) + " " + what);
   };
   std::int64_t tensors = 0;
   for (const log::TokenRow& row : header_.rows) tensors += row.quanta;

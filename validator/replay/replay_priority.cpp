@@ -33,7 +33,8 @@ Status Replay::Impl::check_last_by_priority(const Request& r) {
     return contradict(r.id, "is preempted after another one gave way to its own growth");
   for (const RequestId id : running_)
     if (standing(requests_.at(id)) > standing(r))
-      return contradict(r.id, "is preempted, but request " + std::to_string(id) + " has to give way first");
+      return contradict(r.id,
+                        "is preempted, but request " + std::to_string(number(id)) + " has to give way first");
   return Done{};
 }
 

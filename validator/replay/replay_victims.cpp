@@ -31,7 +31,7 @@ Status Replay::Impl::check_victim(const Request& r) {
       by_priority_.reached = by_priority_.held_until = r.rank;
       return Done{};
     }
-    return contradict(r.id, "is preempted, but there is a block for request " + std::to_string(id));
+    return contradict(r.id, "is preempted, but there is a block for request " + std::to_string(number(id)));
   }
   return contradict(r.id, "is preempted, but nobody needs memory");
 }
@@ -56,7 +56,7 @@ Status Replay::Impl::check_retracted(const Request& r) {
   if (!r.whole || mixed_ || order_ >= 0)
     return contradict(r.id, "is preempted, but does not decode in this pass");
   if (preempted_ == 0) sort_for_retraction();
-  RequestId victim = -1;
+  RequestId victim = kNoRequest;
   std::int64_t needed = 0;
   std::int64_t decoding = 0;
   for (const RequestId id : running_) {
@@ -67,7 +67,8 @@ Status Replay::Impl::check_retracted(const Request& r) {
     needed += other.written % header_.quantum_tokens == 0 ? 1 : 0;
   }
   if (victim != r.id)
-    return contradict(r.id, "is preempted, but request " + std::to_string(victim) + " has to give way first");
+    return contradict(
+        r.id, "is preempted, but request " + std::to_string(number(victim)) + " has to give way first");
   if (decoding == 1) return contradict(r.id, "is preempted, but nobody else decodes");
   const std::int64_t pages = arena_.free_quanta() + counts().cached / header_.quantum_tokens;
   if (needed <= pages)

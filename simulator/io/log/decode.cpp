@@ -24,7 +24,7 @@ class Ranges {
   std::int64_t time(std::int64_t value, const char* field) { return in(value, 0, kMostTime, field); }
   std::int64_t tokens(std::int64_t value, const char* field) { return in(value, 0, kMostTokens, field); }
   RequestId request(std::int32_t value, const char* field) {
-    return static_cast<RequestId>(in(value, 0, INT32_MAX, field));
+    return id_at<RequestId>(in(value, 0, INT32_MAX, field));
   }
   void no_more_than(std::int64_t most, std::int64_t count, const char* field) { in(count, 0, most, field); }
   template <class T>
@@ -181,8 +181,9 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
       return decode_steps(fact.steps(), ranges);
     case pb::Fact::kStepEnd: {
       const auto& m = fact.step_end();
-      for (const std::int32_t r : m.finishing()) ranges.request(r, "step_end.finishing");
-      return StepEnd{ranges.time(m.time(), "step_end.time"), {m.finishing().begin(), m.finishing().end()}};
+      std::vector<RequestId> finishing;
+      for (const std::int32_t r : m.finishing()) finishing.push_back(ranges.request(r, "step_end.finishing"));
+      return StepEnd{ranges.time(m.time(), "step_end.time"), std::move(finishing)};
     }
     case pb::Fact::kFirstToken:
       return FirstToken{ranges.request(fact.first_token().request(), "first_token.request")};

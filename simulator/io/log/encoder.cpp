@@ -20,7 +20,7 @@ struct ToMessage {
   void operator()(const Arrival& f) const {
     auto& m = *out.mutable_arrival();
     m.set_time(f.time);
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_input(f.input);
     m.set_output(f.output);
     m.set_accepted(f.accepted);
@@ -29,7 +29,7 @@ struct ToMessage {
   }
   void operator()(const PassBegin& f) const { out.mutable_pass_begin()->set_time(f.time); }
   void operator()(const Preempt& f) const {
-    out.mutable_preempt()->set_request(f.request);
+    out.mutable_preempt()->set_request(number(f.request));
     out.mutable_preempt()->set_written(f.written);
   }
   void operator()(const Reclaim& f) const {
@@ -38,14 +38,14 @@ struct ToMessage {
   }
   void operator()(const Admit& f) const {
     auto& m = *out.mutable_admit();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.mutable_hit_publications()->Add(f.hit_publications.begin(), f.hit_publications.end());
     m.mutable_hit_keys()->Add(f.hit_keys.begin(), f.hit_keys.end());
     m.set_found_pages(f.found_pages);
   }
   void operator()(const Grant& f) const {
     auto& m = *out.mutable_grant();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_first_block(f.first_block);
     m.set_quanta(f.quanta);
     m.mutable_shared_keys()->Add(f.shared_keys.begin(), f.shared_keys.end());
@@ -55,13 +55,13 @@ struct ToMessage {
   }
   void operator()(const Publish& f) const {
     auto& m = *out.mutable_publish();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_logical_block(f.logical_block);
     m.set_key(f.key);
   }
   void operator()(const Chunk& f) const {
     auto& m = *out.mutable_chunk();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_computed(f.computed);
     m.set_tokens(f.tokens);
   }
@@ -76,40 +76,40 @@ struct ToMessage {
   void operator()(const StepEnd& f) const {
     auto& m = *out.mutable_step_end();
     m.set_time(f.time);
-    m.mutable_finishing()->Add(f.finishing.begin(), f.finishing.end());
+    for (const RequestId request : f.finishing) m.add_finishing(number(request));
   }
-  void operator()(const FirstToken& f) const { out.mutable_first_token()->set_request(f.request); }
+  void operator()(const FirstToken& f) const { out.mutable_first_token()->set_request(number(f.request)); }
   void operator()(const Drop& f) const {
     auto& m = *out.mutable_drop();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_sink(f.sink);
     m.set_begin(f.begin);
     m.set_first_released(f.first_released);
     m.set_released(f.released);
   }
   void operator()(const Finish& f) const {
-    out.mutable_finish()->set_request(f.request);
+    out.mutable_finish()->set_request(number(f.request));
     out.mutable_finish()->set_written(f.written);
   }
   void operator()(const Settled& f) const { out.mutable_settled()->set_time(f.time); }
   void operator()(const End& f) const { out.mutable_end()->set_time(f.time); }
   void operator()(const TickEnd& f) const { out.mutable_tick_end()->set_time(f.time); }
   void operator()(const FleetEnd& f) const { out.mutable_fleet_end()->set_time(f.time); }
-  void operator()(const HoldBack& f) const { out.mutable_hold_back()->set_request(f.request); }
+  void operator()(const HoldBack& f) const { out.mutable_hold_back()->set_request(number(f.request)); }
   void operator()(const Course& f) const {
-    out.mutable_course()->set_request(f.request);
+    out.mutable_course()->set_request(number(f.request));
     out.mutable_course()->mutable_drops()->Add(f.drops.begin(), f.drops.end());
   }
   void operator()(const Move& f) const {
     auto& m = *out.mutable_move();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_copied(f.copied);
     m.set_slots(f.slots);
     m.set_slides(f.slides);
   }
   void operator()(const Counts& f) const {
     auto& m = *out.mutable_counts();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     for (const AlikeTracks& alike : f.alike) {
       auto& tracks = *m.add_alike();
       tracks.set_tracks(alike.tracks);
@@ -118,7 +118,7 @@ struct ToMessage {
   }
   void operator()(const Compact& f) const {
     auto& m = *out.mutable_compact();
-    m.set_request(f.request);
+    m.set_request(number(f.request));
     m.set_slots(f.slots);
     m.set_cells(f.cells);
     m.set_released(f.released);
@@ -126,15 +126,15 @@ struct ToMessage {
     m.set_tables(f.tables);
   }
   void operator()(const PrefixIds& f) const {
-    out.mutable_prefix_ids()->set_request(f.request);
+    out.mutable_prefix_ids()->set_request(number(f.request));
     out.mutable_prefix_ids()->mutable_ids()->Add(f.ids.begin(), f.ids.end());
   }
   void operator()(const Settle& f) const {
-    out.mutable_settle()->set_request(f.request);
+    out.mutable_settle()->set_request(number(f.request));
     out.mutable_settle()->set_tokens(f.tokens);
   }
   void operator()(const LetGo& f) const {
-    out.mutable_let_go()->set_request(f.request);
+    out.mutable_let_go()->set_request(number(f.request));
     out.mutable_let_go()->mutable_logical_blocks()->Add(f.logical_blocks.begin(), f.logical_blocks.end());
   }
 };

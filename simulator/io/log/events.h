@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 
 namespace kvplan::event_log {

@@ -203,9 +203,9 @@ class FastReplica final : public Replica {
     for (Observer* o : run_.observers) o->on_pass_begin(now);
     const Request* const chunked = scheduler_.chunked();
     const std::int64_t prefilled = chunked != nullptr ? chunked->fill_tokens : 0;
-    const RequestId chunked_id = chunked != nullptr ? chunked->id : -1;
+    const RequestId chunked_id = chunked != nullptr ? chunked->id : kNoRequest;
     const Decision& decision = scheduler_.begin_step();
-    if (chunked_id >= 0) tell_settled(chunked_id, prefilled);
+    if (chunked_id != kNoRequest) tell_settled(chunked_id, prefilled);
     if (decision.refused) pass_.refuse(Refusal::kTooShort);
     for (const RequestId r : decision.retracted) tell_retracted(r);
     // What went was nobody's when the step began, or when those were retracted, and nobody who joins has found it.
@@ -305,7 +305,8 @@ class FastReplica final : public Replica {
 
   /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
   [[nodiscard]] static Error stuck(RequestId r) {
-    return bad_input("request " + std::to_string(r) + " waits forever, as with SGLang: no step can take it");
+    return bad_input("request " + std::to_string(number(r)) +
+                     " waits forever, as with SGLang: no step can take it");
   }
 
   /// A run of steps ends about here: what is kept to be told does not grow with the requests.

@@ -192,7 +192,8 @@ class NaiveReplica final : public Replica {
 
   /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
   [[nodiscard]] static Error stuck(RequestId r) {
-    return bad_input("request " + std::to_string(r) + " waits forever, as with SGLang: no step can take it");
+    return bad_input("request " + std::to_string(number(r)) +
+                     " waits forever, as with SGLang: no step can take it");
   }
 
   const ReplicaSetup run_;

@@ -8,7 +8,7 @@
 #include <list>
 #include <vector>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 #include "simulator/scheduling/sglang/naive_memory.h"
 #include "simulator/scheduling/sglang/params.h"
 

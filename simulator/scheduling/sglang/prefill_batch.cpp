@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/check.h"
+#include "simulator/base/units.h"
 
 namespace kvplan::scheduling::sglang {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "simulator/base/units.h"
+#include "simulator/base/ids.h"
 #include "simulator/prefix/radix_pool.h"
 
 namespace kvplan::scheduling::sglang {

@@ -291,7 +291,7 @@ Status Scheduler::admit_waiting() {
       return Done{};
     }
     tell_moves();
-    looked_up_ = -1;
+    looked_up_ = kNoRequest;
     const Slot slot = batch_.enter(r, waiting_.pop());
     SlotState& s = at(slot);
     s.computed = found_.tokens;

@@ -15,6 +15,7 @@
 #include <map>
 #include <vector>
 
+#include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "simulator/core/running_slots.h"
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -47,16 +48,18 @@ constexpr bool behaves_as_id() {
   static_assert(number(T{-1}) == -1 && index(T{7}) == 7U && id_at<T>(std::size_t{7}) == T{7});
   return true;
 }
-static_assert(behaves_as_id<BlockId>());
+static_assert(behaves_as_id<RequestId>() && behaves_as_id<BlockId>());
 
 /// Each type with each other one: neither converts, nor compares.
 template <class A, class B>
 constexpr bool kApart = !std::is_convertible_v<A, B> && !std::is_convertible_v<B, A> && !Compares<A, B>;
 enum class Stranger : std::int32_t {};
-static_assert(kApart<BlockId, Stranger>);
+static_assert(kApart<RequestId, BlockId> && kApart<RequestId, Stranger> && kApart<BlockId, Stranger>);
 static_assert(!Id<Stranger> && !Id<std::int32_t>);
 
 TEST(Ids, NoneIsBeforeAll) {
+  EXPECT_EQ(number(kNoRequest), -1);
+  EXPECT_LT(kNoRequest, RequestId{0});
   EXPECT_EQ(number(kNoBlock), -1);
   EXPECT_LT(kNoBlock, BlockId{0});
 }
@@ -76,6 +79,12 @@ TEST(Ids, RangesVisitEachOnceInOrder) {
   for (const BlockId b : IdRange(BlockId{5}, BlockId{7})) seen.push_back(number(b));
   EXPECT_EQ(seen, (std::vector<std::int32_t>{5, 6}));
   for (const BlockId b : ids_below<BlockId>(0)) FAIL() << number(b);
+}
+
+TEST(Ids, NumberedOffByPlace) {
+  std::vector<RequestId> order(3, kNoRequest);
+  number_off(std::span(order));
+  EXPECT_EQ(order, (std::vector<RequestId>{RequestId{0}, RequestId{1}, RequestId{2}}));
 }
 
 TEST(IdsDeathTest, ChecksSayTheirNumber) {

@@ -5,12 +5,14 @@
 
 #include "simulator/base/random.h"
 #include "simulator/prefix/request_tokens.h"
+#include "tests/support/ids.h"
 
 namespace kvplan {
 namespace {
 
 using prefix::TokenReader;
 using prefix::TokenSequence;
+using test::operator""_r;
 using Plain = std::vector<prefix::Token>;
 
 Plain plain(TokenReader reader) {
@@ -77,25 +79,25 @@ TEST(RequestTokens, IdsNamePromptsAndNothingElseIsShared) {
   workload.output = {3, 1, 2};
   workload.prefix = &hashes;
   // Ids 3 and 4 name tokens side by side: one run up to the prompt's end, then the output.
-  const TokenSequence first = prefix::request_tokens(workload, 0);
+  const TokenSequence first = prefix::request_tokens(workload, 0_r);
   ASSERT_EQ(first.runs().size(), 2U);
   EXPECT_EQ(first.runs()[0], (prefix::TokenRun{24, 12}));
   EXPECT_EQ(first.size(), 15);
   // The last four tokens of this prompt have no id.
-  const TokenSequence second = prefix::request_tokens(workload, 1);
+  const TokenSequence second = prefix::request_tokens(workload, 1_r);
   ASSERT_EQ(second.runs().size(), 3U);
   EXPECT_EQ(second.runs()[1], (prefix::TokenRun{56, 8}));
   EXPECT_EQ(second.runs()[2].length, 5);
   EXPECT_EQ(prefix::common_prefix(TokenReader(first, 15), TokenReader(second, 21)), 8);
-  const TokenSequence third = prefix::request_tokens(workload, 2);
+  const TokenSequence third = prefix::request_tokens(workload, 2_r);
   EXPECT_EQ(third.runs().size(), 1U);
   EXPECT_EQ(third.size(), 7);
   EXPECT_NE(third.runs()[0].first, second.runs()[2].first);
   // Without ids nothing is shared.
   workload.prefix = nullptr;
-  EXPECT_EQ(prefix::request_tokens(workload, 0).runs().size(), 1U);
-  EXPECT_NE(prefix::request_tokens(workload, 0).runs()[0].first,
-            prefix::request_tokens(workload, 1).runs()[0].first);
+  EXPECT_EQ(prefix::request_tokens(workload, 0_r).runs().size(), 1U);
+  EXPECT_NE(prefix::request_tokens(workload, 0_r).runs()[0].first,
+            prefix::request_tokens(workload, 1_r).runs()[0].first);
 }
 
 }  // namespace
