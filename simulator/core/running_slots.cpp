@@ -27,7 +27,7 @@ std::int64_t first_set(const std::vector<std::uint64_t>& bits, std::int64_t from
 
 Slot SlotTable::open(RequestId request) {
   if (free_.empty()) {
-    free_.push_back(static_cast<Slot>(slots_.size()));
+    free_.push_back(id_at<Slot>(slots_.size()));
     slots_.emplace_back();
   }
   const Slot slot = free_.back();

@@ -13,11 +13,19 @@
 #include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 
+namespace kvplan {
+namespace core {
+/// Position among the running slots, 0-based; used again by another request when its own has left.
+enum class Slot : std::int32_t {};
+inline constexpr Slot kNoSlot{-1};
+}  // namespace core
+template <>
+inline constexpr bool kIsId<core::Slot> = true;
+}  // namespace kvplan
+
 namespace kvplan::core {
 
 class Course;
-using Slot = std::int32_t;
-inline constexpr Slot kNoSlot = -1;
 
 /// What a decoding request is asked about from step to step fills one cache line.
 struct alignas(64) SlotState {
@@ -43,8 +51,8 @@ struct alignas(64) SlotState {
 
 class SlotTable {
  public:
-  SlotState& operator[](Slot slot) { return slots_[static_cast<std::size_t>(slot)]; }
-  const SlotState& operator[](Slot slot) const { return slots_[static_cast<std::size_t>(slot)]; }
+  SlotState& operator[](Slot slot) { return slots_[index(slot)]; }
+  const SlotState& operator[](Slot slot) const { return slots_[index(slot)]; }
   [[nodiscard]] Slot youngest() const { return tail_; }
   /// Of two slots, either of which may be none, the one that was admitted first.
   [[nodiscard]] Slot eldest(Slot a, Slot b) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/core/running_slots.h"
 
 namespace kvplan {
 namespace {
@@ -48,13 +49,14 @@ constexpr bool behaves_as_id() {
   static_assert(number(T{-1}) == -1 && index(T{7}) == 7U && id_at<T>(std::size_t{7}) == T{7});
   return true;
 }
-static_assert(behaves_as_id<RequestId>() && behaves_as_id<BlockId>());
+static_assert(behaves_as_id<RequestId>() && behaves_as_id<BlockId>() && behaves_as_id<core::Slot>());
 
 /// Each type with each other one: neither converts, nor compares.
 template <class A, class B>
 constexpr bool kApart = !std::is_convertible_v<A, B> && !std::is_convertible_v<B, A> && !Compares<A, B>;
 enum class Stranger : std::int32_t {};
-static_assert(kApart<RequestId, BlockId> && kApart<RequestId, Stranger> && kApart<BlockId, Stranger>);
+static_assert(kApart<RequestId, BlockId> && kApart<RequestId, core::Slot> && kApart<BlockId, core::Slot>);
+static_assert(kApart<RequestId, Stranger> && kApart<BlockId, Stranger> && kApart<core::Slot, Stranger>);
 static_assert(!Id<Stranger> && !Id<std::int32_t>);
 
 TEST(Ids, NoneIsBeforeAll) {
