@@ -11,7 +11,7 @@ Arrivals::Arrivals(const Workload& workload, std::span<const RequestId> requests
   if (workload.turns.present()) {
     left_ = workload.turns.waits_for;
     for (const RequestId r : requests)
-      if (left_[static_cast<std::size_t>(r)] == 0) starters_.push_back(r);
+      if (left_[index(r)] == 0) starters_.push_back(r);
     timed_ = starters_;
   }
   find_next();

@@ -38,7 +38,7 @@ class Arrivals {
 
   [[nodiscard]] Arrival next_timed() const {
     if (cursor_ == timed_.size()) return kNone;
-    return {workload_.arrival[static_cast<std::size_t>(timed_[cursor_])], timed_[cursor_]};
+    return {workload_.arrival[index(timed_[cursor_])], timed_[cursor_]};
   }
   void find_next();
 

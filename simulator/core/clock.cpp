@@ -78,7 +78,7 @@ class Fleet {
       const FleetView view(run_.replicas, now);
       const auto replica = static_cast<std::int32_t>(run_.router->route(r, view));
       KVPLAN_CHECK(replica >= 0 && replica < view.replicas(), replica);
-      (*run_.replica_of)[static_cast<std::size_t>(r)] = replica;
+      (*run_.replica_of)[index(r)] = replica;
       if (run_.routed) run_.routed(round_, r);
       const SimTime end_before = at(replica).step_end();
       if (!at(replica).deliver(r, now)) arrivals_.ended(r, now);

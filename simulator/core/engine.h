@@ -64,7 +64,7 @@ struct ReplicaSetup {
 /// carry it to its end. Others are rejected on arrival. (Naive replicas have the rule a second time.)
 [[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t most_tokens,
                                     const Memory& memory) {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   return workload.input[i] > 0 && workload.output[i] > 0 &&
          std::int64_t{workload.input[i]} + workload.output[i] <= most_tokens && memory.fits_empty(request);
 }

@@ -36,15 +36,15 @@ struct Workload {
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
   /// -1: it is of none.
   [[nodiscard]] std::int32_t session_of(RequestId r) const {
-    return session.empty() ? -1 : session[static_cast<std::size_t>(r)];
+    return session.empty() ? -1 : session[index(r)];
   }
   /// 0 where none is stated, as vLLM's API has it.
   [[nodiscard]] std::int32_t priority_of(RequestId r) const {
-    return priority.empty() ? 0 : std::max(priority[static_cast<std::size_t>(r)], 0);
+    return priority.empty() ? 0 : std::max(priority[index(r)], 0);
   }
   /// Tokens in the cache when the request ends: L + O - 1.
   [[nodiscard]] std::int64_t final_tokens(RequestId r) const {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     return static_cast<std::int64_t>(input[i]) + output[i] - 1;
   }
 };
@@ -62,7 +62,7 @@ class ContentNames {
   /// Leading blocks of the request that have shared names.
   [[nodiscard]] std::int64_t shared_blocks(RequestId r) const {
     if (prefix_ == nullptr) return 0;
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const auto ids = static_cast<std::int64_t>(prefix_->offsets[i + 1] - prefix_->offsets[i]);
     const std::int64_t whole = workload_.input[i] / block_tokens_;
     return whole < ids * per_id_ ? whole : ids * per_id_;
@@ -75,7 +75,7 @@ class ContentNames {
   [[nodiscard]] std::int64_t row_length() const { return per_id_; }
   /// The first name of row `row` of a request; the others of the row follow it. REQUIRES: the row exists.
   [[nodiscard]] std::int64_t first_name(RequestId r, std::int64_t row) const {
-    const auto at = prefix_->offsets[static_cast<std::size_t>(r)] + static_cast<std::uint64_t>(row);
+    const auto at = prefix_->offsets[index(r)] + static_cast<std::uint64_t>(row);
     return static_cast<std::int64_t>(prefix_->ids[at]) * per_id_;
   }
 

@@ -82,15 +82,15 @@ class Run {
   }
 
  private:
-  SglangRequestRow& row(RequestId r) { return rows_[static_cast<std::size_t>(r)]; }
+  SglangRequestRow& row(RequestId r) { return rows_[index(r)]; }
   [[nodiscard]] std::int64_t arrival(RequestId r) const {
-    return workload_.arrival[static_cast<std::size_t>(r)].since_start.count;
+    return workload_.arrival[index(r)].since_start.count;
   }
   [[nodiscard]] std::int64_t most_tokens() const {
     return scheduling::sglang::most_tokens(scheduling::sglang::kLongestContext, pool_.capacity_tokens());
   }
   [[nodiscard]] bool accepts(RequestId r) const {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     return workload_.input[i] >= 1 && workload_.output[i] >= 1 &&
            workload_.input[i] < most_tokens() - scheduling::sglang::kSparedTokens;
   }
@@ -99,7 +99,7 @@ class Run {
     const std::size_t before = to_come_.size();
     for (; !to_come_.empty() && arrival(to_come_.front()) <= step; to_come_.pop_front()) {
       const RequestId r = to_come_.front();
-      const auto i = static_cast<std::size_t>(r);
+      const std::size_t i = index(r);
       const bool stated = !trace_.max_tokens.empty() && trace_.max_tokens[i] >= 0;
       const std::int64_t allowed = stated ? trace_.max_tokens[i] : workload_.output[i];
       row(r).max_new_tokens = std::min(allowed, most_tokens() - workload_.input[i] - 1);
@@ -241,7 +241,7 @@ constinit const CacheDriver kSglangSched{.engine = "sglang",
                                          .run = make_tables};
 
 void SglangRequestRow::append_to(std::string& out, const traces::Trace& trace, RequestId request) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   CsvLine(out)
       .add_all(request, trace.input_tokens[i], trace.output_tokens[i], max_new_tokens)
       .add_step(arrival_step)

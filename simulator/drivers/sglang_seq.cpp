@@ -14,7 +14,7 @@ namespace {
 
 /// The definition for one request. REQUIRES: an empty pool could hold it.
 SglangSeqRow serve_alone(prefix::RadixPool& pool, const core::Workload& workload, RequestId r) {
-  const auto i = static_cast<std::size_t>(r);
+  const std::size_t i = index(r);
   const std::int64_t input = workload.input[i], output = workload.output[i];
   const std::int64_t page = pool.page_tokens();
   const prefix::TokenSequence tokens = prefix::request_tokens(workload, r);
@@ -62,7 +62,7 @@ constinit const CacheDriver kSglangSeq{.engine = "sglang",
                                        .run = make_tables};
 
 void SglangSeqRow::append_to(std::string& out, const traces::Trace& trace) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   CsvLine(out)
       .add_all(request, trace.input_tokens[i], trace.output_tokens[i])
       .add(fits ? "ok" : "rejected")
@@ -78,7 +78,7 @@ Status run_sglang_seq(const traces::Trace& trace, const CacheOptions& options,
   prefix::RadixPool pool(options.block_tokens, options.pool_tokens, true);
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const std::int64_t pages = ceil_div(workload.final_tokens(r), options.block_tokens);
     if (workload.input[i] < 1 || workload.output[i] < 1 ||
         pages * options.block_tokens > pool.capacity_tokens()) {

@@ -36,7 +36,7 @@ class Holders {
     if (ending == ends_.end()) return;
     for (const RequestId r : ending->second) {
       // Of its output no content was ever published, as if it had written only its prompt.
-      pool_.release(r, workload_.input[static_cast<std::size_t>(r)]);
+      pool_.release(r, workload_.input[index(r)]);
       contents_.forget(r);
       --live_;
     }
@@ -47,7 +47,7 @@ class Holders {
   void admit(std::int64_t step, const std::function<void(const HoldRow&)>& sink) {
     for (; !queue_.empty(); queue_.pop_front()) {
       const RequestId r = queue_.front();
-      const auto i = static_cast<std::size_t>(r);
+      const std::size_t i = index(r);
       const std::int64_t length = workload_.input[i];
       const core::Found found = contents_.lookup(r, length);
       if (!pool_.admit(r, found, workload_.final_tokens(r), workload_.final_tokens(r))) return;
@@ -82,8 +82,7 @@ constexpr std::array<std::string_view, 3> kTakes{"--quantum-ms", "--no-prefix-ca
 
 Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tables& out) {
   std::vector<HoldRow> rows(static_cast<std::size_t>(trace.size()));
-  KVPLAN_TRY_DO(run_vllm_hold(
-      trace, options, [&](const HoldRow& row) { rows[static_cast<std::size_t>(row.request)] = row; }));
+  KVPLAN_TRY_DO(run_vllm_hold(trace, options, [&](const HoldRow& row) { rows[index(row.request)] = row; }));
   out.requests = HoldRow::kColumns;
   for (const HoldRow& row : rows) row.append_to(out.requests, trace);
   return Done{};
@@ -101,7 +100,7 @@ constinit const CacheDriver kVllmHold{
     .run = make_tables};
 
 void HoldRow::append_to(std::string& out, const traces::Trace& trace) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   CsvLine(out)
       .add_all(request, trace.input_tokens[i], trace.output_tokens[i])
       .add(fits ? "ok" : "rejected")
@@ -120,16 +119,14 @@ Status run_vllm_hold(const traces::Trace& trace, const CacheOptions& options,
   KVPLAN_TRY(const auto pool, make_vllm_pool(workload, options));
   std::deque<RequestId> to_come;
   for (const RequestId r : workload.order) {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
       sink(HoldRow{.request = r});
     } else {
       to_come.push_back(r);
     }
   }
-  const auto arrival = [&](RequestId r) {
-    return workload.arrival[static_cast<std::size_t>(r)].since_start.count;
-  };
+  const auto arrival = [&](RequestId r) { return workload.arrival[index(r)].since_start.count; };
   Holders holders(*pool, workload, options.block_tokens);
   // Only at these steps anything can change: somebody ends, or somebody arrives.
   for (std::int64_t step = 0; !to_come.empty() || !holders.idle();) {

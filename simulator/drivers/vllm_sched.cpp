@@ -46,7 +46,7 @@ class SchedRows final : public core::Observer {
     }
     r.all_hit_tokens += a.hit_tokens;
     ++r.admissions;
-    hit_tokens_[static_cast<std::size_t>(a.request)] = a.hit_tokens;
+    hit_tokens_[index(a.request)] = a.hit_tokens;
   }
   void on_steps(const core::Steps& steps) override {
     if (!steps_) return;
@@ -83,11 +83,10 @@ class SchedRows final : public core::Observer {
   std::vector<SchedRequestRow> rows;
 
  private:
-  SchedRequestRow& row(RequestId r) { return rows[static_cast<std::size_t>(r)]; }
+  SchedRequestRow& row(RequestId r) { return rows[index(r)]; }
   /// What it wrote since its latest admission, hits aside.
   void count_computed(const core::Release& release) {
-    row(release.request).computed_tokens +=
-        release.written - hit_tokens_[static_cast<std::size_t>(release.request)];
+    row(release.request).computed_tokens += release.written - hit_tokens_[index(release.request)];
   }
 
   std::vector<std::int64_t> hit_tokens_;  // of the latest admission
@@ -122,7 +121,7 @@ constinit const CacheDriver kVllmSched{.engine = "vllm-v1",
                                        .run = make_tables};
 
 void SchedRequestRow::append_to(std::string& out, const traces::Trace& trace, RequestId request) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   CsvLine(out)
       .add_all(request, trace.input_tokens[i], trace.output_tokens[i])
       .add_step(arrival_step)

@@ -16,7 +16,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   core::Contents& contents = contents_of(pool);
   SeqRow row{};
   row.request = r;
-  const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
+  const auto length = static_cast<std::int64_t>(workload.input[index(r)]);
   const core::Found found = contents.lookup(r, length);
   KVPLAN_CHECK(pool.admit(r, found, length, length), r);
   contents.publish(r, length);
@@ -61,7 +61,7 @@ constinit const CacheDriver kVllmSeq{.engine = "vllm-v1",
                                      .run = make_tables};
 
 void SeqRow::append_to(std::string& out, const traces::Trace& trace) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   CsvLine(out)
       .add_all(request, trace.input_tokens[i], trace.output_tokens[i])
       .add(fits ? "ok" : "rejected")
@@ -78,7 +78,7 @@ Status run_vllm_seq(const traces::Trace& trace, const CacheOptions& options,
   contents_of(*pool).set_listener(&reclaimed);
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
       sink(SeqRow{.request = r});
     } else {

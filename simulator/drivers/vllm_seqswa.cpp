@@ -23,7 +23,7 @@ SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& work
   SeqRow row{};
   row.request = r;
   row.fits = true;
-  const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
+  const auto length = static_cast<std::int64_t>(workload.input[index(r)]);
   row.hit_tokens = pool.lookup(r, length).tokens;
   std::int64_t taken = pool.taken(), reclaimed = pool.reclaimed();
   std::int64_t tokens = std::min(length, row.hit_tokens + chunk);
@@ -89,7 +89,7 @@ Status run_vllm_seqswa(const traces::Trace& trace, const CacheOptions& options,
                                options.prefix_cache);
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const std::int64_t all = ceil_div(workload.final_tokens(r), options.block_tokens);
     const std::int64_t in_window = ceil_div(options.window - 1 + chunk, options.block_tokens) + 1;
     if (workload.input[i] < 1 || workload.output[i] < 1 ||

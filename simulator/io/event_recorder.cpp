@@ -254,7 +254,7 @@ log::ContentKey EventRecorder::key(RequestId r, std::int64_t block) const {
 // ---- the scheduler ----
 
 void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
-  const auto i = static_cast<std::size_t>(r);
+  const std::size_t i = index(r);
   const std::span<const std::uint32_t> ids =
       tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
   write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted,
@@ -269,7 +269,7 @@ void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
 /// What a tree finds a prompt by.
 std::span<const std::uint32_t> EventRecorder::prefix_ids(RequestId r) const {
   if (workload_.prefix == nullptr || !workload_.prefix->present()) return {};
-  const auto i = static_cast<std::size_t>(r);
+  const std::size_t i = index(r);
   const auto begin = static_cast<std::size_t>(workload_.prefix->offsets[i]);
   const auto end = static_cast<std::size_t>(workload_.prefix->offsets[i + 1]);
   return std::span(workload_.prefix->ids).subspan(begin, end - begin);

@@ -61,8 +61,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return memory_.ranges.at(r).slots; }
   bool fits_empty(RequestId r) const override {
-    return rule_.fits(workload_.input[static_cast<std::size_t>(r)], workload_.final_tokens(r),
-                      layout_.quanta);
+    return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.quanta);
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/, std::int64_t goal) override {

@@ -191,7 +191,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     bool closed{false};
   };
 
-  static std::size_t at(BlockId b) { return static_cast<std::size_t>(b); }
+  static std::size_t at(BlockId b) { return index(b); }
 
   /// Whatever happens to a block with a content, or to its holders: what its content's copies count for is taken out
   /// before and put in again after.

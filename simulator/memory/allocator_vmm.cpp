@@ -67,7 +67,7 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
     KVPLAN_CHECK(slot(r) < 0, r);
     const std::int64_t quanta = core::pages_under(layout_, tokens);
     if (held_ + quanta > layout_.quanta) return false;
-    const std::int64_t prompt = std::max<std::int64_t>(tokens, workload_.input[static_cast<std::size_t>(r)]);
+    const std::int64_t prompt = std::max<std::int64_t>(tokens, workload_.input[index(r)]);
     PageCalls calls;
     slot(r) = static_cast<std::int32_t>(slots_.take(core::pages_under(layout_, prompt), quanta, calls));
     held_ += quanta;
@@ -79,8 +79,7 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
     const std::int64_t quanta = core::pages_under(layout_, tokens);
     if (quanta <= had) return true;
     if (held_ + quanta - had > layout_.quanta) return false;
-    const bool decodes = tokens > workload_.input[static_cast<std::size_t>(r)] &&
-                         tokens == core::tokens_over(layout_, had) + 1;
+    const bool decodes = tokens > workload_.input[index(r)] && tokens == core::tokens_over(layout_, had) + 1;
     PageCalls calls;
     slots_.need(slot(r), quanta, calls);
     held_ += quanta - had;

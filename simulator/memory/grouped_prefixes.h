@@ -98,7 +98,7 @@ class GroupedPrefixes {
   void fill(Holder& holder, std::int64_t tokens);
   BlockId take();
   void give_back(BlockId& block);
-  Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
+  Block& at(BlockId b) { return blocks_[index(b)]; }
 
   const core::Workload& workload_;
   core::ContentNames names_;

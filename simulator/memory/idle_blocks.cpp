@@ -15,7 +15,7 @@ BlocksByPolicy::BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names)
       shared_contents_(static_cast<std::size_t>(shared_names)) {}
 
 BlocksByPolicy::Id& BlocksByPolicy::content_of(BlockId b) {
-  const auto i = static_cast<std::size_t>(b);
+  const std::size_t i = index(b);
   if (i >= content_of_.size()) {
     content_of_.resize(i + 1, kUnnumbered);
     turn_of_.resize(i + 1, 0);
@@ -25,7 +25,7 @@ BlocksByPolicy::Id& BlocksByPolicy::content_of(BlockId b) {
 
 void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t logical_block) {
   const Id content = content_of(b);
-  turn_of_[static_cast<std::size_t>(b)] = ++turn_;
+  turn_of_[index(b)] = ++turn_;
   if (!only_copy) join_spares(b);
   if (--held_copies_[content] > 0) return;
   enter_idle(content);

@@ -105,8 +105,8 @@ class BlocksByPolicy {
                       std::int64_t logical_block);
   void publish_own(BlockId b, BlockId before, RequestId request, std::int64_t logical_block);
   /// The content of an idle block has got another copy, or lost all others.
-  void join_spares(BlockId b) { spare_.emplace(turn_of_[static_cast<std::size_t>(b)], b); }
-  void leave_spares(BlockId b) { spare_.erase({turn_of_[static_cast<std::size_t>(b)], b}); }
+  void join_spares(BlockId b) { spare_.emplace(turn_of_[index(b)], b); }
+  void leave_spares(BlockId b) { spare_.erase({turn_of_[index(b)], b}); }
   /// What was published in the block is given up; `next`: the oldest copy after it, kNoBlock if there is none.
   void lose_copy(BlockId b, BlockId next);
   /// What is given up by time alone: `give_up` is told the oldest copy of each, and gives up all of them.

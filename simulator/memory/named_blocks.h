@@ -108,7 +108,7 @@ class NamedBlocks {
     if (asked_ == Asked{r, num_tokens, epoch_}) return;
     idle_.expire([&](BlockId b) {
       for (bool last = false; !last;) {  // all copies, the oldest first
-        const BlockId next = copies_[static_cast<std::size_t>(b)].next;
+        const BlockId next = copies_[index(b)].next;
         last = is_only_copy(b);
         Block& block = at(b);
         idle_.leave_spares(b);
@@ -239,8 +239,8 @@ class NamedBlocks {
     std::uint64_t epoch{0};
     bool operator==(const Asked&) const = default;
   };
-  Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
-  [[nodiscard]] const Block& at(BlockId b) const { return blocks_[static_cast<std::size_t>(b)]; }
+  Block& at(BlockId b) { return blocks_[index(b)]; }
+  [[nodiscard]] const Block& at(BlockId b) const { return blocks_[index(b)]; }
 
   /// The next block that nobody has held yet. In the beginning all are in the queue, by id, so that these come
   /// before any that was let go; a large pool takes our own memory only as it is used.
@@ -252,7 +252,7 @@ class NamedBlocks {
     return b;
   }
 
-  [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[static_cast<std::size_t>(b)].next == b; }
+  [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[index(b)].next == b; }
 
   /// Its content can be found and nobody holds it.
   void enter_cache(const Block& block) {
@@ -272,7 +272,7 @@ class NamedBlocks {
     block.name = kNoName;
     if (block.stamp == lookup_stamp_) ++epoch_;
     if (listener_ != nullptr) listener_->on_reclaim(b);
-    Copies& ring = copies_[static_cast<std::size_t>(b)];
+    Copies& ring = copies_[index(b)];
     const BlockId next = ring.next;
     const bool last_copy = next == b;
     if (last_copy) {
@@ -296,8 +296,8 @@ class NamedBlocks {
     }
     if constexpr (Idle::kByContent) idle_.lose_copy(b, last_copy ? kNoBlock : next);
     if (last_copy) return;
-    copies_[static_cast<std::size_t>(ring.prev)].next = next;
-    copies_[static_cast<std::size_t>(next)].prev = ring.prev;
+    copies_[index(ring.prev)].next = next;
+    copies_[index(next)].prev = ring.prev;
     ring = {b, b};
     if constexpr (Idle::kByContent)
       if (is_only_copy(next) && at(next).refs == 0) idle_.leave_spares(next);
@@ -316,9 +316,9 @@ class NamedBlocks {
       if (reach_) reach_->appear(name);
       return;
     }
-    Copies& head = copies_[static_cast<std::size_t>(oldest)];
-    copies_[static_cast<std::size_t>(block)] = {head.prev, oldest};
-    copies_[static_cast<std::size_t>(head.prev)].next = block;
+    Copies& head = copies_[index(oldest)];
+    copies_[index(block)] = {head.prev, oldest};
+    copies_[index(head.prev)].next = block;
     head.prev = block;
   }
 

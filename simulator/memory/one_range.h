@@ -26,7 +26,7 @@ inline std::int64_t reserved_tokens(std::string_view reserve, const core::Worklo
   const std::int64_t used = workload.final_tokens(r);
   if (reserve == "oracle") return used;
   if (reserve == "max") return max_model_len;
-  const std::int64_t prompt = workload.input[static_cast<std::size_t>(r)];
+  const std::int64_t prompt = workload.input[index(r)];
   const std::int64_t as_it_is = reserve == "output-pow2" ? prompt - 1 : 0;
   std::int64_t power = 1;
   while (as_it_is + power < used) power *= 2;

@@ -68,9 +68,7 @@ class PoolPolicy {
     const auto& tenant = workload_->tenant;
     return {.id = content,
             .depth = static_cast<std::uint32_t>(logical_block),
-            .category = tenant.empty()
-                            ? 0
-                            : static_cast<std::uint32_t>(tenant[static_cast<std::size_t>(request)] + 1),
+            .category = tenant.empty() ? 0 : static_cast<std::uint32_t>(tenant[index(request)] + 1),
             .time_ns = now_ns};
   }
 

@@ -94,7 +94,7 @@ void GroupAccount::enter(const core::Admission& admission) {
   Member& m = members_.emplace_back();
   m.request = r;
   m.written = m.slots = admission.hit_tokens;
-  if (columns_.goal[r] == 0) columns_.goal[r] = workload_.input[static_cast<std::size_t>(r)];
+  if (columns_.goal[r] == 0) columns_.goal[r] = workload_.input[index(r)];
   begin(m, admission);
 }
 

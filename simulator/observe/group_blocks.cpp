@@ -10,7 +10,7 @@ namespace kvplan::observe {
 using core::HeldCells;
 
 GroupBlocks::Block& GroupBlocks::at(BlockId block) {
-  const auto i = static_cast<std::size_t>(block);
+  const std::size_t i = index(block);
   if (blocks_.size() <= i) blocks_.resize(i + 1);
   return blocks_[i];
 }

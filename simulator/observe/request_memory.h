@@ -42,7 +42,7 @@ class RequestMemory final : public core::Observer {
   [[nodiscard]] bool follows_stretches() const override { return true; }
 
  private:
-  [[nodiscard]] RequestHeld& at(RequestId r) { return held_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] RequestHeld& at(RequestId r) { return held_[index(r)]; }
   void add(RequestId request, std::int64_t quanta);
   void leave(RequestId request) { add(request, -at(request).quanta); }
 

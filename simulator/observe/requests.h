@@ -50,7 +50,7 @@ class RequestRecords final : public core::Observer {
   [[nodiscard]] bool follows_stretches() const override { return true; }
 
  private:
-  RequestRecord& at(RequestId r) { return records_[static_cast<std::size_t>(r)]; }
+  RequestRecord& at(RequestId r) { return records_[index(r)]; }
   void count_computed(const core::Release& release);
 
   bool recomputes_;

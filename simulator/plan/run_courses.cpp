@@ -40,7 +40,7 @@ LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& worklo
   if (plan.recordings.empty()) return out;
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (!plan.drives(workload, r)) continue;  // it is turned away, or counted
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     std::int64_t& longest = out[{i % plan.recordings.size(), workload.input[i]}];
     longest = std::max(longest, workload.final_tokens(r));
   }
@@ -65,7 +65,7 @@ RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload, co
 Result<attention::Grants> RunCourses::grants(RequestId r, std::int64_t prompt) {
   if (!plan_.budget) return attention::Grants{};
   if (!plan_.budget->measured()) return plan_.budget->grants(prompt);
-  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
+  const std::size_t which = index(r) % plan_.recordings.size();
   auto found = measured_.find({which, prompt});
   if (found == measured_.end()) {
     const Recorded& recorded = plan_.recordings[which];
@@ -97,7 +97,7 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::sets_of_prompt(const Aske
 }
 
 Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Asked& asked) {
-  const std::size_t which = static_cast<std::size_t>(asked.request) % plan_.recordings.size();
+  const std::size_t which = index(asked.request) % plan_.recordings.size();
   const Recorded& recorded = plan_.recordings[which];
   used_[which] = true;
   KVPLAN_TRY(auto trajectory,

@@ -188,7 +188,7 @@ class Fleet {
     const core::FleetView view(replicas_, SimTime{});
     for (const RequestId r : setup_.workload.order) {
       const std::int64_t replica = replicas_.size() > 1 ? router_->route(r, view) : 0;
-      replica_of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(replica);
+      replica_of[index(r)] = static_cast<std::int32_t>(replica);
       shares[static_cast<std::size_t>(replica)].push_back(r);
     }
     return shares;
@@ -208,10 +208,10 @@ SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
   const core::Workload& workload = setup.workload;
   const std::int64_t longest = setup.scenario.engine_traits().request_tokens.value;
   const auto last = std::find_if(workload.order.rbegin(), workload.order.rend(), [&](RequestId r) {
-    const bool waits = workload.turns.present() && workload.turns.waits_for[static_cast<std::size_t>(r)] > 0;
+    const bool waits = workload.turns.present() && workload.turns.waits_for[index(r)] > 0;
     return !waits && core::is_served(workload, r, longest, memory);
   });
-  return last == workload.order.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
+  return last == workload.order.rend() ? SimTime{} : workload.arrival[index(*last)];
 }
 
 /// Everything that the report may ask of a replica.

@@ -553,7 +553,7 @@ Status check_sets(const TokenPlan& plan, const core::Workload& workload, const c
   std::int64_t others = 0;
   std::string first;
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     // Nothing is dropped after the last token, nor after the one that is sampled last.
     const bool told = workload.input[i] == sets.prompt && workload.output[i] <= states + 1;
     if (told || !core::is_served(workload, r, most_tokens, memory)) continue;
@@ -578,7 +578,7 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload, c
   std::string first;
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (plan.drives(workload, r) || !core::is_served(workload, r, most_tokens, memory)) continue;
-    const Recorded& recorded = plan.recordings[static_cast<std::size_t>(r) % plan.recordings.size()];
+    const Recorded& recorded = plan.recordings[index(r) % plan.recordings.size()];
     if (++undriven == 1)
       first = "request " + std::to_string(number(r)) + " needs " + std::to_string(workload.final_tokens(r)) +
               " tokens (prompt + output - 1), " + recorded.name + " has " + std::to_string(recorded.tokens);

@@ -81,8 +81,7 @@ struct TokenPlan {
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   /// Is its recording long enough for the request? REQUIRES: there are recordings.
   [[nodiscard]] bool drives(const core::Workload& workload, RequestId request) const {
-    return workload.final_tokens(request) <=
-           recordings[static_cast<std::size_t>(request) % recordings.size()].tokens;
+    return workload.final_tokens(request) <= recordings[index(request) % recordings.size()].tokens;
   }
   /// Requests that no recording drives are counted: lengths say how many of their tokens stay.
   [[nodiscard]] bool counts_undriven() const { return counted && !(budget && budget->measured()); }

@@ -15,7 +15,7 @@ Token own_token(RequestId request, std::int64_t place) {
 }  // namespace
 
 TokenSequence request_tokens(const core::Workload& workload, RequestId request) {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   const std::int64_t input = workload.input[i], all = input + workload.output[i];
   TokenSequence tokens;
   if (workload.prefix != nullptr && workload.prefix->present()) {

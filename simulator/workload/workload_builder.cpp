@@ -33,7 +33,7 @@ void sort_by_arrival(core::Workload& workload) {
   workload.order.resize(workload.arrival.size());
   number_off(std::span(workload.order));
   const auto earlier = [&](RequestId a, RequestId b) {
-    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
+    return workload.arrival[index(a)] < workload.arrival[index(b)];
   };
   // Traces are nearly always sorted already.
   if (!std::is_sorted(workload.order.begin(), workload.order.end(), earlier))

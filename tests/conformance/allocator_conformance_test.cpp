@@ -365,8 +365,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       // The step ends; nobody leaves or grows further before its copy has.
       if (copying.count(r) != 0 || random.chance(1, 4)) end_copies();
       if (running.count(r) == 0) {  // admission, with some of its prompt
-        const std::int64_t goal =
-            std::max<std::int64_t>(world.workload.input[static_cast<std::size_t>(r)], come_back[r]);
+        const std::int64_t goal = std::max<std::int64_t>(world.workload.input[index(r)], come_back[r]);
         core::PoolCounts before = fast.counts();
         const core::Found found = test::lookup(fast, r, goal);
         const core::Found expected = test::lookup(model, r, goal);

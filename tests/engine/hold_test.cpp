@@ -31,7 +31,7 @@ void expect_sound(const traces::Trace& trace, const drivers::CacheOptions& optio
   std::int64_t last_admission = 0;
   RequestId last = kNoRequest;
   for (const HoldRow& row : rows) {
-    const auto i = static_cast<std::size_t>(row.request);
+    const std::size_t i = index(row.request);
     const std::int64_t tokens = trace.input_tokens[i] + trace.output_tokens[i] - 1;
     EXPECT_EQ(row.fits, ceil_div(tokens, options.block_tokens) <= options.blocks - 1);
     if (!row.fits) continue;

@@ -93,7 +93,7 @@ class Driver {
   }
 
  private:
-  static std::size_t at(RequestId r) { return static_cast<std::size_t>(r); }
+  static std::size_t at(RequestId r) { return index(r); }
   Row& row(const NaiveRequest* request) { return rows_[at(request->id)]; }
   [[nodiscard]] std::int64_t arrival(RequestId r) const { return workload_.arrival[at(r)].since_start.count; }
 

@@ -157,7 +157,7 @@ struct Bench {
   /// kNone: admitted.
   Refusal admit(std::int32_t who) {
     const RequestId r{who};
-    const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
+    const std::int64_t tokens = workload.input[index(r)];
     const bool done = fast->admit(r, test::lookup(*fast, r, tokens), tokens, tokens);
     EXPECT_EQ(done, model->admit(r, test::lookup(*model, r, tokens), tokens, tokens));
     return answer(done);
@@ -175,8 +175,7 @@ struct Bench {
   }
   void release(std::int32_t who) {
     const RequestId r{who};
-    for (core::Allocator* a : {fast.get(), model.get()})
-      a->release(r, workload.input[static_cast<std::size_t>(r)]);
+    for (core::Allocator* a : {fast.get(), model.get()}) a->release(r, workload.input[index(r)]);
   }
   core::Workload workload;
   std::optional<Choice> choice;

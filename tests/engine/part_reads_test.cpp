@@ -87,7 +87,7 @@ TEST(PartReads, AreThoseOfTheLengths) {
     if (coverage.preempted > 0 || coverage.rejected > 0) continue;
     DecodeReads expected;
     for (const RequestId r : ids_below<RequestId>(c->workload.size())) {
-      const auto i = static_cast<std::size_t>(r);
+      const std::size_t i = index(r);
       for (std::int64_t n = c->workload.input[i] + std::int64_t{1}; n <= c->workload.final_tokens(r); ++n) {
         expected.seen += n;
         if (n > c->reads.ranked_beyond) expected.ranked += n;

@@ -189,7 +189,7 @@ struct Bench {
   /// The block that the last one of its tokens lies in.
   std::int32_t admit(std::int32_t who) {
     const RequestId r{who};
-    const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
+    const std::int64_t tokens = workload.input[index(r)];
     for (auto& pool : pools) {
       EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << who;
       pool->contents()->publish(r, tokens);
@@ -200,7 +200,7 @@ struct Bench {
   void end(std::int32_t who) {
     const RequestId r{who};
     for (auto& pool : pools) {
-      pool->release(r, workload.input[static_cast<std::size_t>(r)]);
+      pool->release(r, workload.input[index(r)]);
       pool->contents()->forget(r);
     }
   }

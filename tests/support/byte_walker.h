@@ -24,7 +24,7 @@ class ByteWalker final : public core::Observer {
   void on_admit(const core::Admission& a) override {
     Sequence& s = running_[a.request];
     std::int64_t& tokens = tokens_of_[a.request];
-    if (tokens == 0) tokens = workload_.input[static_cast<std::size_t>(a.request)];
+    if (tokens == 0) tokens = workload_.input[index(a.request)];
     s.num_tokens = tokens;
   }
   void on_grant(const core::Grant& g) override {

@@ -26,9 +26,8 @@ namespace kvplan::test {
 class Coverage final : public core::Observer {
  public:
   void on_arrival(SimTime time, RequestId request, bool accepted) override {
-    if (workload != nullptr && workload->turns.present() &&
-        workload->turns.waits_for[static_cast<std::size_t>(request)] > 0)
-      ++(time > workload->arrival[static_cast<std::size_t>(request)] ? caused : waited_in_time);
+    if (workload != nullptr && workload->turns.present() && workload->turns.waits_for[index(request)] > 0)
+      ++(time > workload->arrival[index(request)] ? caused : waited_in_time);
     rejected += accepted ? 0 : 1;
   }
   void on_preempt(const core::Release& release) override {
@@ -205,10 +204,10 @@ inline std::string observe_run(
   }
   Wide held_ticks = 0;
   for (const RequestId r : ids_below<RequestId>(c.workload.size())) {
-    EXPECT_EQ(held_rows[static_cast<std::size_t>(r)].quanta, 0);
-    held_ticks += held_rows[static_cast<std::size_t>(r)].quantum_ticks;
-    put(held_rows[static_cast<std::size_t>(r)].quantum_ticks);
-    put(held_rows[static_cast<std::size_t>(r)].most_quanta);
+    EXPECT_EQ(held_rows[index(r)].quanta, 0);
+    held_ticks += held_rows[index(r)].quantum_ticks;
+    put(held_rows[index(r)].quantum_ticks);
+    put(held_rows[index(r)].most_quanta);
   }
   // What requests hold is what is held, and again what they share.
   Wide held_states =

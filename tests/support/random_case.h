@@ -121,7 +121,7 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   traces::sort_waits(waits);
   workload.turns = traces::turns_of(waits, workload.size()).value();
   std::stable_sort(workload.order.begin(), workload.order.end(), [&](RequestId a, RequestId b) {
-    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
+    return workload.arrival[index(a)] < workload.arrival[index(b)];
   });
 }
 

@@ -40,7 +40,7 @@ class FastReplica final : public Replica {
   bool wants_pass() const override { return !in_step_ && (unfinished_ > 0 || scheduler_.running() > 0); }
 
   bool deliver(RequestId r, SimTime time) override {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 && memory_.fits_empty(r);
     if (accepted) join(r);
     if (!in_step_) {
@@ -104,7 +104,7 @@ class FastReplica final : public Replica {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     if (!memory_.pool().prefix_cache()) return 0;
-    const std::int64_t prompt = workload_.input[static_cast<std::size_t>(r)];
+    const std::int64_t prompt = workload_.input[index(r)];
     return memory_.pool().tree().peek(prefix::request_tokens(workload_, r), prompt - 1);
   }
 
@@ -182,7 +182,7 @@ class FastReplica final : public Replica {
   }
 
   void join(RequestId r) {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const std::int64_t prompt = workload_.input[i], output = workload_.output[i];
     const std::int64_t stated = workload_.max_tokens.empty() ? -1 : workload_.max_tokens[i];
     Request request;
@@ -284,7 +284,7 @@ class FastReplica final : public Replica {
 
   void settle_outcome(const Outcome& outcome, std::vector<RequestId>& ended) {
     const RequestId r = outcome.request;
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     ++known_tokens_;
     if (outcome.first)
       for (Observer* o : run_.observers) o->on_first_token(end_, r);

@@ -19,7 +19,7 @@ std::int64_t NaiveMemory::most_tokens() const {
 }
 
 bool NaiveMemory::fits_empty(RequestId request) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   const std::int64_t prompt = workload_.input[i], output = workload_.output[i];
   if (prompt >= most_tokens() - 5) return false;  // SGLang rejects it
   return output <= most_tokens() - prompt - 1;    // SGLang would cut it short
@@ -39,7 +39,7 @@ core::PoolCounts NaiveMemory::counts() const {
 }
 
 NaiveToken NaiveMemory::token(RequestId request, std::int64_t position) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   const traces::PrefixHashes* const prefix = workload_.prefix;
   if (prefix != nullptr && prefix->present() && position < workload_.input[i]) {
     const auto block = prefix->offsets[i] + static_cast<std::uint64_t>(position / prefix->block_tokens);

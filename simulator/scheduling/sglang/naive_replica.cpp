@@ -35,7 +35,7 @@ class NaiveReplica final : public Replica {
 
   /// Arrivals during a step are told before its end; they are seen by the next pass.
   bool deliver(RequestId r, SimTime time) override {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 && memory_.fits_empty(r);
     if (accepted) {
       NaiveRequest request;
@@ -95,7 +95,7 @@ class NaiveReplica final : public Replica {
   }
   /// At least one token of a prompt has to be computed.
   std::int64_t cached_tokens(RequestId r) const override {
-    return memory_.peek(r, std::int64_t{workload_.input[static_cast<std::size_t>(r)]} - 1);
+    return memory_.peek(r, std::int64_t{workload_.input[index(r)]} - 1);
   }
 
  private:

@@ -16,7 +16,7 @@ core::PoolCounts RadixMemory::counts() const {
 }
 
 bool RadixMemory::fits_empty(RequestId request) const {
-  const auto i = static_cast<std::size_t>(request);
+  const std::size_t i = index(request);
   const std::int64_t prompt = workload_.input[i];
   return prompt < most_tokens() - kSparedTokens && prompt + workload_.output[i] < most_tokens();
 }

@@ -38,7 +38,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool deliver(RequestId r, SimTime time) override {
     const bool accepted = is_served(workload_, r, params_.max_model_len, allocator_);
     if (accepted) {
-      const std::int32_t prompt = workload_.input[static_cast<std::size_t>(r)];
+      const std::int32_t prompt = workload_.input[index(r)];
       batch().columns.goal[r] = prompt;
       known_tokens_ += prompt;
       scheduler_.join(r, time);
@@ -107,8 +107,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     KVPLAN_CHECK(run_.contents_asked, r);
-    return contents_ == nullptr ? 0
-                                : contents_->cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
+    return contents_ == nullptr ? 0 : contents_->cached_tokens(r, workload_.input[index(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -213,7 +212,7 @@ class FastReplica final : public Replica, public BlockListener {
       if (contents_ != nullptr) contents_->forget(r);
       batch().leave(visit.slot);
       if (run_.courses != nullptr) run_.courses->end(r);
-      const auto i = static_cast<std::size_t>(r);
+      const std::size_t i = index(r);
       known_tokens_ -= std::int64_t{workload_.input[i]} + workload_.output[i];
       ended.push_back(r);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);

@@ -55,7 +55,7 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   /// Arrivals during a step are told before its end; they are seen by the next pass.
   bool deliver(RequestId r, SimTime time) override {
-    const auto i = static_cast<std::size_t>(r);
+    const std::size_t i = index(r);
     const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
                           length <= params_.max_model_len && allocator_.fits_empty(r);
@@ -103,13 +103,13 @@ class NaiveReplica final : public Replica, public BlockListener {
     Load load{.running = static_cast<std::int64_t>(running_.size()),
               .waiting = static_cast<std::int64_t>(waiting_.size()),
               .blocks = allocator_.counts().held};
-    for (const RequestId r : running_) load.tokens += states_[static_cast<std::size_t>(r)].num_tokens;
-    for (const RequestId r : waiting_) load.tokens += states_[static_cast<std::size_t>(r)].num_tokens;
+    for (const RequestId r : running_) load.tokens += states_[index(r)].num_tokens;
+    for (const RequestId r : waiting_) load.tokens += states_[index(r)].num_tokens;
     return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
     Contents* const contents = allocator_.contents();
-    return contents == nullptr ? 0 : contents->cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
+    return contents == nullptr ? 0 : contents->cached_tokens(r, workload_.input[index(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -125,7 +125,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     std::int64_t tokens;
   };
 
-  State& state(RequestId r) { return states_[static_cast<std::size_t>(r)]; }
+  State& state(RequestId r) { return states_[index(r)]; }
 
   /// What the allocator moved so that its latest answer could be yes. True: the range of `r` was copied to grow.
   bool tell_moves(RequestId r) {
@@ -399,7 +399,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       ++s.num_tokens;
       if (s.generated == 1)
         for (Observer* o : run_.observers) o->on_first_token(end, r);
-      if (s.generated == workload_.output[static_cast<std::size_t>(r)]) {
+      if (s.generated == workload_.output[index(r)]) {
         finish(end, r);
         ended.push_back(r);
       } else if (s.course != nullptr) {
