@@ -221,7 +221,8 @@ struct PolicyKind {
   std::vector<core::KeptCount> (*layer_counts)(const Choice&, std::int64_t prompt,
                                                std::int64_t layers) = nullptr;
   /// Where lengths alone say how many tokens stay of so many, a prompt of them and at least 1, in every set alike, but
-  /// PolicyTraits::count is not set, since the number goes up and down or follows the prompt. Null elsewhere.
+  /// PolicyTraits::count is not set, since the number goes up and down or follows the prompt. Null elsewhere. Runs
+  /// without a recording count by it where survivors move together.
   core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
 };
 

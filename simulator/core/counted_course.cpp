@@ -119,16 +119,15 @@ class CountedCourse final : public CompactCourse<CountedCourse> {
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
 };
 
-/// Told by what each track drops.
+/// Told by what each track drops, or by how many tokens all units keep.
 class GatheredCourse final : public CompactCourse<GatheredCourse> {
  public:
   GatheredCourse(const CourseShape& shape, const std::shared_ptr<const Drops>& drops)
       : CompactCourse(shape, sum_of_tracks(*drops), drops) {
     const auto track_units = drops_->track_units();
     std::vector<std::int64_t> kept(track_units.size(), shape.prompt);
-    std::int64_t cells = shape.prompt;  // of the table
     std::vector<std::int32_t> gone;
-    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+    follow([&](std::int64_t n) {
       std::int64_t live = 0;
       for (std::size_t track = 0; track < kept.size(); ++track) {
         gone.clear();
@@ -137,19 +136,44 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
         live += track_units[track] * kept[track];
       }
       const std::int64_t most = *std::max_element(kept.begin(), kept.end());
-      if (cells - most >= block_) cells = most;
-      after_.push_back({live, cells});
-      ++cells;
       for (std::int64_t& each : kept) ++each;
-    }
-    alike_ = alike_steps_of(*this);
+      return Kept{live, most};
+    });
+  }
+  GatheredCourse(const CourseShape& shape, std::int64_t units, const std::vector<std::int64_t>& kept)
+      : CompactCourse(shape, units, nullptr) {
+    KVPLAN_CHECK(std::ssize(kept) == shape.final_tokens - shape.prompt, std::ssize(kept), shape.prompt);
+    std::int64_t most = shape.prompt;
+    follow([&](std::int64_t n) {
+      const std::int64_t each = kept[at(n)];
+      KVPLAN_CHECK(0 <= each && each <= most, n, each);
+      most = each + 1;
+      return Kept{units * each, each};
+    });
   }
 
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
   [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const { return after_[at(n)].kept_cells; }
   [[nodiscard]] std::int64_t table(std::int64_t n) const { return after_[at(n)].table; }
+  [[nodiscard]] std::int64_t kept_tokens(std::int64_t n) const override { return kept_cells(n) / units_; }
 
  private:
+  struct Kept {
+    std::int64_t cells;  ///< of all units
+    std::int64_t most;   ///< of a unit
+  };
+  /// `kept_of`: after n tokens; asked in their order.
+  template <class KeptOf>
+  void follow(KeptOf kept_of) {
+    std::int64_t cells = shape_.prompt;  // of the table
+    for (std::int64_t n = shape_.prompt; n < shape_.final_tokens; ++n, ++cells) {
+      const Kept kept = kept_of(n);
+      if (cells - kept.most >= block_) cells = kept.most;
+      after_.push_back({kept.cells, cells});
+    }
+    alike_ = alike_steps_of(*this);
+  }
+
   struct After {
     std::int64_t kept_cells, table;
   };
@@ -181,6 +205,13 @@ std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
                                                    std::shared_ptr<const Drops> drops) {
   check_shape(shape);
   return std::make_unique<GatheredCourse>(shape, drops);
+}
+
+std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::int64_t units,
+                                                  const std::vector<std::int64_t>& kept) {
+  check_shape(shape);
+  KVPLAN_CHECK(units >= 1, units);
+  return std::make_unique<GatheredCourse>(shape, units, kept);
 }
 
 }  // namespace kvplan::core

@@ -129,6 +129,11 @@ class Course {
   [[nodiscard]] virtual std::vector<TableRun> tables() const;
   /// How many tokens stay, of all units in order, neighbours that keep alike together. Empty: only drops() says it.
   [[nodiscard]] virtual std::span<const CountedUnits> counts() const { return {}; }
+  /// Where neither says it: how many tokens every unit keeps of n. REQUIRES: prompt <= n < final_tokens.
+  [[nodiscard]] virtual std::int64_t kept_tokens(std::int64_t n) const {
+    KVPLAN_CHECK(false, n);
+    return n;
+  }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
 

@@ -345,11 +345,11 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
     if (!fact.alike.empty()) write(std::exchange(fact, {r, {}}));
     numbers = 0;
   };
-  const auto add = [&](const core::CountedUnits& units, std::int64_t tables) {
-    log::AlikeTracks alike{static_cast<std::int32_t>(units.units * tables), {}};
+  const auto add = [&](std::int64_t tracks, auto kept_of) {
+    log::AlikeTracks alike{static_cast<std::int32_t>(tracks), {}};
     std::int64_t gone = 0;
     for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-      const std::int64_t more = n - units.kept.of(n, shape.prompt) - gone;
+      const std::int64_t more = n - kept_of(n) - gone;
       gone += more;
       if (alike.runs.empty() || alike.runs[alike.runs.size() - 2] != more) {
         alike.runs.push_back(static_cast<std::int32_t>(more));
@@ -364,8 +364,12 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
     fact.alike.push_back(std::move(alike));
   };
   for (const core::TableRun& run : course.tables()) {
-    KVPLAN_CHECK(run.tables == 1 || run.course->counts().size() == 1, run.tables);
-    for (const core::CountedUnits& units : run.course->counts()) add(units, run.tables);
+    const auto counts = run.course->counts();
+    KVPLAN_CHECK(run.tables == 1 || counts.size() <= 1, run.tables);
+    for (const core::CountedUnits& units : counts)
+      add(units.units * run.tables, [&](std::int64_t n) { return units.kept.of(n, shape.prompt); });
+    if (counts.empty())
+      add(run.course->units() * run.tables, [&](std::int64_t n) { return run.course->kept_tokens(n); });
   }
   flush();
 }

@@ -24,7 +24,8 @@ bool runs(const attention::PolicyChoice& policy) {
 
 bool is_counted(const attention::PolicyChoice& policy) {
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-  return policy.kind->layer_counts != nullptr || traits.count || traits.head_tables;
+  return policy.kind->layer_counts != nullptr || policy.kind->count_at != nullptr || traits.count ||
+         traits.head_tables;
 }
 
 bool is_positional(const attention::PolicyChoice& policy) {

@@ -196,9 +196,25 @@ std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::Cou
   return core::make_course_of_tables(std::move(tables));
 }
 
+/// Of a policy of which each length says how many tokens stay, in all units alike.
+std::unique_ptr<const core::Course> RunCourses::course_of_kept(const core::CourseShape& shape) const {
+  const attention::PolicyKind& kind = *plan_.policy->kind;
+  KVPLAN_CHECK(kind.count_at != nullptr, shape.prompt);
+  std::vector<std::int64_t> kept;
+  for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
+    kept.push_back(kind.count_at(plan_.policy->choice, shape.prompt, n).of(n, shape.prompt));
+  const std::int64_t units = plan_.units.per_token / plan_.tables;
+  if (plan_.tables == 1) return core::make_course_of_kept(shape, units, kept);
+  return course_of_tables(
+      shape, [&](std::int64_t /*t*/) { return core::make_course_of_kept(shape, units, kept); },
+      [](std::int64_t /*t*/) { return true; });
+}
+
 std::unique_ptr<const core::Course> RunCourses::counted_course(
     const Asked& asked, std::shared_ptr<const core::Drops> drops) const {
   const core::CourseShape& shape = asked.shape;
+  if (!plan_.keeps_by_layer() && !plan_.policy->kind->traits(plan_.policy->choice).count)
+    return course_of_kept(shape);
   const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt, asked.grants);
   if (plan_.tables == 1) return core::make_counted_course(shape, units, std::move(drops));
   KVPLAN_CHECK(plan_.units.per_token % plan_.tables == 0, plan_.tables, plan_.units.per_token);

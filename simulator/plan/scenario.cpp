@@ -344,6 +344,11 @@ bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits
   return kind.layer_counts != nullptr || traits.count || traits.head_tables;
 }
 
+/// Nothing else is known of it than how many tokens stay at each length, and no recording is there to say which.
+bool counted_by_steps(const Scenario& s, const attention::PolicyKind& kind) {
+  return kind.count_at != nullptr && s.attention.empty();
+}
+
 /// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.
 Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
@@ -352,7 +357,7 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
-  if (!is_counted(kind, traits) && !traits.recorded && s.attention.empty())
+  if (!is_counted(kind, traits) && !counted_by_steps(s, kind) && !traits.recorded && s.attention.empty())
     return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
                      found + "\"" + std::string(kind.descriptor.name) +
                      "\", which needs a recording (workload.attention)")
@@ -381,7 +386,7 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
   const bool by_tensors =
       traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
   const bool by_rows = traits.prompt_rows > 0 || traits.decode_rows || traits.foresight;
-  const bool counted = is_counted(kind, traits);
+  const bool counted = is_counted(kind, traits) || counted_by_steps(s, kind);
   return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
                    (by_tensors ? "decides by keys, queries or values"
                     : by_rows  ? "decides by attention"
@@ -407,9 +412,10 @@ Status choose_eviction(Scenario& s) {
         .at_field("eviction");
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
-    s.evicts_by = traits.recorded                    ? EvictsBy::kSets
-                  : is_counted(*policy.kind, traits) ? EvictsBy::kCounts
-                                                     : EvictsBy::kRecordings;
+    s.evicts_by = traits.recorded ? EvictsBy::kSets
+                  : is_counted(*policy.kind, traits) || counted_by_steps(s, *policy.kind)
+                      ? EvictsBy::kCounts
+                      : EvictsBy::kRecordings;
     s.eviction = std::move(choice);
     return Done{};
   }
@@ -441,6 +447,11 @@ Status choose_budget(Scenario& s) {
                      "), found eviction=" + s.text("eviction"))
         .at_field("budget");
   const std::string name(choice.name());
+  const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+  if (s.evicts_by == EvictsBy::kCounts && !is_counted(*policy.kind, policy.kind->traits(policy.choice)))
+    return bad_input("expected recordings as workload.attention, since how many tokens \"" +
+                     std::string(policy.choice.name()) + "\" keeps goes up and down or follows the prompt")
+        .at_field("budget");
   const bool measured = attention::measures_scores(choice);
   if (measured && s.attention.empty())
     return bad_input(

@@ -19,6 +19,28 @@ Values compact(const std::string& eviction) {
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
 }
 
+/// Numbers with a point in twelve digits: a run that counts cells of a byte more divides other sums by other units.
+std::string in_twelve_digits(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() &&
+           (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.'))
+      ++end;
+    const std::string number = text.substr(at, end - at);
+    if (number.find('.') == std::string::npos || number.front() == '.') {
+      end = std::max(end, at + 1);
+      out += text.substr(at, end - at);
+    } else {
+      char shorter[40];
+      std::snprintf(shorter, sizeof(shorter), "%.12g", std::stod(number));
+      out += shorter;
+    }
+    at = end;
+  }
+  return out;
+}
+
 /// Fast, naive, and with the recording that says which tokens go: figures of one run, which is handed back.
 plan::RunResult one_run(const char* policy, const traces::Trace& trace, plan::RunOptions how) {
   SCOPED_TRACE(policy);
@@ -49,9 +71,10 @@ plan::RunResult one_run(const char* policy, const traces::Trace& trace, plan::Ru
     ADD_FAILURE() << replayed.error().to_string();
     return {};
   }
-  EXPECT_EQ(figures(fast.value()), figures(replayed.value()));
+  EXPECT_EQ(in_twelve_digits(figures(fast.value())), in_twelve_digits(figures(replayed.value())));
   const std::string name = std::string(policy).substr(0, std::string(policy).find(':'));
-  const bool positional = name == "window" || name == "streaming-llm" || name == "seed-ring";
+  const bool positional =
+      name == "window" || name == "streaming-llm" || std::string(policy) == "seed-ring:window=25,chunk=1";
   EXPECT_EQ(replayed.value().coverage.has_value(), !positional);
   return std::move(fast).value();
 }
@@ -66,7 +89,10 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
         "random:budget=20,recent=5,sink=2", "random:budget=5,recent=11,sink=6", "seed-lfu:budget=20",
         "seed-lru:budget=1", "expr:score=\"accumulated/(1+age)\",budget=20",
         "expr:score=last,budget=3,recent=9,sink=4,scope=layer", "oracle-suffix:budget=20",
-        "oracle-exact:budget=20", "seed-ring:window=25,chunk=1", "seed-pyramid-select:budget=20"}) {
+        "oracle-exact:budget=20", "seed-ring:window=25,chunk=1", "seed-pyramid-select:budget=20",
+        // The number goes up and down, or follows the prompt.
+        "seed-ring:window=25,chunk=8", "scissorhands:budget=24", "scissorhands:budget=20,drop=3,recent=30",
+        "keyformer:kv_percent=40", "observed-attention:ratio=0.6"}) {
     const auto run = one_run(policy, trace, options());
     preemptions += run.preemptions;
     compactions += run.compactions;
@@ -122,7 +148,8 @@ TEST(CompactRuns, OfPoliciesThatReadTensorsToo) {
   for (const char* policy :
        {"knorm:budget=30", "keydiff:budget=25", "lagkv:budget=30,lag=8", "expected-attention:budget=30",
         "critical-kv:window=4,capacity=30", "expr:score=-key_norm,budget=20",
-        "oracle-suffix:budget=20,weights=output", "seed-pyramid-select:budget=20,importance=value-norm"})
+        "oracle-suffix:budget=20,weights=output", "seed-pyramid-select:budget=20,importance=value-norm",
+        "r-kv:window=4,budget=20,every=7"})
     compactions += one_run(policy, trace, how).compactions;
   EXPECT_GT(compactions, 100);
 }
@@ -214,7 +241,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
             "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
             "placement=compact, found \"contiguous\"");
-  for (const char* policy : {"scissorhands:budget=20", "seed-threshold:threshold=0.1",
+  for (const char* policy : {"pyramidinfer:ratio=0.5", "seed-threshold:threshold=0.1",
                              "ada-kv:window=4,capacity=9", "knorm:budget=9,every=4"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
     EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
@@ -223,12 +250,13 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   }
   // Those that are, and no others; what they have to be given for it.
   EXPECT_EQ(
-      error_of({{"eviction", "seed-ring:window=64,placement=compact"}}),
-      "eviction: expected a policy that is counted from lengths (window, seed-ring with chunk=1, "
-      "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, duo-attention, "
+      error_of({{"eviction", "finch:window=4,placement=compact"}}),
+      "eviction: expected a policy that is counted from lengths (window, seed-ring, streaming-llm, h2o, "
+      "tova, "
+      "keyformer, scissorhands, observed-attention, snapkv, pyramidkv, duo-attention, "
       "razor-attention, seed-pyramid-select, knorm with every=0, keydiff with every=0, lagkv with every=0, "
-      "expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
-      "oracle-exact) with placement=compact, found \"seed-ring\", which needs a recording "
+      "r-kv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
+      "oracle-exact) with placement=compact, found \"finch\", which needs a recording "
       "(workload.attention)");
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
@@ -257,13 +285,14 @@ TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
            {"pyramidkv:window=4,capacity=40", "decides by attention", true},
            {"seed-lfu:budget=9", "decides by attention", true},
            {"oracle-exact:budget=9", "decides by attention", true},
-           {"scissorhands:budget=20", "decides by attention", false},
+           {"scissorhands:budget=20", "decides by attention", true},
            {"scissorhands:budget=20,drop=1", "decides by attention", true},
-           {"keyformer", "decides by attention", false},
+           {"keyformer", "decides by attention", true},
+           {"seed-threshold:threshold=0.1", "decides by attention", false},
            {"knorm:budget=9", "decides by keys, queries or values", true},
            {"critical-kv:window=2,capacity=9", "decides by keys, queries or values", true},
            {"random:budget=9", "is followed token by token", true},
-           {"seed-ring:window=64", "is followed token by token", false}})
+           {"seed-ring:window=64", "is followed token by token", true}})
     for (const char* placement : {"holes", "reuse"}) {
       const Values values{{"eviction", policy + ",placement=" + placement}};
       const std::string text =

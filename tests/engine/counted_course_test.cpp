@@ -212,6 +212,14 @@ TEST(GatheredCourse, EqualsATableOfCells) {
     compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, table);
     if (HasFailure()) return;
     compactions += table.compactions;
+    // Told by numbers, of units that all keep as the first does.
+    const Kept alike(kept.size(), kept[0]);
+    const auto told = core::make_course_of_kept(shape, std::ssize(alike), kept[0]);
+    Table same(alike.size());
+    compare(*told, alike, same);
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
+      ASSERT_EQ(told->kept_tokens(n), kept[0][static_cast<std::size_t>(n - shape.prompt)]);
+    if (HasFailure()) return;
   }
   EXPECT_GT(compactions, 5000);
 }

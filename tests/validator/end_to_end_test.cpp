@@ -90,6 +90,12 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=snapkv:window=32,capacity=200,placement=compact",
         counted + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact",
         counted + "eviction=window:window=64,placement=compact",
+        // Numbers that go up and down, or follow the prompt.
+        counted + "eviction=seed-ring:window=64,chunk=16,placement=compact",
+        counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.tp=2",
+        counted + "eviction=keyformer:kv_percent=30,placement=compact --set format=int4",
+        counted + "eviction=observed-attention:ratio=0.7,placement=compact",
+        few + "eviction=r-kv:window=8,budget=100,every=24,placement=compact " + by_layer,
         counted + "eviction=streaming-llm:sink=4,recent=60,placement=compact",
         replay + "--set eviction.placement=compact",
         replay + "--set eviction.placement=compact --set format=int4",
