@@ -86,6 +86,7 @@ Status run_format(const FormatOptions& options) {
     KVPLAN_TRY_DO(read_policy_input(*evict, *recording, options.sequence, options.prefill));
     KVPLAN_TRY(request.evict, policy_at(*evict, *recording, options.layer, options.prefill));
   }
+  request.stop_asked = interrupted;
   request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
   auto found = formats::evaluate(*recording, request, []() -> Status {
     if (interrupted()) return interrupted_error();

@@ -475,8 +475,8 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
   for (const EvaluationRequest& request : requests) {
     std::unique_ptr<Eviction> eviction;
     if (request.evict) {
-      KVPLAN_TRY(eviction,
-                 Eviction::make(recording, *request.evict, place.prompt, place.sequence, place.layer));
+      KVPLAN_TRY(eviction, Eviction::make(recording, *request.evict, place.prompt, place.sequence,
+                                          place.layer, request.stop_asked));
       evicts = true;
     }
     std::vector<const LayerTensors*> others;

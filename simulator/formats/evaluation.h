@@ -38,6 +38,7 @@ struct EvaluationRequest {
   std::int32_t sequence{0};
   std::int32_t layer{0};
   std::vector<Probe> probes{};
+  attention::StopAsked stop_asked{};  ///< asked while a bound looks ahead; then interrupted_error()
 };
 
 struct StepResult {

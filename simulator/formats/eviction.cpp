@@ -6,7 +6,8 @@ namespace kvplan::formats {
 
 Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& recording,
                                                  const attention::PolicyChoice& policy, std::int64_t prompt,
-                                                 std::int32_t sequence, std::int32_t layer) {
+                                                 std::int32_t sequence, std::int32_t layer,
+                                                 const attention::StopAsked& stop_asked) {
   const attention::LayerInfo info = recording.info().layer(layer);
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
   const std::string name(policy.choice.name());
@@ -22,7 +23,7 @@ Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& rec
   const std::int64_t tokens = recording.tokens(sequence, layer);
   KVPLAN_TRY_DO(attention::check_tables(policy, recording.info()));
   KVPLAN_TRY_DO(attention::check_recorded_for(policy, place, tokens));
-  std::unique_ptr<Eviction> out(new Eviction(policy, place));
+  std::unique_ptr<Eviction> out(new Eviction(policy, place, stop_asked));
   KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence, tokens));
   return out;
 }
@@ -32,6 +33,7 @@ Status Eviction::step(attention::LayerRows& rows) {
   const bool reads = replay_.needs_rows(t);
   if (reads) KVPLAN_TRY_DO(rows.seek(t));
   replay_.step(reads ? &rows : nullptr);
+  if (replay_.traits().foresight && stop_asked_ && stop_asked_()) return interrupted_error();
   return Done{};
 }
 

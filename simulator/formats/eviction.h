@@ -13,10 +13,11 @@ namespace kvplan::formats {
 class Eviction {
  public:
   /// Errors: a policy that stores other heads than the recording, that drops nothing, or that the recording cannot
-  /// drive.
+  /// drive; interrupted_error() once `stop_asked`, which may be null, says so while a bound looks ahead.
   static Result<std::unique_ptr<Eviction>> make(const attention::Recording& recording,
                                                 const attention::PolicyChoice& policy, std::int64_t prompt,
-                                                std::int32_t sequence, std::int32_t layer);
+                                                std::int32_t sequence, std::int32_t layer,
+                                                const attention::StopAsked& stop_asked = {});
 
   /// Processes the next token; `rows` may be at an earlier one.
   Status step(attention::LayerRows& rows);
@@ -31,10 +32,12 @@ class Eviction {
   [[nodiscard]] bool makes_room() const { return replay_.traits().makes_room; }
 
  private:
-  Eviction(const attention::PolicyChoice& policy, const attention::LayerPlace& place)
-      : replay_(policy, place, false) {}
+  Eviction(const attention::PolicyChoice& policy, const attention::LayerPlace& place,
+           const attention::StopAsked& stop_asked)
+      : stop_asked_(stop_asked), replay_(policy, place, false, stop_asked) {}
   [[nodiscard]] std::int32_t set_of(std::int32_t head) const { return replay_.sets() == 1 ? 0 : head; }
 
+  attention::StopAsked stop_asked_;
   attention::LayerReplay replay_;
 };
 

@@ -94,5 +94,28 @@ TEST(FormatsTogether, StopWhenAskedTo) {
   EXPECT_EQ(found.error().to_string(), "enough");
 }
 
+/// A bound works before the first step ends, and its decisions are of no use once somebody has asked.
+TEST(FormatsTogether, StopWhileABoundLooksAhead) {
+  const auto sample =
+      io::open_attention(std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva").value();
+  for (const int enough : {1, 20, 65}) {
+    int asked = 0, steps = 0;
+    const EvaluationRequest request{.format = parse_format("full").value(),
+                                    .evict = attention::parse_policy("oracle-exact:budget=20").value(),
+                                    .prompt = 64,
+                                    .sequence = 7,
+                                    .layer = 2,
+                                    .stop_asked = [&] { return ++asked >= enough; }};
+    const auto found = evaluate(*sample, request, [&]() -> Status {
+      ++steps;
+      return Done{};
+    });
+    ASSERT_FALSE(found.ok()) << enough;
+    EXPECT_TRUE(found.error().kind == ErrorKind::kInterrupted) << found.error().to_string();
+    EXPECT_GE(asked, enough);
+    EXPECT_LT(steps, 64);
+  }
+}
+
 }  // namespace
 }  // namespace kvplan::formats::test
