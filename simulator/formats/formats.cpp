@@ -133,6 +133,12 @@ bool follows_from_count(const FormatChoice& format) {
   return follows_from_lengths(format) && rule.by_count != nullptr && rule.by_count(format.choice);
 }
 
+bool follows_from_positions(const FormatChoice& format, std::int64_t sinks) {
+  const LengthRule& rule = format.kind->lengths;
+  return follows_from_count(format) || (follows_from_lengths(format) && rule.by_position != nullptr &&
+                                        rule.by_position(format.choice, sinks));
+}
+
 std::string_view assumed(const FormatChoice& format) {
   return follows_from_count(format) ? std::string_view() : format.kind->lengths.assumes;
 }
@@ -144,7 +150,9 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
   if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");
-  if (lengths.dropped > 0 && !follows_from_count(format))
+  const bool told =
+      follows_from_count(format) || (lengths.sinks >= 0 && follows_from_positions(format, lengths.sinks));
+  if (lengths.dropped > 0 && !told)
     return refused(
         "its bytes depend on which tokens went while it decoded, lengths say only how many; "
         "`kvplan format --evict` counts them on a recording");

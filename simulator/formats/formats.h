@@ -93,6 +93,8 @@ Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t
 bool follows_from_lengths(const FormatChoice& format);
 /// And from how many tokens stay, whichever went (LengthRule::by_count)?
 bool follows_from_count(const FormatChoice& format);
+/// And from which tokens stay, where positions decide (Lengths::sinks)?
+bool follows_from_positions(const FormatChoice& format, std::int64_t sinks);
 /// What that takes for granted of numbers (LengthRule::assumes), with these parameters. Empty: nothing.
 std::string_view assumed(const FormatChoice& format);
 /// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:

@@ -2,6 +2,7 @@
 // numbers. Each member has a rule beside its codec; that both agree, in every region, is tested over random layers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -15,6 +16,10 @@ struct Lengths {
   std::int64_t prompt{1};     ///< appended first, in one call: those that a token policy kept; >= 1
   std::int64_t generated{0};  ///< appended since, one in each step
   std::int64_t dropped{0};    ///< of both, what a token policy or a window took away after steps
+  /// Which these were, where positions decide: the first `sinks` tokens always stay, and of the others the oldest goes
+  /// after each step that leaves too many. So the prompt has at most `stored()` tokens as soon as any went. -1: nobody
+  /// knows which.
+  std::int64_t sinks{-1};
 
   [[nodiscard]] std::int64_t appended() const { return prompt + generated; }
   [[nodiscard]] std::int64_t stored() const { return appended() - dropped; }
@@ -23,7 +28,7 @@ struct Lengths {
 struct LengthRule {
   /// Bytes of a side, all KV heads, after the prompt's end and the last step: the codec's `regions` then. Null of a
   /// short name. REQUIRES: `check` of the format found nothing, numbers do not decide (`undecided`); nothing was
-  /// dropped, or `by_count`.
+  /// dropped, or `by_count`, or `by_position` and positions decided which.
   Regions (*regions)(const Choice&, const Shape&, const Lengths&, Side) = nullptr;
   /// Where numbers decide with some parameters (`undecided`): what they decide, as the beginning of a sentence.
   std::string_view numbers_decide{};
@@ -33,6 +38,8 @@ struct LengthRule {
   std::int64_t (*keeps)(const Choice&) = nullptr;
   /// True where every token takes the same bytes, whichever they are, so that any may have gone. Null: nowhere.
   bool (*by_count)(const Choice&) = nullptr;
+  /// True where it matters which tokens went, and lengths say it if positions decide (Lengths::sinks). Null: nowhere.
+  bool (*by_position)(const Choice&, std::int64_t sinks) = nullptr;
   /// True where heads share a part of what is stored of tokens that came together, which goes with the last of these:
   /// `by_count` is then of heads that drop the same tokens. Other heads may still have begun with others.
   bool heads_share{false};
@@ -45,12 +52,50 @@ struct LengthRule {
 
 // What members share.
 
-/// `by_count`, and `at_once`, of a format of which that is so with all parameters.
+/// `by_count`, `by_position` and `at_once` of a format of which that is so with all parameters.
 inline bool always_by_count(const Choice& /*choice*/) {
+  return true;
+}
+inline bool always_by_position(const Choice& /*choice*/, std::int64_t /*sinks*/) {
   return true;
 }
 inline bool always_at_once(const Choice& /*choice*/) {
   return true;
+}
+
+/// Which tokens of a head are left, by the order in which they were appended; all of them if none went.
+/// REQUIRES: none went, or positions decide.
+class Left {
+ public:
+  explicit Left(const Lengths& lengths)
+      : gone_begin_(std::max<std::int64_t>(lengths.sinks, 0)), gone_end_(gone_begin_ + lengths.dropped) {}
+
+  /// Of tokens [begin, end).
+  [[nodiscard]] std::int64_t tokens(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t gone = std::min(end, gone_end_) - std::max(begin, gone_begin_);
+    return end - begin - std::max<std::int64_t>(gone, 0);
+  }
+  /// Of tokens [begin, end) in groups of so many, a divisor of their number: those that have any token left. A group
+  /// goes with its last one.
+  [[nodiscard]] std::int64_t groups(std::int64_t begin, std::int64_t end, std::int64_t group) const {
+    const std::int64_t first = (std::max(begin, gone_begin_) - begin + group - 1) / group;
+    const std::int64_t last = (std::min(end, gone_end_) - begin) / group;
+    return (end - begin) / group - std::max<std::int64_t>(last - first, 0);
+  }
+
+ private:
+  std::int64_t gone_begin_;
+  std::int64_t gone_end_;
+};
+
+/// Steps that can encode something of a format that encodes its oldest exact tokens as soon as it has `trigger` of
+/// them: all, as long as what comes after the sinks and stays lets so many wait. Else the exact tokens go before they
+/// are enough, from the first step on that drops any; it still encodes before it drops.
+/// REQUIRES: as Left.
+inline std::int64_t encoding_steps(const Lengths& lengths, std::int64_t trigger) {
+  const std::int64_t newest = lengths.stored() - std::max<std::int64_t>(lengths.sinks, 0);
+  if (lengths.dropped == 0 || trigger <= newest + 1) return lengths.generated;
+  return std::min(lengths.generated, lengths.stored() + 1 - lengths.prompt);
 }
 
 /// Of one head.

@@ -100,6 +100,12 @@ Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const
   return out;
 }
 
+std::int64_t chunk_scale_bytes(const Lengths& lengths) {
+  const Left left(lengths);
+  const std::int64_t of_prompt = left.tokens(0, lengths.prompt) > 0 ? 1 : 0;
+  return (of_prompt + left.tokens(lengths.prompt, lengths.appended())) * kScaleBytes;
+}
+
 TensorQuantiser tensor_quantiser_of(const Choice& choice) {
   const std::string& scale = choice.text(kScaleParam.name);
   return {.bits = static_cast<int>(choice.integer("bits")),

@@ -50,6 +50,9 @@ struct NewestTokens {
 Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const NewestTokens& tokens,
                      Side side);
 
+/// Of a side, where each append has a scale: those that have a token left. REQUIRES: as Left.
+std::int64_t chunk_scale_bytes(const Lengths& lengths);
+
 // Its parameters.
 inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
 inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};

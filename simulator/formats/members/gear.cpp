@@ -222,30 +222,52 @@ std::int64_t outliers_of(const Share& share, std::int64_t elements) {
   return std::min(2 * half, elements);
 }
 
-/// What so many chunks of so many tokens have beside their codes: factors of the correction, and outliers of a key's
-/// channel (of a value) with 2 bytes for each place.
-void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Side side, std::int64_t chunks,
-                std::int64_t tokens) {
+/// Chunks of so many tokens, and what is left of all of them.
+struct ChunksLeft {
+  std::int64_t of;  ///< tokens when it was made
+  std::int64_t chunks;
+  std::int64_t tokens;
+};
+
+/// What chunks have beside their codes: factors of the correction, and outliers of a key's channel (of a value) with 2
+/// bytes for each place. REQUIRES: no token went, or there are no outliers.
+void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Side side,
+                const ChunksLeft& left) {
   const std::int64_t size = shape.size(side);
-  const std::int64_t rank = std::min({options.rank, tokens, size});
-  const std::int64_t outliers = side == Side::kKeys ? size * outliers_of(options.outliers, tokens)
-                                                    : tokens * outliers_of(options.outliers, size);
-  out.factors += shape.kv_heads * chunks * rank * (tokens + size) * 2;
-  out.exact += shape.kv_heads * chunks * outliers * 2;
-  out.index += shape.kv_heads * chunks * outliers * 2;
+  const std::int64_t rank = std::min({options.rank, left.of, size});
+  const std::int64_t outliers = side == Side::kKeys ? size * outliers_of(options.outliers, left.of)
+                                                    : left.of * outliers_of(options.outliers, size);
+  out.factors += shape.kv_heads * rank * (left.tokens + left.chunks * size) * 2;
+  out.exact += shape.kv_heads * left.chunks * outliers * 2;
+  out.index += shape.kv_heads * left.chunks * outliers * 2;
 }
 
 /// Integers as KIVI's keys and values, but whole residuals of both; the prompt's are one chunk, later ones one each.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const GearOptions options = options_of(choice);
-  const std::int64_t of_prompt = lengths.prompt / options.residual * options.residual;
-  const std::int64_t coded = lengths.stored() / options.residual * options.residual;
+  const std::int64_t residual = options.residual;
+  const std::int64_t of_prompt = lengths.prompt / residual * residual;
+  const std::int64_t end = (lengths.prompt + encoding_steps(lengths, residual)) / residual * residual;
+  const Left left(lengths);
+  const std::int64_t coded = left.tokens(0, end);
   Regions out = split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, options.bits);
-  out.scales = shape.kv_heads * coded * shape.size(side) / options.group * 2;
+  const std::int64_t scales = side == Side::kKeys ? left.groups(0, end, options.group) * shape.key_size
+                                                  : coded * shape.value_size / options.group;
+  out.scales = shape.kv_heads * scales * 2;
   out.zeros = out.scales;
-  if (of_prompt > 0) add_chunks(out, options, shape, side, 1, of_prompt);
-  add_chunks(out, options, shape, side, (coded - of_prompt) / options.residual, options.residual);
+  const auto add = [&](std::int64_t begin, std::int64_t until, std::int64_t of) {
+    if (until > begin)
+      add_chunks(out, options, shape, side,
+                 {.of = of, .chunks = left.groups(begin, until, of), .tokens = left.tokens(begin, until)});
+  };
+  add(0, of_prompt, of_prompt);
+  add(of_prompt, end, residual);
   return out;
+}
+
+/// Which of a chunk's keys have its outliers is up to numbers.
+bool by_position(const Choice& choice, std::int64_t /*sinks*/) {
+  return options_of(choice).outliers.none();
 }
 
 }  // namespace
@@ -266,6 +288,6 @@ const FormatKind kGear{
     .exactness = Exactness::kTolerance,
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = by_position}};
 
 }  // namespace kvplan::formats

@@ -47,8 +47,11 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 
 /// Whole groups of tokens, each with a scale and a zero point of 2 bytes a channel; what is left over is exact.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
-  const std::int64_t groups = lengths.stored() / choice.integer("group");
-  const std::int64_t coded = groups * choice.integer("group");
+  const Left left(lengths);
+  const std::int64_t group = choice.integer("group");
+  const std::int64_t end = (lengths.prompt + encoding_steps(lengths, group)) / group * group;
+  const std::int64_t groups = left.groups(0, end, group);
+  const std::int64_t coded = left.tokens(0, end);
   Regions out =
       split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, choice.integer("bits"));
   out.scales = shape.kv_heads * groups * shape.size(side) * 2;
@@ -69,6 +72,6 @@ const FormatKind kIntChannel{
                    .params = kParams},
     .golden_name = "int_channel",
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

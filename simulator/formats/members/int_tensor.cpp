@@ -11,8 +11,12 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 }
 
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
-  return tensor_bytes(tensor_quantiser_of(choice), shape,
-                      {.newest = lengths.stored(), .generated = lengths.generated}, side);
+  const TensorQuantiser quantiser = tensor_quantiser_of(choice);
+  Regions out =
+      tensor_bytes(quantiser, shape, {.newest = lengths.stored(), .generated = lengths.generated}, side);
+  if (quantiser.scale == ScaleOf::kChunk && lengths.dropped > 0)
+    out.scales = chunk_scale_bytes(lengths);  // the first tokens may stay while later ones go
+  return out;
 }
 
 /// Where each append has a scale, that of the prompt stays until all of its tokens are gone.
@@ -31,6 +35,6 @@ const FormatKind kIntTensor{
                    .params = kParams},
     .golden_name = "int_tensor",
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = by_count}};
+    .lengths = {.regions = bytes_of, .by_count = by_count, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

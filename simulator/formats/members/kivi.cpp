@@ -73,11 +73,19 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t group = choice.integer("group");
   const std::int64_t residual = choice.integer("residual");
-  const std::int64_t coded = side == Side::kKeys ? lengths.stored() / residual * residual
-                                                 : std::max<std::int64_t>(lengths.stored() - residual, 0);
+  const Left left(lengths);
+  const bool keys = side == Side::kKeys;
+  const std::int64_t encoding =
+      lengths.prompt +
+      encoding_steps(lengths, keys ? residual : residual + 1);  // tokens that could be encoded
+  const std::int64_t end =
+      keys ? encoding / residual * residual : std::max<std::int64_t>(encoding - residual, 0);
+  const std::int64_t coded = left.tokens(0, end);
   Regions out =
       split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, choice.integer("bits"));
-  out.scales = shape.kv_heads * coded * shape.size(side) / group * 2;
+  const std::int64_t scales =
+      keys ? left.groups(0, end, group) * shape.key_size : coded * shape.value_size / group;
+  out.scales = shape.kv_heads * scales * 2;
   out.zeros = out.scales;
   return out;
 }
@@ -97,6 +105,6 @@ const FormatKind kKivi{
     .golden_name = "kivi",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

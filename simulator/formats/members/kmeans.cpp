@@ -193,19 +193,20 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 }
 
 /// Centres of the prompt's tokens between the first and the last ones, with their sizes or labels; the other tokens
-/// are exact.
+/// are exact. A label goes with its token, a centre stays.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const ClusterOptions options = options_of(choice);
   const std::int64_t clustered = std::max<std::int64_t>(lengths.prompt - options.sinks - options.recent, 0);
   const std::int64_t tables = options.paired ? shape.kv_heads : 1;
   const std::int64_t points = clustered * shape.kv_heads / tables;  // of one table
   const std::int64_t centres = std::min(options.clusters, points);
-  Regions out = split_bytes(shape, side, {.exact = lengths.stored() - clustered}, 0);
+  const std::int64_t left = Left(lengths).tokens(options.sinks, options.sinks + clustered);
+  Regions out = split_bytes(shape, side, {.exact = lengths.stored() - left}, 0);
   out.centroids = tables * centres * shape.size(side) * 2;
   if (options.paired) {
     if (side == Side::kKeys) out.index = tables * centres * kSizeBytes;
   } else if (centres > 0) {
-    out.index = (points * label_bits(centres) + 7) / 8;
+    out.index = (left * shape.kv_heads * label_bits(centres) + 7) / 8;
   }
   return out;
 }
@@ -227,6 +228,6 @@ const FormatKind kKmeans{
     .exactness = Exactness::kTolerance,
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

@@ -103,12 +103,21 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
     return split_bytes(shape, side, {.exact = lengths.stored()}, 0);
   const std::int64_t first = lengths.prompt > w.window ? lengths.prompt - w.keep_recent : 0;
   const std::int64_t later = w.window + 1 - w.keep_recent;
-  const std::int64_t pending = lengths.stored() - first;
+  const std::int64_t pending = lengths.prompt + encoding_steps(lengths, w.window + 1) - first;
   const std::int64_t chunks = pending > w.window ? (pending - w.window - 1) / later + 1 : 0;
+  const std::int64_t end = first + chunks * later;
   const std::int64_t size = shape.size(side);
-  Regions out = split_bytes(shape, side, {.exact = pending - chunks * later}, 0);
-  if (first > 0) out.factors += shape.kv_heads * low_rank_bytes(w.rank, first, size);
-  out.factors += shape.kv_heads * chunks * low_rank_bytes(w.rank, later, size);
+  const Left left(lengths);
+  Regions out = split_bytes(shape, side, {.exact = lengths.stored() - left.tokens(0, end)}, 0);
+  /// Chunks of so many tokens have the rank that they were made with until their last token goes.
+  const auto add_chunks = [&](std::int64_t begin, std::int64_t until, std::int64_t of) {
+    if (until == begin) return;
+    const std::int64_t rank = std::min({w.rank, of, size});
+    out.factors +=
+        shape.kv_heads * rank * (left.tokens(begin, until) + left.groups(begin, until, of) * (size + 1)) * 2;
+  };
+  add_chunks(0, first, first);
+  add_chunks(first, end, later);
   return out;
 }
 
@@ -128,6 +137,6 @@ const FormatKind kLayered{
     .exactness = Exactness::kTolerance,
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

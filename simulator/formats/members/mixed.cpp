@@ -89,9 +89,15 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 
 /// Tiers by age; every token outside the newest has a scale and a zero point of 2 bytes for each group of channels.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
-  const std::int64_t recent = std::min(lengths.stored(), choice.integer("recent"));
-  const std::int64_t middle = std::min(lengths.stored() - recent, choice.integer("middle"));
-  const std::int64_t old = lengths.stored() - recent - middle;
+  const Left left(lengths);
+  /// Tokens that are not among the newest so many that are stored after a step.
+  const auto older_than = [&](std::int64_t newest) {
+    return left.tokens(
+        0, std::max<std::int64_t>(lengths.prompt + encoding_steps(lengths, newest + 1) - newest, 0));
+  };
+  const std::int64_t old = older_than(choice.integer("recent") + choice.integer("middle"));
+  const std::int64_t middle = older_than(choice.integer("recent")) - old;
+  const std::int64_t recent = lengths.stored() - middle - old;
   const std::int64_t size = shape.size(side);
   const std::int64_t bits = old * choice.integer("bits") + middle * choice.integer("middle_bits");
   Regions out = split_bytes(shape, side, {.exact = recent}, 0);
@@ -117,6 +123,6 @@ const FormatKind kMixed{
     .golden_name = "mixed",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats

@@ -78,6 +78,11 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
       {.newest = std::min(lengths.stored(), window_of(choice)), .generated = lengths.generated}, side);
 }
 
+/// Its own window leaves the newest tokens, so the first ones must not stay.
+bool by_position(const Choice& /*choice*/, std::int64_t sinks) {
+  return sinks == 0;
+}
+
 }  // namespace
 
 extern const FormatKind kPyramidInt8;
@@ -95,7 +100,7 @@ const FormatKind kPyramidInt8{
     .golden_name = "pyramid_int8",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of, .keeps = window_of},
+    .lengths = {.regions = bytes_of, .keeps = window_of, .by_position = by_position},
     .of_layer = placed};
 
 }  // namespace kvplan::formats

@@ -83,11 +83,15 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 /// The prompt and whole updates in factors, U and V and the numbers between; what is left over is exact.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t update = choice.integer("update");
-  const std::int64_t pending = lengths.generated % update;
-  const std::int64_t factored = lengths.stored() - pending;
+  const std::int64_t end = lengths.prompt + encoding_steps(lengths, update) / update * update;
+  const std::int64_t factored = Left(lengths).tokens(0, end);
   const std::int64_t size = shape.size(side);
-  Regions out = split_bytes(shape, side, {.exact = pending}, 0);
-  out.factors = shape.kv_heads * low_rank_bytes(rank_of(choice, shape.size(side)), factored, size);
+  Regions out = split_bytes(shape, side, {.exact = lengths.stored() - factored}, 0);
+  if (factored == 0) return out;
+  // What a step drops goes after it has factored: the latest factors were made of a token more, if any had to go then.
+  const std::int64_t made_of = lengths.dropped == 0 ? end : std::min(end, lengths.stored() + 1);
+  const std::int64_t rank = std::min({rank_of(choice, shape.size(side)), made_of, size});
+  out.factors = shape.kv_heads * rank * (factored + size + 1) * 2;
   return out;
 }
 
@@ -108,6 +112,6 @@ const FormatKind kSvd{
     .golden_name = "svd",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.regions = bytes_of}};
+    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
 }  // namespace kvplan::formats
