@@ -123,6 +123,13 @@ std::string lines_of(std::string_view text, const std::string& indent) {
   return indent + report::wrapped(std::string(text), output_width(), indent) + "\n";
 }
 
+/// Of a codec; empty elsewhere.
+std::string paging_of(const Descriptor& d) {
+  for (const formats::FormatKind* kind : formats::formats())
+    if (&kind->descriptor == &d) return formats::paging_text(*kind);
+  return {};
+}
+
 void write_descriptor(JsonWriter& json, const Descriptor& d) {
   json.begin_object();
   json.member("family", d.family).member("name", d.name).member("summary", d.summary);
@@ -131,6 +138,7 @@ void write_descriptor(JsonWriter& json, const Descriptor& d) {
   d.spans.empty() ? json.null() : json.value(d.spans);
   json.key("divergences");
   d.divergences.empty() ? json.null() : json.value(d.divergences);
+  if (const std::string paging = paging_of(d); !paging.empty()) json.member("paging", paging);
   json.key("params").begin_array();
   for (const Param& p : d.params) {
     json.begin_object().member("name", p.name).member("help", p.help).member("kind", kind_name(p.kind));
@@ -211,6 +219,7 @@ std::string descriptor_text(const Descriptor& d) {
   std::string out = std::string(d.name) + " (" + std::string(d.family) + ")\n";
   out += lines_of(d.summary, "  ") + lines_of("Source: " + std::string(d.source), "  ");
   if (!d.spans.empty()) out += lines_of(d.spans, "  ");
+  if (const std::string paging = paging_of(d); !paging.empty()) out += lines_of(paging, "  ");
   if (!d.divergences.empty()) out += lines_of(d.divergences, "  ");
   for (const Param& p : d.params) {
     out += "\n  " + std::string(p.name) +
@@ -345,6 +354,7 @@ struct ToPage {
   std::string operator()(const Descriptor& d) const {
     std::string out = paragraph(d.summary) + source(d.source);
     if (!d.spans.empty()) out += paragraph(d.spans);
+    if (const std::string paging = paging_of(d); !paging.empty()) out += paragraph(paging);
     if (!d.divergences.empty()) out += paragraph(d.divergences);
     for (const Param& p : d.params) {
       const std::string fallback =

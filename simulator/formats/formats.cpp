@@ -123,6 +123,40 @@ Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t
   return check_params(format, shape, prompt);
 }
 
+Paging paging_of(const FormatChoice& format) {
+  const auto paging = format.kind->lengths.paging;
+  return paging == nullptr ? Paging::kOwn : paging(format.choice);
+}
+
+std::string_view paging_name(Paging paging) {
+  return paging == Paging::kTokens ? "PG0" : "PG5";
+}
+
+std::string paging_text(const FormatKind& kind) {
+  if (kind.stands_for != nullptr) return {};
+  const auto meaning = [](Paging paging) {
+    return std::string(paging_name(paging)) +
+           (paging == Paging::kTokens ? ", pages hold so many tokens" : ", pages of a geometry of its own");
+  };
+  std::vector<Choice::Value> values;
+  for (const Param& param : kind.descriptor.params) {
+    const std::string least =
+        std::to_string(static_cast<std::int64_t>(param.low));  // where it has to be given
+    values.push_back({.text = param.fallback.empty() ? least : std::string(param.fallback)});
+  }
+  const FormatChoice plain{.kind = &kind, .choice = Choice(&kind.descriptor, std::move(values))};
+  std::string out = "Paging class " + meaning(paging_of(plain));
+  for (const Param& param : kind.descriptor.params)
+    for (const std::string_view value : param.choices) {
+      FormatChoice other = plain;
+      other.choice = with_text(plain.choice, param.name, std::string(value));
+      if (paging_of(other) != paging_of(plain))
+        out +=
+            "; with " + std::string(param.name) + "=" + std::string(value) + " " + meaning(paging_of(other));
+    }
+  return out + ".";
+}
+
 bool follows_from_lengths(const FormatChoice& format) {
   const LengthRule& rule = format.kind->lengths;
   return rule.undecided == nullptr || !rule.undecided(format.choice);

@@ -89,6 +89,13 @@ Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t
 Status check_side(const FormatChoice& format, const Shape& shape);
 /// Both.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+/// What pages hold of it.
+Paging paging_of(const FormatChoice& format);
+/// "PG0" or "PG5".
+std::string_view paging_name(Paging paging);
+/// The same of a member with its defaults, and which parameters make it another: a sentence. Empty of a short name,
+/// whose parameters say what it stands for.
+std::string paging_text(const FormatKind& kind);
 /// Whether lengths say its bytes, at least while no token goes.
 bool follows_from_lengths(const FormatChoice& format);
 /// And from how many tokens stay, whichever went (LengthRule::by_count)?

@@ -25,6 +25,17 @@ struct Lengths {
   [[nodiscard]] std::int64_t stored() const { return appended() - dropped; }
 };
 
+/// What pages of a cache hold, of the paging classes in which policies and formats are told apart (PG1 to PG4 are of
+/// tokens that go: attention/policy.h and core/course.h have those).
+enum class Paging : std::uint8_t {
+  /// PG0: a token is stored for good as it is appended and takes the same bytes whatever else is there, so that pages
+  /// hold so many tokens as of any other width.
+  kTokens,
+  /// PG5: bytes depend on what else is stored and change with age, so that pages have a geometry of their own, and what
+  /// is not encoded yet lies in pages apart (core/encoded_course.h).
+  kOwn,
+};
+
 struct LengthRule {
   /// Bytes of a side, all KV heads, after the prompt's end and the last step: the codec's `regions` then. Null of a
   /// short name. REQUIRES: `check` of the format found nothing, numbers do not decide (`undecided`); nothing was
@@ -43,24 +54,23 @@ struct LengthRule {
   /// True where heads share a part of what is stored of tokens that came together, which goes with the last of these:
   /// `by_count` is then of heads that drop the same tokens. Other heads may still have begun with others.
   bool heads_share{false};
-  /// True where a token is stored for good as it is appended and takes the same bytes whatever else is there, so that
-  /// blocks hold so many tokens as of any other width. Null: nowhere.
-  bool (*at_once)(const Choice&) = nullptr;
+  /// What pages hold with these parameters. Null: always Paging::kOwn.
+  Paging (*paging)(const Choice&) = nullptr;
   /// True where with these parameters numbers decide. Null: nowhere.
   bool (*undecided)(const Choice&) = nullptr;
 };
 
 // What members share.
 
-/// `by_count`, `by_position` and `at_once` of a format of which that is so with all parameters.
+/// `by_count`, `by_position` and `paging` of a format of which that is so with all parameters.
 inline bool always_by_count(const Choice& /*choice*/) {
   return true;
 }
 inline bool always_by_position(const Choice& /*choice*/, std::int64_t /*sinks*/) {
   return true;
 }
-inline bool always_at_once(const Choice& /*choice*/) {
-  return true;
+inline Paging always_in_tokens(const Choice& /*choice*/) {
+  return Paging::kTokens;
 }
 
 /// Which tokens of a head are left, by the order in which they were appended; all of them if none went.

@@ -113,8 +113,8 @@ Result<Choice> parse_run_format(std::string_view text) {
 RunFormat run_format(Choice choice) {
   const formats::FormatKind* const kind = codec_of(choice.descriptor());
   if (kind == nullptr) return {.of_token = std::move(choice)};
-  const bool at_once = kind->lengths.at_once != nullptr && kind->lengths.at_once(choice);
-  if (at_once) return {.of_token = {std::move(choice), bytes_at_once}};
+  if (formats::paging_of({.kind = kind, .choice = choice}) == formats::Paging::kTokens)
+    return {.of_token = {std::move(choice), bytes_at_once}};
   Choice native = parse_component("native", "format", model::format_descriptors()).value();
   return {.of_token = std::move(native),
           .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};

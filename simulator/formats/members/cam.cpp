@@ -157,7 +157,7 @@ const FormatKind kCam{
     .golden_name = "cam",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
     .whole_prompt = true};
 
 }  // namespace kvplan::formats

@@ -87,7 +87,7 @@ const FormatKind kCla{
     .golden_name = "cla",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
     .of_layer = placed,
     .other_layers = other_layers};
 

@@ -109,8 +109,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 }
 
 /// The greatest number of a prompt is known when the prompt is whole.
-bool at_once(const Choice& choice) {
-  return choice.text("scale") != "amax";
+Paging paging(const Choice& choice) {
+  return choice.text("scale") == "amax" ? Paging::kOwn : Paging::kTokens;
 }
 
 }  // namespace
@@ -127,6 +127,6 @@ const FormatKind kFp8{
                                   "the specification leaves that open for E5M2, which has infinities."},
     .golden_name = "fp8",
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = paging}};
 
 }  // namespace kvplan::formats

@@ -30,7 +30,7 @@ const FormatKind kFullFormat{
                    .params = {}},
     .golden_name = "full",
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 /// Where `full` stands for a recording's own elements (kvplan frontier), 2 bytes of each need a name.
 extern const FormatKind kBf16Format;
@@ -43,6 +43,6 @@ const FormatKind kBf16Format{
                    .params = {}},
     .golden_name = "bf16",
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 }  // namespace kvplan::formats

@@ -84,6 +84,6 @@ const FormatKind kIntToken{
     .golden_name = "int_token",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 }  // namespace kvplan::formats

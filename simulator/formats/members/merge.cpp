@@ -188,7 +188,7 @@ const FormatKind kMerge{
     .golden_name = "merge",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.regions = merged_bytes, .by_count = always_by_count, .at_once = always_at_once},
+    .lengths = {.regions = merged_bytes, .by_count = always_by_count, .paging = always_in_tokens},
     .whole_prompt = true};
 
 }  // namespace kvplan::formats

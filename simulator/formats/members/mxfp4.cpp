@@ -50,6 +50,6 @@ const FormatKind kMxfp4{
     .golden_name = "mxfp4",
     .check = check,
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 }  // namespace kvplan::formats

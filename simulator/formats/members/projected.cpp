@@ -164,7 +164,7 @@ constexpr FormatKind kind_of(const Descriptor& descriptor) {
       .golden_name = descriptor.name,
       .exactness = Exactness::kTolerance,
       .check = check,
-      .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+      .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
       .whole_prompt = true,
       .joins_heads = joins_heads,
       .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",

@@ -70,7 +70,7 @@ const FormatKind kSmallerModel{
                         "computes: bytes follow from its shape, errors are unknown."},
     .golden_name = "smaller_model",
     .check = check,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
     .of_layer = placed,
     .bytes_alone = "what another model stores is not in a recording of this one"};
 

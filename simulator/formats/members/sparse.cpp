@@ -99,6 +99,6 @@ const FormatKind kSparse{
                    .params = kParams},
     .golden_name = "sparse",
     .make = make,
-    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 }  // namespace kvplan::formats

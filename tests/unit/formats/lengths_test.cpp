@@ -317,6 +317,24 @@ TEST_P(FormatLengthsOf, WhatPositionsLeave) {
   EXPECT_EQ(gone < 50, kNever.contains(GetParam())) << gone;
 }
 
+/// The table of paging classes in the documentation of policies and formats: what has a fixed size by token is PG0.
+TEST(FormatLengths, PagingClassesAreTold) {
+  const auto text_of_member = [](std::string_view name) {
+    for (const FormatKind* kind : formats())
+      if (kind->descriptor.name == name) return paging_text(*kind);
+    return std::string("none");
+  };
+  const std::string tokens = "PG0, pages hold so many tokens";
+  const std::string own = "PG5, pages of a geometry of its own";
+  for (const char* name : {"full", "bf16", "int-token", "mxfp4", "sparse", "palu", "lorc", "cla",
+                           "smaller-model", "cam", "merge"})
+    EXPECT_EQ(text_of_member(name), "Paging class " + tokens + ".") << name;
+  for (const char* name : {"int8", "int4", "fp4"}) EXPECT_EQ(text_of_member(name), "") << name;
+  for (const char* name : {"kivi", "gear", "mixed", "svd", "layered", "kmeans", "kvquant", "int-channel"})
+    EXPECT_EQ(text_of_member(name), "Paging class " + own + ".") << name;
+  EXPECT_EQ(text_of_member("fp8"), "Paging class " + tokens + "; with scale=amax " + own + ".");
+}
+
 /// Outliers of a chunk lie where numbers put them, so a part of it that goes takes as many as it happens to have.
 TEST(FormatLengths, OutliersOfAPartOfAChunkDoNotFollow) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
@@ -329,8 +347,9 @@ TEST(FormatLengths, OutliersOfAPartOfAChunkDoNotFollow) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
     const auto codec = codec_of("gear:group=4,residual=8,outliers=0.3", shape, 20);
-    append(*codec, random_layer(random, shape, 20), 0, 20);
-    codec->end_prompt({.tokens = 20});
+    const Layer layer = random_layer(random, shape, 20);
+    append(*codec, layer, 0, 20);
+    codec->end_prompt({.tokens = 20, .heads = layer.queries});
     codec->drop(0, std::vector<std::int32_t>{0, 1, 2});
     totals.insert(codec->total_bytes());
   }
@@ -379,8 +398,7 @@ TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
     const bool stays = appended == codec->total_bytes();
     // Elements of a part of a byte are packed over the tokens of a layer: eight tokens take whole bytes.
     const bool linear = bytes_of(8 * run.prompt) == run.prompt * bytes_of(8);
-    const auto at_once = run.format.kind->lengths.at_once;
-    if (at_once != nullptr && at_once(run.format.choice)) {
+    if (paging_of(run.format) == Paging::kTokens) {
       ++claimed;
       EXPECT_TRUE(stays && linear) << run.text;
     } else if (stays && linear) {
