@@ -282,6 +282,15 @@ Status choose_model(Scenario& s) {
   return Done{};
 }
 
+/// A component as it was said: what its text has of defaults, since texts have every parameter, was not given.
+Choice as_said(const Scenario& s, std::string_view path, const Choice& choice) {
+  const std::size_t field = field_index(path);
+  std::vector<Choice::Value> values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i].given = s.param_origin(field, choice.descriptor().params[i].name) == Origin::kGiven;
+  return {&choice.descriptor(), std::move(values)};
+}
+
 /// The device, known by its own name from here on, and everything that its memory is divided by.
 Status choose_deployment(Scenario& s) {
   model::Deployment& d = s.deployment;
@@ -291,8 +300,8 @@ Status choose_deployment(Scenario& s) {
   }
   d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
   d.stages = integer_of(s, "deployment.pp").value_or(1);
-  KVPLAN_TRY(Choice format, parse_member("format", s.text("format")));
-  RunFormat stored = run_format(std::move(format));
+  KVPLAN_TRY(const Choice format, parse_member("format", s.text("format")));
+  RunFormat stored = run_format(as_said(s, "format", format));
   d.format = std::move(stored.of_token);
   s.encoded = std::move(stored.encoded);
   KVPLAN_TRY(d.pool_rule, parse_member("pool-rule", s.text("deployment.pool_rule")));

@@ -219,6 +219,11 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
   EXPECT_EQ(error(eight, "kvquant:file=x,bits=3"), "");
   EXPECT_EQ(error(eight, "kvquant:file=x,bits=4"),
             "x: format: kvquant:file: layer 0: expected tables of 16 numbers for bits=4, found 8");
+  SideData four = eight;
+  for (auto& [number, layer] : four.layers) layer.tables.fill(std::vector<double>(4));
+  EXPECT_EQ(error(four, "kvquant:file=x"), "") << "the default asks for nothing";
+  EXPECT_EQ(error(four, "kvquant:file=x,bits=3"),
+            "x: format: kvquant:file: layer 0: expected tables of 8 numbers for bits=3, found 4");
   EXPECT_EQ(
       error(bases(alike, 4), "lorc:file=x", {{"deployment.tp", "2"}}),
       "x: format: lorc:file: layer 0: expected tensor-parallel ranks with all 4 KV heads of a group, which "

@@ -265,11 +265,6 @@ std::unique_ptr<Codec> make_with(const Choice& choice, const Shape& shape, const
   return std::make_unique<Kvquant>(shape, choice, &side);
 }
 
-/// A choice that is written and read again has its defaults as given: they ask for nothing.
-bool asks_for_bits(const Choice& choice) {
-  return choice.given(kBits.name) && choice.text(kBits.name) != kBits.fallback;
-}
-
 /// As many as a table needs.
 std::string bits_of(const SideLayer& layer) {
   return std::to_string(std::bit_width(layer.tables[0].size() - 1));
@@ -285,7 +280,7 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
                      std::to_string(keys.empty() ? 0 : keys.front().size()));
   if (layer.tables[0].empty() || layer.tables[0].size() != layer.tables[1].size())
     return bad_input("expected tables of keys and of values, as long as each other");
-  if (asks_for_bits(choice) && choice.text("bits") != bits_of(layer))
+  if (choice.given(kBits.name) && choice.text("bits") != bits_of(layer))
     return bad_input("expected tables of " + std::to_string(std::int64_t{1} << choice.integer("bits")) +
                      " numbers for bits=" + choice.text("bits") + ", found " +
                      std::to_string(layer.tables[0].size()))
@@ -295,7 +290,7 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
 
 /// The file's bits; those that were asked for stay, for `check_side` to compare.
 Choice with_side(const Choice& choice, const SideLayer& layer) {
-  if (layer.tables[0].empty() || asks_for_bits(choice)) return choice;
+  if (layer.tables[0].empty() || choice.given(kBits.name)) return choice;
   return with_text(choice, "bits", bits_of(layer));
 }
 

@@ -180,8 +180,9 @@ TEST(FormatSide, WhatDoesNotSuitALayer) {
   EXPECT_TRUE(check_format(with_side("kvquant:file=x", tables), shape, 4).ok()) << "the file says 3 bits";
   EXPECT_TRUE(check_format(with_side("kvquant:file=x,bits=3", tables), shape, 4).ok());
   for (auto& table : tables.tables) table.resize(4);
-  EXPECT_EQ(with_side("kvquant:file=x,bits=3", tables).choice.integer("bits"), 2)
-      << "the default asks for nothing";
+  EXPECT_EQ(with_side("kvquant:file=x", tables).choice.integer("bits"), 2) << "the default asks for nothing";
+  refused(with_side("kvquant:file=x,bits=3", tables),
+          "kvquant:bits: expected tables of 8 numbers for bits=3, found 4");
   for (auto& table : tables.tables) table = {-1, 0, 0.1, 0.2, 0.5, 0.6, 0.7, 1};
   refused(with_side("kvquant:file=x,bits=2", tables),
           "kvquant:bits: expected tables of 4 numbers for bits=2, found 8");
