@@ -6,6 +6,12 @@
 // between these calls. A format either encodes when it appends, so that the token's own query already reads what is
 // stored, or keeps new tokens exactly and encodes in `end_prompt` and `end_step`.
 //
+// Versions: what comes back of a token changes when it is encoded again. A static format writes it once, KIVI leaves it
+// exact and then writes it, `mixed` writes it in each tier, SVD in each update. The numbers that come back are kept
+// decoded, tokens side by side (Plane::stored), and written over: so attention over any set of tokens goes through
+// blocks of them and never asks for a version, and as nothing is kept of a query beyond its step, nothing could be out
+// of date. What a version would tell is counted, `Plane::version` by token and `Plane::writes` in all.
+//
 // A token's index is its place among the tokens that a head stores, oldest first; its position is its place in the
 // sequence. Heads may store different tokens, keys and values of a head store the same ones. Arithmetic is that of IEEE
 // doubles in a fixed order: the same bits on every machine.
