@@ -300,6 +300,14 @@
         <translation>缓存以何种方式保存键和值：每个 token 固定字节数，或由编码方式决定</translation>
     </message>
     <message>
+        <source>window format</source>
+        <translation>窗口层格式</translation>
+    </message>
+    <message>
+        <source>In what layers with a window keep what it shows, apart from the others; none: all layers keep and store alike</source>
+        <translation>带窗口的层以何种格式保存窗口可见的部分，与其他层分开；默认各层保存方式相同</translation>
+    </message>
+    <message>
         <source>in place</source>
         <translation>就地增长</translation>
     </message>
@@ -2530,6 +2538,10 @@
     <message>
         <source>Of a scenario: the policy&apos;s own number of tokens, the same in every layer</source>
         <translation>用于场景：采用策略自己的 token 数，各层相同</translation>
+    </message>
+    <message>
+        <source>Of a scenario: layers with a window store what the others do, in the same format</source>
+        <translation>用于场景：带窗口的层与其他层保存相同内容，格式相同</translation>
     </message>
     <message>
         <source>Falls linearly from max_len to a share of it, with a least size and warm-up layers</source>

@@ -153,7 +153,7 @@ bool same_pool(const plan::Scenario& a, const plan::Scenario& b) {
   const auto fields = plan::scenario_fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view path = fields[i].path;
-    const bool counts = path == "model" || path == "format" || path == "engine" ||
+    const bool counts = path == "model" || path == "format" || path == "window_format" || path == "engine" ||
                         path == "memory.allocator" || path == "workload.attention" ||
                         path.starts_with("deployment.");
     if (counts && a.texts[i] != b.texts[i]) return false;

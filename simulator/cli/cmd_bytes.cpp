@@ -33,6 +33,7 @@ using report::grouped;
 struct BytesOptions {
   std::string model;
   std::string format{"bf16"};
+  std::string window_format;  ///< empty: layers with a window store as the others do
   std::string policy;
   std::string json;
   std::int64_t tensor_ranks{1};
@@ -73,8 +74,10 @@ std::vector<Group> groups_of(const Footprint& all) {
 struct Answer {
   model::ModelShape shape;
   Choice format;
+  std::optional<Choice> window_format{};
   Footprint all;
-  std::optional<CodecSum> codec{};  ///< of the fullest stage, where the format is a codec
+  /// Of the fullest stage, where the format is a codec, or layers with a window have one of their own.
+  std::optional<CodecSum> codec{};
 
   [[nodiscard]] const StageFootprint& rank() const { return all.stages[all.fullest]; }
   /// Of layers [first, first + layers), where tokens of a codec take different bytes: the mean of the stored ones.
@@ -136,7 +139,9 @@ std::string answer_json(const BytesOptions& options, const Answer& answer) {
   const StageFootprint& rank = answer.rank();
   JsonWriter json;
   json.begin_object().member("model", answer.shape.name).member("source", answer.shape.source);
-  json.member("format", answer.format.to_string()).key("policy");
+  json.member("format", answer.format.to_string());
+  if (answer.window_format) json.member("window_format", answer.window_format->to_string());
+  json.key("policy");
   options.policy.empty() ? json.null() : json.value(options.policy);
   json.member("tokens", options.tokens);
   json.member("tensor_parallel", options.tensor_ranks).member("pipeline_parallel", options.stages);
@@ -213,8 +218,9 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
     return answer.codec ? mean_text(answer.mean_token_bytes(of)) : grouped(bytes);
   };
   report::Table table{
-      .title = answer.shape.name + ", " + answer.format.to_string() + ", " + grouped(options.tokens) +
-               (options.tokens == 1 ? " token" : " tokens") +
+      .title = answer.shape.name + ", " + answer.format.to_string() +
+               (answer.window_format ? ", windows in " + answer.window_format->to_string() : std::string()) +
+               ", " + grouped(options.tokens) + (options.tokens == 1 ? " token" : " tokens") +
                (generated > 0 && answer.codec ? " (" + grouped(generated) + " of them generated)"
                                               : std::string()) +
                (many ? ": the fullest of " + grouped(options.tensor_ranks * options.stages) + " ranks"
@@ -287,24 +293,31 @@ Status count_elements(const BytesOptions& options, Answer& answer) {
   return Done{};
 }
 
-/// Of a codec.
-Status count_codec(const BytesOptions& options, formats::FormatChoice format, Answer& answer) {
-  answer.format = format.choice;
-  KVPLAN_TRY_DO(check_apart(format.choice.files(), {options.json}));
-  const Status read = io::read_side_file(format);
-  if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
+/// What a side file says of a codec, in place.
+Status read_side(LayerStorage& storage, const BytesOptions& options, std::string_view option,
+                 Answer& answer) {
+  if (!storage.codec) return Done{};
+  KVPLAN_TRY_DO(check_apart(storage.codec->choice.files(), {options.json}));
+  const Status read = io::read_side_file(*storage.codec);
+  if (!read.ok()) return bad_input(read.error().to_string()).at_field(option);
+  KVPLAN_TRY_DO(plan::check_side_file(*storage.codec, answer.shape, options.tensor_ranks));
+  if (const std::string_view assumed = formats::assumed(*storage.codec); !assumed.empty())
+    answer.shape.notes.emplace_back(assumed);
+  return Done{};
+}
+
+/// Of a codec, or where layers with a window have a format of their own.
+Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer& answer) {
+  KVPLAN_TRY_DO(read_side(request.format, options, "--format", answer));
+  if (request.of_windows) KVPLAN_TRY_DO(read_side(*request.of_windows, options, "--window-format", answer));
   if (options.prompt_tokens() < 1)
     return bad_input("expected at least 1: formats of the family codec begin with a prompt")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
-  KVPLAN_TRY_DO(plan::check_side_file(format, answer.shape, options.tensor_ranks));
-  if (const std::string_view assumed = formats::assumed(format); !assumed.empty())
-    answer.shape.notes.emplace_back(assumed);
-  KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
-  const CodecRequest request{.format = std::move(format),
-                             .kept = std::move(kept),
-                             .prompt = options.prompt_tokens(),
-                             .generated = options.tokens - options.prompt_tokens(),
-                             .layers = answer.shape.layers};
+  KVPLAN_TRY(request.kept, kept_by(options.policy, options.kept_of(answer.shape)));
+  request.prompt = options.prompt_tokens();
+  request.generated = options.tokens - options.prompt_tokens();
+  request.layers = answer.shape.layers;
+  request.element_bytes = answer.shape.element_bytes;
   const auto held = [&](const model::LayerCache& cache, std::int64_t number) -> Result<model::HeldBytes> {
     KVPLAN_TRY(const CodecLayer layer, codec_layer(request, cache, number));
     return model::HeldBytes{.tokens = layer.tokens,
@@ -315,8 +328,10 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
                                                          .stages = options.stages,
                                                          .tokens = options.tokens,
                                                          .held = held}));
-  for (const StageFootprint& stage : answer.all.stages)
-    KVPLAN_TRY_DO(plan::check_layers_together(request.format, answer.shape, stage.first_layer, stage.layers));
+  if (request.format.codec)
+    for (const StageFootprint& stage : answer.all.stages)
+      KVPLAN_TRY_DO(
+          plan::check_layers_together(*request.format.codec, answer.shape, stage.first_layer, stage.layers));
   const StageFootprint& rank = answer.rank();
   answer.codec.emplace();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {
@@ -328,26 +343,45 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
 }
 
 /// What the family "format" takes is counted by it; whatever else a codec is.
-Status count(const BytesOptions& options, Answer& answer) {
+Result<LayerStorage> storage_of(const std::string& text, std::string_view option) {
   const Catalogue elements = model::format_descriptors();
-  auto format = parse_component(options.format, "format", elements);
-  if (format.ok()) {
-    answer.format = std::move(format).value();
-    return count_elements(options, answer);
-  }
-  auto codec = formats::parse_format(options.format);
-  if (codec.ok()) return count_codec(options, std::move(codec).value(), answer);
-  const std::string name = options.format.substr(0, options.format.find(':'));
+  auto format = parse_component(text, "format", elements);
+  if (format.ok()) return LayerStorage{.elements = std::move(format).value()};
+  auto codec = formats::parse_format(text);
+  if (codec.ok()) return LayerStorage{.codec = std::move(codec).value()};
+  const std::string name = text.substr(0, text.find(':'));
   const auto names = [&](Catalogue family) {
     return std::any_of(family.begin(), family.end(), [&](const Descriptor* d) { return d->name == name; });
   };
   const Catalogue codecs = formats::format_descriptors();
-  if (names(elements)) return bad_input(format.error().to_string()).at_field("--format");
-  if (names(codecs)) return bad_input(codec.error().to_string()).at_field("--format");
+  if (names(elements)) return bad_input(format.error().to_string()).at_field(option);
+  if (names(codecs)) return bad_input(codec.error().to_string()).at_field(option);
   std::vector<std::string_view> known;
   for (const Descriptor* d : all_formats()) known.push_back(d->name);
   return bad_input(bad_input(unknown_name("format", name, known)).at_field(name).to_string())
-      .at_field("--format");
+      .at_field(option);
+}
+
+Status count(const BytesOptions& options, Answer& answer) {
+  KVPLAN_TRY(LayerStorage format, storage_of(options.format, "--format"));
+  answer.format = format.choice();
+  CodecRequest request{.format = std::move(format), .kept = {}};
+  if (!options.window_format.empty()) {
+    KVPLAN_TRY(request.of_windows, storage_of(options.window_format, "--window-format"));
+    answer.window_format = request.of_windows->choice();
+    if (answer.shape.window_layers() == 0)
+      return bad_input("expected a model of which some layers see only a window; none of " +
+                       answer.shape.name + " does")
+          .at_field("--window-format");
+    for (const LayerStorage* each : {&request.format, &*request.of_windows})
+      if (each->codec && each->codec->kind->other_layers != nullptr)
+        return bad_input(std::string(each->choice().name()) +
+                         " stores layers together: expected a format that stores each alone")
+            .at_field(each == &request.format ? "--format" : "--window-format");
+  } else if (request.format.elements) {
+    return count_elements(options, answer);
+  }
+  return count_by_layer(options, std::move(request), answer);
 }
 
 Status run_bytes(const BytesOptions& options) {
@@ -388,6 +422,10 @@ void add_bytes(Command& app, Outcome& outcome) {
                    "Name of a model (kvplan list model), or path of a Hugging Face config.json")
       ->required();
   command->add_option("--format", options->format, format_help())->capture_default_str();
+  command->add_option(
+      "--window-format", options->window_format,
+      "The same of layers with a window: they keep what it shows, in this format, whatever the "
+      "policy leaves of the others");
   add_whole_number(*command, "--tokens", options->tokens, {0, std::int64_t{1} << 40},
                    "Tokens of the sequence")
       ->required()

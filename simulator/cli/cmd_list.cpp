@@ -106,7 +106,8 @@ std::string accepts(const Param& param) {
 
 std::string accepts(const plan::Field& field) {
   if (field.kind == plan::FieldKind::kComponent)
-    return "a component: kvplan list " + std::string(field.family);
+    return "a component: kvplan list " +
+           std::string(field.family == plan::kWindowFormatFamily ? kKvFormat : field.family);
   if (field.kind == plan::FieldKind::kPercentiles)
     return "LATENCY.pN=SECONDS[,...], LATENCY one of ttft, tpot, e2e, queue, N above 0, at most 100";
   std::string out(kind_name(field.kind));

@@ -4,31 +4,46 @@
 
 #include "simulator/base/units.h"
 #include "simulator/formats/region_names.h"
+#include "simulator/model/kv_format.h"
 #include "simulator/plan/run_format.h"
 
 namespace kvplan::cli {
 namespace {
 
+using formats::LayerBytes;
 using formats::Lengths;
 using formats::Shape;
 
-/// What is stored of the sequence: first what the policy keeps, then what the layer's window shows of it.
-Lengths lengths_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
-  Lengths out{.prompt = request.prompt, .generated = request.generated};
-  const auto keep_newest = [&](std::int64_t most) {
-    out.prompt = std::min(out.prompt, most);
-    out.dropped = std::max<std::int64_t>(out.appended() - most, 0);
-  };
+/// What stays of the layer's tokens: first what the policy keeps, then what the layer's window shows of it. A window
+/// with a format of its own is out of the policy's reach.
+plan::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
+  plan::KeptTokens out{.sinks = request.kept.sinks};
+  const bool apart = request.of_windows && cache.window > 0;
   const auto& counts = request.kept.counts;
-  if (!counts.empty()) {
-    const core::KeptCount& count = counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(number)];
-    if (count.once) {
-      out.prompt = std::min(out.prompt, count.budget);
-    } else {
-      keep_newest(count.budget);
-    }
+  if (!counts.empty() && !apart)
+    out.count = counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(number)];
+  const std::int64_t tokens = request.prompt + request.generated;
+  if (cache.window == 0 || out.count.of(tokens, request.prompt) <= cache.window) return out;
+  // The first tokens are out of its sight; where the policy's newest do not fill it, lengths do not say what is left.
+  const bool newest =
+      apart || counts.empty() || (out.sinks >= 0 && out.count.budget - out.sinks >= cache.window);
+  return {.count = {.budget = cache.window}, .sinks = newest ? 0 : -1};
+}
+
+/// Of so many tokens whose elements take a number of bits.
+Result<LayerBytes> element_bytes(const Choice& format, const model::LayerCache& cache, std::int64_t tokens,
+                                 std::int64_t model_element_bytes) {
+  KVPLAN_TRY_DO(model::token_bytes(format, cache, model_element_bytes));
+  LayerBytes out;
+  for (const formats::Side side : formats::kSides) {
+    model::LayerCache half = cache;
+    (side == formats::Side::kKeys ? half.value_size : half.key_size) = 0;
+    KVPLAN_TRY(const model::TokenBytes bytes, model::token_bytes(format, half, model_element_bytes));
+    formats::Regions& to = side == formats::Side::kKeys ? out.keys : out.values;
+    const bool whole = bytes.elements == half.elements() * model_element_bytes;
+    (whole ? to.exact : to.codes) = bytes.elements * tokens;
+    to.scales = bytes.metadata * tokens;
   }
-  if (cache.window > 0 && out.stored() > cache.window) keep_newest(cache.window);
   return out;
 }
 
@@ -43,6 +58,7 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   const attention::PolicyTraits traits = kind.traits(choice);
   KeptTokens kept{.beside = attention::cell_metadata(parsed.value(), traits)};
   if (traits.keeps_everything() || choice.name() == "full") return kept;
+  if (traits.interval) kept.sinks = traits.interval->sink;
   const bool reads = traits.prompt_rows > 0 || traits.decode_rows || traits.keys || traits.values;
   const bool by_position = traits.interval || (kind.count_at != nullptr && !reads);
   kept.alike_in_layers = by_position;
@@ -77,18 +93,31 @@ std::int64_t CodecLayer::metadata_bytes() const {
 
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
                                std::int64_t number) {
-  const std::string name(request.format.choice.name());
+  const bool apart = request.of_windows && cache.window > 0;
+  const LayerStorage& own = apart ? *request.of_windows : request.format;
+  const std::string name(own.choice().name());
   if (cache.kind == model::CacheKind::kLatent)
     return bad_input(
                "expected a model that stores keys and values by head; this one stores a latent vector, whose "
                "formats are those of `kvplan list format`")
         .at_field(name);
-  const Lengths lengths = lengths_of(request, cache, number);
-  if (!request.kept.alike_in_layers && request.format.kind->other_layers != nullptr)
+  const plan::KeptTokens stays = kept_of(request, cache, number);
+  const Lengths lengths = plan::lengths_of(stays, request.prompt, request.generated);
+  const attention::CellMetadata beside = apart ? attention::CellMetadata{} : request.kept.beside;
+  if (own.elements) {
+    KVPLAN_TRY(const LayerBytes bytes,
+               element_bytes(*own.elements, cache, lengths.stored(), request.element_bytes));
+    return CodecLayer{.tokens = lengths.stored(),
+                      .bytes = bytes,
+                      .beside_bytes = lengths.stored() * beside.of_token(cache.heads)};
+  }
+  const formats::FormatKind& kind = *own.codec->kind;
+  if (!apart && !request.kept.alike_in_layers && kind.other_layers != nullptr)
     return bad_input("keeps other tokens in other layers, which " + name + " stores together")
         .at_field("--policy");
-  const auto joins = request.format.kind->joins_heads;
-  if (!request.kept.alike_in_heads && joins != nullptr && joins(request.format.choice))
+  const auto joins = kind.joins_heads;
+  const bool heads_differ = !apart && !request.kept.alike_in_heads;
+  if (heads_differ && joins != nullptr && joins(own.choice()))
     return bad_input("keeps other tokens in other heads, which share what " + name + " stores of a token")
         .at_field("--policy");
   if (lengths.prompt < 1)
@@ -98,19 +127,18 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
   if (Wide{cache.elements()} * lengths.appended() > kMostElements)
     return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");
   const Shape shape = plan::shape_of(cache);
-  const formats::FormatChoice format = formats::of_layer(request.format, number, request.layers);
+  const formats::FormatChoice format = formats::of_layer(*own.codec, number, request.layers);
   KVPLAN_TRY_DO(formats::check_params(format, shape, lengths.prompt));
   auto bytes = formats::bytes_from_lengths(format, shape, lengths);
-  if (!bytes.ok() && lengths.dropped > 0 && cache.window > 0 && request.kept.counts.empty())
+  if (!bytes.ok() && lengths.dropped > 0 && cache.window > 0 && (apart || request.kept.counts.empty()))
     return bad_input("the model's window of " + std::to_string(cache.window) +
                      " tokens drops older ones, and " + bytes.error().message)
         .at_field(name);
   KVPLAN_TRY(const formats::LayerBytes stored, std::move(bytes));
-  if (!request.kept.alike_in_heads && lengths.dropped > 0 && request.format.kind->lengths.heads_share)
+  if (heads_differ && lengths.dropped > 0 && kind.lengths.heads_share)
     return bad_input("drops other tokens in other heads while it decodes, which share what " + name +
                      " stores of a token")
         .at_field("--policy");
-  const attention::CellMetadata& beside = request.kept.beside;
   const std::int64_t tokens = formats::stored_tokens(format, lengths);
   return CodecLayer{.tokens = tokens, .bytes = stored, .beside_bytes = tokens * beside.of_token(cache.heads)};
 }

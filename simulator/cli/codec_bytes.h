@@ -1,7 +1,8 @@
-// What layers of a model take where their keys and values are stored in a format of the family "codec", from lengths
-// alone.
+// What layers of a model take where their keys and values are stored in a format of the family "codec", or layers with
+// a window in another format than the others, from lengths alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace kvplan::cli {
 /// What a policy leaves of a sequence, and keeps beside it.
 struct KeptTokens {
   std::vector<core::KeptCount> counts{};  ///< of each layer, or one for all; none: everything stays
+  std::int64_t sinks{-1};                 ///< as plan::KeptTokens
   attention::CellMetadata beside{};
   bool alike_in_layers{true};  ///< the same tokens in every layer
   bool alike_in_heads{true};   ///< the same tokens in every head of a layer
@@ -39,12 +41,24 @@ struct CodecLayer {
   [[nodiscard]] std::int64_t metadata_bytes() const;
 };
 
+/// How a layer stores tokens: one of both.
+struct LayerStorage {
+  std::optional<formats::FormatChoice> codec{};
+  std::optional<Choice>
+      elements{};  ///< of the family "format": its elements count as codes, or exact if they are whole
+
+  [[nodiscard]] const Choice& choice() const { return codec ? codec->choice : *elements; }
+};
+
 struct CodecRequest {
-  formats::FormatChoice format;
+  LayerStorage format;
+  /// Of layers with a window, which then keep what it shows, whatever the policy leaves of the others.
+  std::optional<LayerStorage> of_windows{};
   KeptTokens kept;
   std::int64_t prompt{1};
   std::int64_t generated{0};
-  std::int64_t layers{1};  ///< of the model
+  std::int64_t layers{1};         ///< of the model
+  std::int64_t element_bytes{2};  ///< of its own elements
 };
 /// Layer `number` of the model. Errors: latent vectors, a policy that keeps nothing, or other tokens in layers that are
 /// stored together, parameters that do not fit its heads, bytes that do not follow from lengths, more than 2^56

@@ -136,6 +136,8 @@ class Course {
   }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
+  /// Of these, cells that hold nothing but metadata as soon as the token is written (HeldCells::metadata).
+  [[nodiscard]] std::int64_t metadata_units() const { return metadata_units_; }
 
   /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
   /// memory: those that are written once n tokens are. Of several tables: those of their quanta, summed.
@@ -178,9 +180,11 @@ class Course {
   [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 
  protected:
-  Course(const CourseShape& shape, std::int64_t units) : shape_(shape), units_(units) {}
+  Course(const CourseShape& shape, std::int64_t units, std::int64_t metadata_units = 0)
+      : shape_(shape), units_(units), metadata_units_(metadata_units) {}
   CourseShape shape_;
   std::int64_t units_;
+  std::int64_t metadata_units_;
 };
 
 /// So many tables in a row, each of which follows this course; valid as long as the course that was asked.

@@ -11,7 +11,7 @@ namespace {
 class EncodedCourse final : public Course {
  public:
   EncodedCourse(const CourseShape& shape, EncodedTokens tokens)
-      : Course(shape, tokens.token_bytes),
+      : Course(shape, tokens.token_bytes, tokens.metadata_bytes),
         block_bytes_(shape.quantum_tokens * tokens.token_bytes),
         stored_(std::move(tokens.stored)) {
     find_most();
@@ -123,6 +123,8 @@ class EncodedCourse final : public Course {
 std::unique_ptr<const Course> make_encoded_course(const CourseShape& shape, EncodedTokens tokens) {
   KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
   KVPLAN_CHECK(shape.returns_quanta && tokens.token_bytes >= 1, tokens.token_bytes);
+  KVPLAN_CHECK(0 <= tokens.metadata_bytes && tokens.metadata_bytes <= tokens.token_bytes,
+               tokens.metadata_bytes);
   KVPLAN_CHECK(std::ssize(tokens.stored) == shape.final_tokens - shape.prompt, std::ssize(tokens.stored),
                shape.final_tokens - shape.prompt);
   return std::make_unique<EncodedCourse>(shape, std::move(tokens));

@@ -1,6 +1,6 @@
 // Courses of requests whose tokens are stored in a format that looks at more than one of them (KIVI, GEAR, low rank,
 // tiers by age): how many bytes all that a request stores takes follows from lengths, not from a width of each token.
-// A page cannot be counted in tokens then: paging class "own page geometry, plus an unquantised tail".
+// A page cannot be counted in tokens then: paging class PG5, "own page geometry, plus an unquantised tail".
 //
 // A cell is a byte; the units of a course are the bytes of a token that is exact (MemoryLayout::token_bytes), a quantum
 // is a block of so many exact tokens. While the prompt is in work its tokens are exact, token t in slot t. When it is
@@ -25,9 +25,10 @@ namespace kvplan::core {
 
 /// Bytes of what a request stores, all layers of a rank.
 struct StoredBytes {
-  std::int64_t coded{0};     ///< what stands for elements: codes, factors
-  std::int64_t metadata{0};  ///< scales, zero points, places, codebooks, beside the former
-  std::int64_t exact{0};     ///< whole elements
+  std::int64_t coded{0};  ///< what stands for elements: codes, factors
+  /// Scales, zero points, places, codebooks, beside the former; and of every token what a policy keeps of it.
+  std::int64_t metadata{0};
+  std::int64_t exact{0};  ///< whole elements
   /// Not among the bytes that are stored: cells of exact tokens that a token policy has dropped so far.
   std::int64_t dropped_cells{0};
 
@@ -36,7 +37,9 @@ struct StoredBytes {
 };
 
 struct EncodedTokens {
-  std::int64_t token_bytes{1};        ///< of an exact token
+  std::int64_t token_bytes{1};  ///< of an exact token
+  std::int64_t metadata_bytes{
+      0};  ///< of these, what is metadata as soon as it is written: a policy's, scales
   std::vector<StoredBytes> stored{};  ///< [i]: after prompt + i tokens; up to those after final_tokens - 1
 };
 

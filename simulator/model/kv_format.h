@@ -21,6 +21,7 @@ struct TokenBytes {
   std::int64_t metadata{0};  ///< scales and zero points
 
   [[nodiscard]] std::int64_t total() const { return elements + metadata; }
+  friend bool operator==(const TokenBytes&, const TokenBytes&) = default;
 };
 
 /// Sorted by name. Errors of a choice among them: simulator/base/component.h.

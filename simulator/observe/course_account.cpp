@@ -16,7 +16,8 @@ void CourseAccount::set(Member& m, const HeldCells& held) {
 }
 
 void CourseAccount::write(HeldCells& held, const Course& course, std::int64_t tokens) {
-  held.live += course.units() * tokens;
+  held.live += (course.units() - course.metadata_units()) * tokens;
+  held.metadata += course.metadata_units() * tokens;
   held.reserved -= course.units() * tokens;
 }
 

@@ -146,7 +146,7 @@ bool same_load(const RunSummary& a, const RunSummary& b) {
 }
 
 bool same_memory(const RunSummary& a, const RunSummary& b) {
-  constexpr std::array<std::string_view, 4> kPaths{"memory.allocator", "eviction", "format",
+  constexpr std::array<std::string_view, 5> kPaths{"memory.allocator", "eviction", "format", "window_format",
                                                    "workload.attention"};
   return a.capacity_bytes == b.capacity_bytes && same_texts(a, b, kPaths, true);
 }

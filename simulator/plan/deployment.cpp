@@ -150,24 +150,36 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
   // Ranges of other allocators are longer than what they hold.
   if (out.layout.returns_quanta || s.allocator.name() == "contiguous")
     out.longest_quanta =
-        ceil_div(longest, out.layout.quantum_tokens) + (s.encoded ? core::kEncodedBlocksBeyond : 0);
+        ceil_div(longest, out.layout.quantum_tokens) + (s.encodes() ? core::kEncodedBlocksBeyond : 0);
   return out;
 }
 
 namespace {
 
-Result<RunFormat> format_of(const Scenario& s, const model::ModelShape& shape, const SideOpener& open) {
-  KVPLAN_CHECK(s.deployment.format.has_value());
-  auto format = format_on_model({.of_token = *s.deployment.format, .encoded = s.encoded}, shape,
-                                s.deployment.tensor_ranks, open);
-  if (format.ok() || format.error().kind == ErrorKind::kInterrupted) return format;
-  return Error(format.error()).at_field("format: " + format.error().field);
+/// Errors: those of format_on_model, behind the path that the format stands at.
+Result<RunFormat> on_model(const RunFormat& format, std::string_view path, const Scenario& s,
+                           const model::ModelShape& shape, const SideOpener& open) {
+  auto out = format_on_model(format, shape, s.deployment.tensor_ranks, open);
+  if (out.ok() || out.error().kind == ErrorKind::kInterrupted) return out;
+  return Error(out.error()).at_field(std::string(path) + ": " + out.error().field);
 }
 
-/// With the format as it is on the model.
-model::Deployment with_format(const Scenario& s, const RunFormat& format) {
+/// What the scenario says of formats, on the model.
+Status place_formats(ModelOnRanks& placed, const Scenario& s, const model::ModelShape& shape,
+                     const SideOpener& open) {
+  KVPLAN_CHECK(s.deployment.format.has_value());
+  KVPLAN_TRY(placed.format,
+             on_model({.of_token = *s.deployment.format, .encoded = s.encoded}, "format", s, shape, open));
+  if (!s.window_format) return Done{};
+  KVPLAN_TRY(placed.window_format, on_model(*s.window_format, "window_format", s, shape, open));
+  KVPLAN_TRY(placed.places, places_of(*placed.format, *placed.window_format, shape));
+  return Done{};
+}
+
+/// With the format of a token's place.
+model::Deployment with_format(const Scenario& s, const ModelOnRanks& placed) {
   model::Deployment out = s.deployment;
-  out.format = format.of_token;
+  out.format = placed.of_token();
   return out;
 }
 
@@ -176,8 +188,8 @@ model::Deployment with_format(const Scenario& s, const RunFormat& format) {
 Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   ModelOnRanks out;
-  KVPLAN_TRY(out.format, format_of(s, shape, open));
-  const model::Deployment d = with_format(s, *out.format);
+  KVPLAN_TRY_DO(place_formats(out, s, shape, open));
+  const model::Deployment d = with_format(s, out);
   if (d.stages > shape.layers)
     return bad_input("expected at most as many stages as the model has layers (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
@@ -227,8 +239,9 @@ Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario&
                                                                  const SideOpener& open) {
   using Obstacles = std::optional<std::vector<model::Obstacle>>;
   if (!s.derives_pool) return Obstacles{};
-  KVPLAN_TRY(const RunFormat format, format_of(s, shape, open));
-  KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, with_format(s, format)));
+  ModelOnRanks formats;
+  KVPLAN_TRY_DO(place_formats(formats, s, shape, open));
+  KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, with_format(s, formats)));
   if (no_room) return Obstacles{{*no_room}};
   std::vector<std::string> warnings, assumptions;
   KVPLAN_TRY(const ModelOnRanks placed, place_model(s, shape, open, warnings, assumptions));

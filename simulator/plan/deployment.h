@@ -34,11 +34,16 @@ struct ModelOnRanks {
   std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one of each stage
   std::optional<model::Pool> pool;   ///< where it is derived
   std::vector<model::Obstacle> obstacles{};  ///< of the engine's start; none where the pool is given
-  /// The scenario's, as it is on the model; absent only before it is placed.
+  /// The scenario's, as they are on the model; the first is absent only before it is placed.
   std::optional<RunFormat> format{};
+  std::optional<RunFormat> window_format{};
+  std::optional<model::KvFormat> places{};  ///< where layers with a window have a format of their own
 
   /// Of a token's place.
-  [[nodiscard]] const model::KvFormat& of_token() const { return format->of_token; }
+  [[nodiscard]] const model::KvFormat& of_token() const { return places ? *places : format->of_token; }
+  [[nodiscard]] LayerFormats layer_formats() const {
+    return {.format = *format, .of_windows = window_format ? &*window_format : nullptr, .places = of_token()};
+  }
 };
 
 /// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers;

@@ -16,9 +16,19 @@ const formats::FormatKind* codec_of(const Descriptor& descriptor) {
   return nullptr;
 }
 
-Error at_format(const Error& error) {
-  return Error(error).at_field("format: " + error.field);
+constexpr std::string_view kField = "format";
+constexpr std::string_view kWindowField = "window_format";
+
+Error placed_at(std::string_view field, const Error& error) {
+  return Error(error).at_field(std::string(field) + ": " + error.field);
 }
+
+const Descriptor kNoWindowFormat{
+    .family = kWindowFormatFamily,
+    .name = "none",
+    .summary = "Of a scenario: layers with a window store what the others do, in the same format",
+    .source = "kvplan",
+    .params = {}};
 
 // Errors of these two have no "format: " before the field: whoever asks says where the format stands.
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
@@ -48,6 +58,13 @@ Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::Layer
   if (cache.key_size == 0) bytes.keys = {};
   if (cache.value_size == 0) bytes.values = {};
   return model::TokenBytes{bytes.total() - bytes.metadata(), bytes.metadata()};
+}
+
+/// The `rule` where layers have formats of either family.
+Result<model::TokenBytes> bytes_of_place(const Choice& choice, const model::LayerCache& cache,
+                                         std::int64_t element_bytes) {
+  return codec_of(choice.descriptor()) == nullptr ? model::token_bytes(choice, cache, element_bytes)
+                                                  : bytes_at_once(choice, cache, element_bytes);
 }
 
 /// A format that is a width of tokens, with the parameters of each layer of a model. What a side file said are
@@ -86,6 +103,10 @@ formats::Shape shape_of(const model::LayerCache& cache) {
           .value_size = static_cast<std::int32_t>(cache.value_size)};
 }
 
+const formats::FormatKind* codec_kind(const Choice& choice) {
+  return codec_of(choice.descriptor());
+}
+
 Catalogue run_formats() {
   static const std::vector<const Descriptor*> kAll = [] {
     const Catalogue elements = model::format_descriptors();
@@ -98,6 +119,25 @@ Catalogue run_formats() {
     return all;
   }();
   return kAll;
+}
+
+Catalogue window_formats() {
+  static const std::vector<const Descriptor*> kAll = [] {
+    std::vector<const Descriptor*> all{&kNoWindowFormat};
+    const Catalogue formats = run_formats();
+    all.insert(all.end(), formats.begin(), formats.end());
+    return all;
+  }();
+  return kAll;
+}
+
+bool tells_windows_apart(const Choice& window_format) {
+  return &window_format.descriptor() != &kNoWindowFormat;
+}
+
+Result<Choice> parse_window_format(std::string_view text) {
+  if (text == kNoWindowFormat.name) return parse_component(text, kWindowFormatFamily, window_formats());
+  return parse_run_format(text);
 }
 
 Result<Choice> parse_run_format(std::string_view text) {
@@ -141,6 +181,24 @@ Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelSha
   } else if (told.side != nullptr || kind->of_layer != nullptr) {
     out.of_token = width_on_model(told, model.layers);
   }
+  return out;
+}
+
+Result<model::KvFormat> places_of(const RunFormat& format, const RunFormat& of_windows,
+                                  const model::ModelShape& model) {
+  if (model.window_layers() == 0)
+    return bad_input("expected a model of which some layers see only a window; none of " + model.name +
+                     " does")
+        .at_field(kWindowField);
+  model::KvFormat out(format.of_token.choice, bytes_of_place);
+  for (const model::LayerRun& run : model.runs)
+    for (std::int64_t i = 0; i < run.layers; ++i) {
+      const model::KvFormat& own = run.cache.window > 0 ? of_windows.of_token : format.of_token;
+      out.by_layer.push_back(own.by_layer.empty() ? own.choice : own.by_layer[out.by_layer.size()]);
+      if (run.cache.window == 0) continue;  // whoever asks for the places of a model says what is wrong there
+      const auto fits = bytes_of_place(out.by_layer.back(), run.cache, model.element_bytes);
+      if (!fits.ok()) return placed_at(kWindowField, fits.error());
+    }
   return out;
 }
 
@@ -215,72 +273,92 @@ std::string_view bytes_alone(const model::KvFormat& format) {
   return has_codec ? std::string_view() : kind->bytes_alone;
 }
 
-Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
-                                                  const model::ModelShape& model, std::int64_t tensor_ranks,
-                                                  std::int64_t first, std::int64_t layers) {
-  const Status together = check_layers_together(format, model, first, layers);
-  if (!together.ok()) return at_format(together.error());
+Result<std::vector<EncodedLayers>> encoded_layers(const LayerFormats& formats, const model::ModelShape& model,
+                                                  std::int64_t tensor_ranks, std::int64_t first,
+                                                  std::int64_t layers) {
+  if (formats.format.encoded) {
+    const Status together = check_layers_together(*formats.format.encoded, model, first, layers);
+    if (!together.ok()) return placed_at(kField, together.error());
+  }
+  const auto named = [](const EncodedLayers& of) {
+    return of.codec ? of.codec->choice.to_string() : std::string();
+  };
   std::vector<EncodedLayers> out;
   std::int64_t number = 0;
   for (const model::LayerRun& run : model.runs) {
     const model::LayerCache share = model::share_of(run.cache, tensor_ranks);
+    const bool apart = formats.of_windows != nullptr && run.cache.window > 0;
+    const RunFormat& own = apart ? *formats.of_windows : formats.format;
+    const std::string_view field = apart ? kWindowField : kField;
     for (std::int64_t i = 0; i < run.layers; ++i, ++number) {
       if (number < first || number >= first + layers) continue;
-      EncodedLayers layer{.format = formats::of_layer(format, number, model.layers),
-                          .shape = shape_of(share),
-                          .element_bytes = model.element_bytes};
-      if (!out.empty() && out.back().shape == layer.shape &&
-          out.back().format.choice.to_string() == layer.format.choice.to_string()) {
+      auto place = formats.places.bytes(share, model.element_bytes, number);
+      if (!place.ok()) return placed_at(field, place.error());
+      EncodedLayers layer{
+          .shape = shape_of(share), .place = place.value(), .window = apart ? run.cache.window : 0};
+      if (own.encoded) layer.codec = formats::of_layer(*own.encoded, number, model.layers);
+      if (!out.empty() && out.back().shape == layer.shape && out.back().window == layer.window &&
+          out.back().place == layer.place && named(out.back()) == named(layer)) {
         ++out.back().layers;
         continue;
       }
-      if (const Status good = check_layer(layer.format, share); !good.ok()) return at_format(good.error());
+      if (layer.codec)
+        if (const Status good = check_layer(*layer.codec, share); !good.ok())
+          return placed_at(field, good.error());
       out.push_back(std::move(layer));
     }
   }
   return out;
 }
 
+formats::Lengths lengths_of(const KeptTokens& kept, std::int64_t prompt, std::int64_t generated) {
+  formats::Lengths out{.prompt = kept.count.of(prompt, prompt), .generated = generated, .sinks = kept.sinks};
+  out.dropped = out.appended() - kept.count.of(prompt + generated, prompt);
+  return out;
+}
+
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
-                                   std::int64_t final_tokens, std::span<const core::KeptCount> kept) {
-  constexpr core::KeptCount kAll{.budget = INT64_MAX};
+                                   std::int64_t final_tokens, std::span<const KeptTokens> kept) {
   struct Part {
     const EncodedLayers* of;
     std::int64_t layers;
-    core::KeptCount kept;
-    std::int64_t token_bytes;  // of an exact token in all of these layers
+    KeptTokens kept;
   };
   std::vector<Part> parts;
   core::EncodedTokens out{.token_bytes = 0};
   std::size_t number = 0;
   for (const EncodedLayers& of : layers) {
-    const std::int64_t layer_bytes =
-        of.element_bytes * of.shape.kv_heads * (of.shape.key_size + of.shape.value_size);
+    const std::int64_t metadata = of.place.metadata + of.beside_bytes;
     for (std::int64_t i = 0; i < of.layers; ++i, ++number) {
-      const core::KeptCount stays = kept.empty() ? kAll : kept[kept.size() == 1 ? 0 : number];
+      KeptTokens stays = kept.empty() ? KeptTokens{} : kept[kept.size() == 1 ? 0 : number];
+      if (of.window > 0) stays = {.count = {.budget = of.window}, .sinks = 0};
       if (parts.empty() || parts.back().of != &of || parts.back().kept != stays)
-        parts.push_back({&of, 0, stays, 0});
+        parts.push_back({&of, 0, stays});
       ++parts.back().layers;
-      parts.back().token_bytes += layer_bytes;
-      out.token_bytes += layer_bytes;
+      out.token_bytes += of.place.elements + metadata;
+      out.metadata_bytes += metadata;
     }
   }
   out.stored.resize(static_cast<std::size_t>(final_tokens - prompt));
   for (std::size_t i = 0; i < out.stored.size(); ++i) {
     core::StoredBytes& sum = out.stored[i];
-    const std::int64_t tokens = prompt + static_cast<std::int64_t>(i);
-    std::int64_t exact = 0;
+    core::StoredBytes in_places;
     for (const Part& part : parts) {
-      formats::Lengths lengths{.prompt = part.kept.of(prompt, prompt),
-                               .generated = static_cast<std::int64_t>(i)};
-      lengths.dropped = lengths.appended() - part.kept.of(tokens, prompt);
-      const formats::LayerBytes bytes =
-          formats::bytes_from_lengths(part.of->format, part.of->shape, lengths).value();
-      add(sum, bytes, part.layers);
-      exact += part.token_bytes * lengths.stored();
+      const EncodedLayers& of = *part.of;
+      const formats::Lengths lengths = lengths_of(part.kept, prompt, static_cast<std::int64_t>(i));
+      const std::int64_t tokens = part.layers * lengths.stored();
+      in_places.exact += of.place.elements * tokens;
+      in_places.metadata += (of.place.metadata + of.beside_bytes) * tokens;
+      if (of.codec) {
+        add(sum, formats::bytes_from_lengths(*of.codec, of.shape, lengths).value(), part.layers);
+        sum.metadata += of.beside_bytes * part.layers * formats::stored_tokens(*of.codec, lengths);
+      } else {
+        sum.exact += of.place.elements * tokens;
+        sum.metadata += (of.place.metadata + of.beside_bytes) * tokens;
+      }
     }
-    if (sum.total() > exact) sum = {.exact = exact};
-    sum.dropped_cells = tokens * out.token_bytes - exact;
+    if (sum.total() > in_places.total()) sum = in_places;
+    sum.dropped_cells = (prompt + static_cast<std::int64_t>(i)) * out.token_bytes - in_places.total();
   }
   return out;
 }

@@ -304,6 +304,8 @@ Status choose_deployment(Scenario& s) {
   RunFormat stored = run_format(as_said(s, "format", format));
   d.format = std::move(stored.of_token);
   s.encoded = std::move(stored.encoded);
+  KVPLAN_TRY(const Choice of_windows, parse_member(kWindowFormatFamily, s.text("window_format")));
+  if (tells_windows_apart(of_windows)) s.window_format = run_format(as_said(s, "window_format", of_windows));
   KVPLAN_TRY(d.pool_rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
   d.weight_bits = integer_of(s, "deployment.weight_bits");
   d.weights_bytes = integer_of(s, "deployment.weights_bytes");
@@ -499,6 +501,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "eviction") return attention::policy_descriptors();
   if (family == "budget") return run_budgets();
   if (family == "format") return run_formats();
+  if (family == kWindowFormatFamily) return window_formats();
   if (family == "pool-rule") return model::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
   if (family == "reader") return readers::reader_descriptors();
@@ -507,6 +510,7 @@ Catalogue family_descriptors(std::string_view family) {
 
 Result<Choice> parse_member(std::string_view family, std::string_view text) {
   if (family == "format") return parse_run_format(text);
+  if (family == kWindowFormatFamily) return parse_window_format(text);
   return parse_component(text, family, family_descriptors(family));
 }
 

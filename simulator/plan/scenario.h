@@ -22,6 +22,7 @@
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
 #include "simulator/plan/percentile_targets.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/plan/source.h"
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/workload_builder.h"
@@ -52,9 +53,9 @@ struct Field {
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
-/// "pool-rule", "replacement", "reader", "budget".
+/// "window-format", "pool-rule", "replacement", "reader", "budget".
 Catalogue family_descriptors(std::string_view family);
-/// A member of one of these families with its parameters; of formats see parse_run_format.
+/// A member of one of these families with its parameters; of formats see parse_run_format, parse_window_format.
 Result<Choice> parse_member(std::string_view family, std::string_view text);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -103,6 +104,8 @@ struct Scenario {
   model::Deployment deployment;             ///< its format: of a token's place
   /// How tokens are encoded when their prompt is whole, where `format` names such a codec.
   std::optional<formats::FormatChoice> encoded;
+  /// Of layers with a window, where they have a format of their own and keep what their window shows.
+  std::optional<RunFormat> window_format;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
   memory::PoolSize pool;
   Choice allocator, replacement, engine, latency, router;
@@ -127,8 +130,10 @@ struct Scenario {
   /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
-           evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kSets || encoded;
+           evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kSets || encodes();
   }
+  /// True: what a request stores follows from its lengths when its prompt is whole, not from a width of tokens.
+  [[nodiscard]] bool encodes() const { return encoded || window_format; }
   /// True: there are targets that each request meets or not.
   [[nodiscard]] bool has_request_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
   [[nodiscard]] bool has_targets() const { return has_request_targets() || !percentiles.empty(); }

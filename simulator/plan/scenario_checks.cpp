@@ -58,6 +58,7 @@ Status check_nothing_kept(const Scenario& s) {
   if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
   if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))
     return refused("format could store", "format", "native");
+  if (s.window_format) return refused("format could store", "window_format", "none");
   return Done{};
 }
 
@@ -78,11 +79,62 @@ Status check_joined(const Scenario& s) {
   return check_alike_heads(s, s.deployment.format->choice);
 }
 
+/// The number of tokens that stays is known, and so are those that go, as far as the format asks: REQUIRES: tokens are
+/// encoded, and some policy drops some.
+Status check_encoded_policy(const Scenario& s, const std::string& stored) {
+  const bool by_count = !s.encoded || formats::follows_from_count(*s.encoded);
+  if (s.evicts_by == EvictsBy::kCounts) {
+    const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+    const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+    if (policy.kind->layer_counts != nullptr || (traits.count && traits.count->once)) return Done{};
+    if (by_count)
+      return s.encoded && s.encoded->kind->lengths.heads_share ? check_alike_heads(s, s.encoded->choice)
+                                                               : Status(Done{});
+    if (traits.interval && formats::follows_from_positions(*s.encoded, traits.interval->sink)) return Done{};
+  }
+  return bad_input(
+             stored +
+             (by_count
+                  ? ", and how many tokens stay has to follow from lengths: expected eviction=full, or "
+                    "a policy that is counted with placement=compact (window, tova, snapkv), found "
+                  : ", and on which tokens go while it decodes: expected eviction=full, or with "
+                    "placement=compact a policy that cuts the prompt alone (snapkv, pyramidkv), or where "
+                    "positions say enough one that goes by them (window, streaming-llm), found ") +
+             s.eviction->to_string())
+      .at_field("eviction");
+}
+
+/// A window drops older tokens, and layers that are stored together see as much.
+Status check_window_format(const Scenario& s) {
+  if (!s.window_format) return Done{};
+  const auto apart = [&](const formats::FormatKind* kind, std::string_view path) -> Status {
+    if (kind == nullptr || kind->other_layers == nullptr) return Done{};
+    return bad_input(std::string(kind->descriptor.name) +
+                     " stores layers together: expected a format that stores each alone beside "
+                     "window_format=" +
+                     s.text("window_format") + ", found " + s.text(path))
+        .at_field(path);
+  };
+  KVPLAN_TRY_DO(apart(codec_kind(s.deployment.format->choice), "format"));
+  KVPLAN_TRY_DO(apart(codec_kind(s.window_format->of_token.choice), "window_format"));
+  if (s.encoded) KVPLAN_TRY_DO(apart(s.encoded->kind, "format"));
+  if (!s.window_format->encoded) return Done{};
+  KVPLAN_TRY_DO(apart(s.window_format->encoded->kind, "window_format"));
+  if (formats::follows_from_positions(*s.window_format->encoded, 0)) return Done{};
+  return bad_input("what \"" + std::string(s.window_format->encoded->choice.name()) +
+                   "\" takes behind a window depends on numbers: expected a format of which lengths say it, "
+                   "found " +
+                   s.text("window_format"))
+      .at_field("window_format");
+}
+
 /// What tokens take that are encoded later depends on all that a request stores.
 Status check_encoded(const Scenario& s) {
-  if (!s.encoded) return Done{};
-  const std::string stored =
-      "what \"" + std::string(s.encoded->choice.name()) + "\" takes depends on all that a request stores";
+  if (!s.encodes()) return Done{};
+  const std::string stored = s.encoded ? "what \"" + std::string(s.encoded->choice.name()) +
+                                             "\" takes depends on all that a request stores"
+                                       : "what layers with a window and the others take of a request differs "
+                                         "(window_format)";
   const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
   const bool one_table =
       allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
@@ -96,24 +148,9 @@ Status check_encoded(const Scenario& s) {
     return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) + "\"" +
                      (s.engine_traits().by_priority ? ", where it goes by priority," : "") +
                      " serves formats that store every token at once, expected one of them")
-        .at_field("format");
-  if (s.evicts_by == EvictsBy::kNothing) return Done{};
-  if (s.evicts_by == EvictsBy::kCounts) {
-    const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
-    const auto count = policy.kind->traits(policy.choice).count;
-    if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
-    if (formats::follows_from_count(*s.encoded))
-      return s.encoded->kind->lengths.heads_share ? check_alike_heads(s, s.encoded->choice) : Status(Done{});
-  }
-  const bool by_count = formats::follows_from_count(*s.encoded);
-  return bad_input(stored +
-                   (by_count
-                        ? ", and how many tokens stay has to follow from lengths: expected eviction=full, or "
-                          "a policy that is counted with placement=compact (window, tova, snapkv), found "
-                        : ", and on which tokens go while it decodes: expected eviction=full, or a policy "
-                          "that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found ") +
-                   s.eviction->to_string())
-      .at_field("eviction");
+        .at_field(s.encoded ? "format" : "window_format");
+  KVPLAN_TRY_DO(check_window_format(s));
+  return s.evicts_by == EvictsBy::kNothing ? Status(Done{}) : check_encoded_policy(s, stored);
 }
 
 /// Everything is kept, token by token, and what lengths say of a part is all that is known of it.
@@ -135,6 +172,8 @@ Status check_reader(const Scenario& s) {
     return refused("\"" + std::string(s.encoded->choice.name()) +
                        "\" encodes tokens together, and reading some of them is not followed",
                    "full, or a format that stores each token at once");
+  if (s.window_format)
+    return refused("layers with a window keep what it shows (window_format)", "full, or window_format=none");
   if (s.deployment.format && joins_heads(*s.deployment.format))
     return refused("heads share what " + s.deployment.format->choice.to_string() +
                        " stores of a token, and each would choose tokens of its own",

@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 41> kFields{{
+constexpr std::array<Field, 42> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -71,6 +71,12 @@ constexpr std::array<Field, 41> kFields{{
      .kind = FieldKind::kComponent,
      .fallback = "native",
      .family = "format"},
+    {.path = "window_format",
+     .help = "In what layers with a window keep what it shows, apart from the others; none: all layers keep "
+             "and store alike",
+     .kind = FieldKind::kComponent,
+     .fallback = "none",
+     .family = kWindowFormatFamily},
     {.path = "deployment.device",
      .help =
          "Device of every rank (kvplan list device): its memory decides the pool where none is given, its "

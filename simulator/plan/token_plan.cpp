@@ -148,7 +148,7 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
       windows > 0 && !memory::allocator_entry(s.allocator).follows_windows)
     assumptions.push_back(
         std::to_string(windows) + " of the model's " + std::to_string(shape.layers) +
-        (follows_windows
+        (follows_windows || s.window_format
              ? " layers see only a window: they keep what it shows, and hold and read the whole prompt until "
                "it is computed; the token policy decides about the others."
          : s.reader
@@ -355,11 +355,10 @@ Status read_sets(TokenPlan& plan, const SetsOpener& open) {
   return Done{};
 }
 
-/// A cell is a byte of the rank from here on.
-Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
-                   std::vector<std::string>& assumptions) {
-  constexpr std::int64_t kExample = 4096;  // tokens
-  const RankBytes& rank = plan.placed.bytes;
+/// What of the plan's layers stands together, and what a policy leaves there: of the whole model too, since stages have
+/// blocks of one number.
+Status check_encoded_plan(const TokenPlan& plan) {
+  const RunFormat& format = *plan.placed.format;
   if (plan.keeps_by_head()) {
     const Choice& by_head = plan.budget ? plan.budget->choice() : plan.policy->choice;
     return bad_input(
@@ -368,37 +367,59 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                std::string(by_head.name()) + "\"")
         .at_field(plan.budget ? "budget" : "eviction");
   }
-  if (format.kind->other_layers != nullptr && plan.policy &&
+  if (format.encoded && format.encoded->kind->other_layers != nullptr && plan.policy &&
       !plan.policy->kind->traits(plan.policy->choice).interval)
     return bad_input(
-               std::string(format.choice.name()) +
+               std::string(format.encoded->choice.name()) +
                " stores layers together, of which a policy that goes by attention keeps different tokens: "
                "expected eviction=full")
         .at_field("eviction");
-  if (plan.units.metadata_bytes > 0)
-    return bad_input("expected a policy that keeps nothing beside a token, found " +
-                     std::to_string(plan.units.per_token * plan.units.metadata_bytes) + " bytes")
-        .at_field("eviction");
-  if (rank.stages > 1) {
-    KVPLAN_TRY(const auto all, encoded_layers(format, plan.model, rank.tensor_ranks, 0, plan.model.layers));
-    if (all.size() > 1)
-      return bad_input(
-                 "expected one stage (deployment.pp=1), since layers do not all take the same bytes as " +
-                 format.choice.to_string() + ": stages would need different numbers of blocks")
-          .at_field("deployment");
+  const RankBytes& rank = plan.placed.bytes;
+  if (rank.stages == 1) return Done{};
+  KVPLAN_TRY(const auto all, encoded_layers(plan.placed.layer_formats(), plan.model, rank.tensor_ranks, 0,
+                                            plan.model.layers));
+  if (all.size() == 1) return Done{};
+  return bad_input("expected one stage (deployment.pp=1), since layers do not all take the same bytes as " +
+                   (format.encoded ? format.encoded->choice : format.of_token.choice).to_string() +
+                   ": stages would need different numbers of blocks")
+      .at_field("deployment");
+}
+
+/// A cell is a byte of the rank from here on.
+Status set_encoded(TokenPlan& plan, std::vector<std::string>& assumptions) {
+  constexpr std::int64_t kExample = 4096;  // tokens
+  KVPLAN_TRY_DO(check_encoded_plan(plan));
+  const RankBytes& rank = plan.placed.bytes;
+  KVPLAN_TRY(plan.encoded, encoded_layers(plan.placed.layer_formats(), plan.model, rank.tensor_ranks,
+                                          rank.first_layer, rank.layers));
+  if (plan.policy) {
+    const attention::CellMetadata beside =
+        attention::cell_metadata(*plan.policy, plan.policy->kind->traits(plan.policy->choice));
+    for (EncodedLayers& layers : plan.encoded)
+      if (layers.window == 0) layers.beside_bytes = beside.of_token(layers.shape.kv_heads);
   }
-  KVPLAN_TRY(plan.encoded,
-             encoded_layers(format, plan.model, rank.tensor_ranks, rank.first_layer, rank.layers));
-  plan.units = {rank.token_bytes, 0};
-  const core::StoredBytes example = encoded_tokens(plan.encoded, kExample, kExample + 1).stored.front();
-  const bool told = format.side != nullptr && plan.encoded.size() == 1;  // of all layers alike
-  assumptions.push_back("Tokens are exact until their prompt is whole, then stored as " +
-                        (told ? plan.encoded.front().format : format).choice.to_string() +
-                        ": a prompt of 4096 tokens takes " + std::to_string(example.total()) +
-                        " bytes on a rank instead of " + std::to_string(kExample * rank.token_bytes) +
+  const core::EncodedTokens example = encoded_tokens(plan.encoded, kExample, kExample + 1);
+  plan.units = {example.token_bytes, 0};
+  const RunFormat& format = *plan.placed.format;
+  const formats::FormatChoice* const codec = format.encoded ? &*format.encoded : nullptr;
+  const bool told =
+      codec != nullptr && codec->side != nullptr && plan.encoded.size() == 1;  // all layers alike
+  const Choice& stored = told               ? plan.encoded.front().codec->choice
+                         : codec != nullptr ? codec->choice
+                                            : format.of_token.choice;
+  std::string of_windows;
+  if (const auto& window = plan.placed.window_format)
+    of_windows = ", those that the windows of layers show as " +
+                 (window->encoded ? window->encoded->choice : window->of_token.choice).to_string();
+  assumptions.push_back("Tokens are exact until their prompt is whole, then stored as " + stored.to_string() +
+                        of_windows + ": a prompt of 4096 tokens takes " +
+                        std::to_string(example.stored.front().total()) + " bytes on a rank instead of " +
+                        std::to_string(kExample * example.token_bytes) +
                         ". Encoding takes no time of its own; steps read the bytes that are stored.");
-  if (const std::string_view assumed = formats::assumed(format); !assumed.empty())
-    assumptions.emplace_back(assumed);
+  for (const RunFormat* each : {&format, plan.placed.layer_formats().of_windows})
+    if (each != nullptr && each->encoded)
+      if (const std::string_view assumed = formats::assumed(*each->encoded); !assumed.empty())
+        assumptions.emplace_back(assumed);
   return Done{};
 }
 
@@ -455,13 +476,13 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed));
-    KVPLAN_TRY_DO(check_alike_widths(plan));
+    if (!s.encodes()) KVPLAN_TRY_DO(check_alike_widths(plan));
     note_tables(plan, per, assumptions);
     if (plan.counted && plan.by_head.empty())
       note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
-  KVPLAN_TRY_DO(add_scales(plan));
+  if (!s.encodes()) KVPLAN_TRY_DO(add_scales(plan));
   if (s.reader) {
     if (!plan.placed.of_token().by_layer.empty())
       return bad_input("layers do not all take the same bytes as " +
@@ -474,7 +495,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     if (s.derives_pool && plan.reader->metadata_bytes > 0)
       assumptions.emplace_back("What an engine's start needs is checked without the metadata of the reader.");
   }
-  if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *plan.placed.format->encoded, assumptions));
+  if (s.encodes()) KVPLAN_TRY_DO(set_encoded(plan, assumptions));
   plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
@@ -516,12 +537,15 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
   return out;
 }
 
-std::vector<core::KeptCount> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
-                                          const attention::Grants& grants) {
+std::vector<KeptTokens> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
+                                     const attention::Grants& grants) {
   if (!plan.policy) return {};
-  if (!plan.keeps_by_layer()) return {*plan.policy->kind->traits(plan.policy->choice).count};
-  std::vector<core::KeptCount> out;
-  for (const auto& layer : counts_of_rank(plan, prompt, grants)) out.push_back(layer.front());
+  const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
+  const std::int64_t sinks = traits.interval ? traits.interval->sink : -1;
+  if (!plan.keeps_by_layer()) return {{.count = *traits.count, .sinks = sinks}};
+  std::vector<KeptTokens> out;
+  for (const auto& layer : counts_of_rank(plan, prompt, grants))
+    out.push_back({.count = layer.front(), .sinks = sinks});
   return out;
 }
 

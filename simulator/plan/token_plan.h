@@ -69,8 +69,7 @@ struct TokenPlan {
   bool counted{false};         ///< lengths say how many tokens stay, survivors are moved together
   bool reads_holes{false};     ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};      ///< of a request; units.per_token is a multiple
-  /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte. A policy,
-  /// if there is one, cuts the prompt alone.
+  /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
   std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which
   /// stay whatever the policy says. Empty: all layers follow the policy. Not empty only where tables are of layers or
@@ -97,6 +96,7 @@ struct TokenPlan {
   /// Of these, each stored head does.
   [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
   [[nodiscard]] std::int64_t token_bytes() const {
+    if (!encoded.empty()) return units.per_token;
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
 };
@@ -123,10 +123,10 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants);
 
-/// How many tokens of such a request stay, by layer of the rank or one for all; empty: all.
+/// Which tokens of such a request the policy keeps, by layer of the rank or one for all; empty: all.
 /// REQUIRES: tokens are encoded.
-std::vector<core::KeptCount> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
-                                          const attention::Grants& grants);
+std::vector<KeptTokens> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
+                                     const attention::Grants& grants);
 
 /// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.

@@ -101,7 +101,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
       add(kRecordings);
       break;
   }
-  if (scenario.encoded && scenario.evicts_by == plan::EvictsBy::kNothing) add(kCourse);
+  if (scenario.encodes() && scenario.evicts_by == plan::EvictsBy::kNothing) add(kCourse);
   const std::int64_t block_tokens = block_tokens_of(scenario.allocator);
   terms.token_ps = block_ns * 1000 / block_tokens;
   const memory::AllocatorEntry& allocator = memory::allocator_entry(scenario.allocator);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -68,10 +69,10 @@ class Stored final : public core::Observer {
   bool ended_{false};
 };
 
-/// Of a prompt that is computed in one step: an entry after it and after each token but the last, which ends the
-/// request.
+/// Of a prompt that is computed in so many steps: an entry after each, and after each token but the last, which ends
+/// the request.
 inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t prompt, std::int32_t output,
-                                             plan::RunOptions how) {
+                                             plan::RunOptions how, std::int32_t prompt_steps = 1) {
   traces::Trace trace;
   trace.arrival_ns = {0};
   trace.input_tokens = {prompt};
@@ -88,7 +89,7 @@ inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t 
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   const auto result = plan::run_scenario(scenario.value(), trace, how);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
-  EXPECT_EQ(std::ssize(stored->live), output - 1);
+  EXPECT_EQ(std::ssize(stored->live), output + prompt_steps - 2);
   return stored;
 }
 
@@ -109,6 +110,17 @@ class LayerCodecs {
       formats::test::append(*codec, layer_, token, token + 1);
       codec->end_step();
     }
+  }
+  /// Of all heads, as far as the format still stores it.
+  void drop_position(std::int64_t position) {
+    for (const auto& codec : codecs_)
+      for (std::int32_t h = 0; h < codec->shape().kv_heads; ++h) {
+        const auto positions = codec->positions(h);
+        const auto at = std::find(positions.begin(), positions.end(), position);
+        if (at == positions.end()) continue;
+        const auto index = static_cast<std::int32_t>(at - positions.begin());
+        codec->drop(h, std::span(&index, 1));
+      }
   }
   [[nodiscard]] std::int64_t total() const {
     std::int64_t out = 0;

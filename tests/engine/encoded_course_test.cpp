@@ -195,7 +195,8 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
     const plan::RunFormat format = plan::run_format(plan::parse_run_format(text).value());
     ASSERT_TRUE(format.encoded.has_value()) << text;
     walked.insert(format.encoded->choice.name());
-    const auto layers = plan::encoded_layers(*format.encoded, shape, 1, 0, shape.layers);
+    const auto layers =
+        plan::encoded_layers({.format = format, .places = format.of_token}, shape, 1, 0, shape.layers);
     ASSERT_TRUE(layers.ok()) << layers.error().to_string();
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       SCOPED_TRACE(text + ", seed " + std::to_string(seed));
@@ -205,10 +206,10 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
       course.prompt = random.between(1, 60);
       course.final_tokens = course.prompt + random.between(0, 40);
       course.quantum_tokens = random.between(1, 16);
-      std::vector<core::KeptCount> kept;
+      std::vector<plan::KeptTokens> kept;
       if (random.chance(1, 3))
-        kept = {{.budget = random.between(1, course.prompt),
-                 .once = !formats::follows_from_count(*format.encoded) || random.chance(1, 2)}};
+        kept = {{.count = {.budget = random.between(1, course.prompt),
+                           .once = !formats::follows_from_count(*format.encoded) || random.chance(1, 2)}}};
       walk(course, plan::encoded_tokens(layers.value(), course.prompt, course.final_tokens, kept), seen);
       if (HasFatalFailure()) return;
     }

@@ -117,5 +117,55 @@ TEST(FormatStands, EachStoresWhatBytesCounts) {
   }
 }
 
+/// Layers with a window of 1024 in one format, the others in another, a policy on these: runs and bytes are one count.
+TEST(FormatStands, WindowsApartStoreWhatBytesCounts) {
+  const traces::testing::TemporaryFolder folder;
+  const std::string timeline = folder.file("timeline.csv");
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,1500,40\n");
+  struct Case {
+    std::string format, windows, policy;
+  };
+  for (const Case& c :
+       {Case{"layered:factor_v=true", "fp16", ""}, Case{"kivi", "int8", ""},
+        Case{"fp8", "kivi", "tova:budget=700"}, Case{"mixed", "bf16", "window:window=600"},
+        Case{"native", "int-tensor", ""}, Case{"svd", "mixed", "streaming-llm:sink=4,recent=500"}}) {
+    SCOPED_TRACE(c.format + " " + c.windows + " " + c.policy);
+    const Outcome run =
+        run_kvplan("run " + folder.file("t.csv") +
+                   " --set memory.pool_tokens=20000 --set model=gemma-3-27b --set format=" + c.format +
+                   " --set window_format=" + c.windows + kShortSteps + " --timeline " + timeline +
+                   (c.policy.empty() ? "" : " --set eviction=" + c.policy + ",placement=compact"));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Outcome bytes =
+        run_kvplan("bytes --tokens 1538 --prompt 1500 --json - --model gemma-3-27b --format " + c.format +
+                   " --window-format " + c.windows + (c.policy.empty() ? "" : " --policy " + c.policy));
+    ASSERT_EQ(bytes.exit_code, 0) << bytes.err;
+    const std::string stored = std::to_string(stored_at_last(kvplan::test::read_file(timeline)));
+    EXPECT_NE(bytes.out.find("\"total_bytes\": " + stored + ","), std::string::npos)
+        << stored << " in a run; " << bytes.out;
+  }
+}
+
+/// gemma-3-27b: 52 of 62 layers see 1024 tokens. In fp16 each of their tokens takes 16 heads x 2 x 128 x 2 bytes, in
+/// int8 of the others half of that.
+TEST(FormatStands, WindowsApartByHand) {
+  const auto of = [](const std::string& more) {
+    return run_kvplan("bytes --tokens 5000 --json - --model gemma-3-27b " + more);
+  };
+  constexpr std::int64_t kToken = 16 * 2 * 128 * 2;
+  const auto total = [](std::int64_t bytes) { return "\"total_bytes\": " + std::to_string(bytes) + ","; };
+  EXPECT_NE(of("--format full --window-format fp16").out.find(total(52 * 1024 * kToken + 10 * 5000 * kToken)),
+            std::string::npos);
+  const Outcome found = of("--format int8:scale_bytes=0 --window-format native --policy window:window=300");
+  EXPECT_NE(found.out.find(total(52 * 1024 * kToken + 10 * 300 * kToken / 2)), std::string::npos)
+      << found.out;
+  EXPECT_NE(found.out.find("\"window_format\": \"native\""), std::string::npos);
+  expect_refused(run_kvplan("bytes --tokens 9 --model llama-3-8b --window-format fp16"),
+                 "--window-format: expected a model of which some layers see only a window");
+  expect_refused(of("--window-format minicache"), "--window-format: minicache stores layers together");
+  expect_refused(of("--window-format kvquant --prompt 4000"),
+                 "the model's window of 1024 tokens drops older ones");
+}
+
 }  // namespace
 }  // namespace kvplan::formats::test

@@ -280,6 +280,14 @@ TEST(CliBytes, PoliciesBeforeCodecs) {
     EXPECT_EQ(number(root, "/groups/0/tokens"), 1024);
     EXPECT_EQ(number(root, "/regions/K/codes"), (52 * 1024 + 10 * 4992) * 16 * 128 / 4);
   });
+  // Of a window's 1024 keys, in eight residuals, 100 went after later steps, and with them three groups of 32; of those
+  // that came since none are enough to be encoded. Its newest 128 values are exact.
+  with_json("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kivi", [](dom::element root) {
+    EXPECT_EQ(number(root, "/regions/K/codes"), (52 * 924 + 10 * 4992) * 16 * 128 / 4);
+    EXPECT_EQ(number(root, "/regions/K/scales"), (52 * (32 - 3) + 10 * 156) * 16 * 128 * 2);
+    EXPECT_EQ(number(root, "/regions/K/exact"), (52 * 100 + 10 * 8) * 16 * 128 * 2);
+    EXPECT_EQ(number(root, "/regions/V/exact"), 62 * 128 * 16 * 128 * 2);
+  });
   with_json("--model llama-3-8b --tokens 1000 --format kivi --policy window:window=256",
             [](dom::element root) { EXPECT_EQ(number(root, "/regions/K/codes"), 32 * 8 * 128 * 256 / 4); });
 }
@@ -352,8 +360,8 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   error(llama + "--policy 'duo-attention:gates=[[0.5]]'",
         {"--policy: ", "\"duo-attention\" keeps everything in some heads", "`kvplan run` counts"});
   error(llama + "--policy pyramidinfer", {"--policy: ", "token by token", "`kvplan evict`"});
-  error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kivi",
-        {"kivi: ", "window of 1024 tokens", "which tokens"});
+  error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kvquant",
+        {"kvquant: ", "window of 1024 tokens", "which tokens"});
   error("--model deepseek-v3 --tokens 10 --format kivi", {"kivi: ", "latent vector", "kvplan list format"});
   error("--model " + folder.file("config.json") + " --tokens 10 --format kivi",
         {"kivi:group: ", "divisor of the 8 channels", "32"});
