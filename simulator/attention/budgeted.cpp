@@ -153,6 +153,11 @@ KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t token
   return {.sink = keep.sink, .recent = tokens - keep.sink};
 }
 
+bool gives_param(std::string_view text, std::string_view param) {
+  const std::size_t colon = text.find(':');
+  return colon != std::string_view::npos && gives(text.substr(colon + 1), param);
+}
+
 bool gives_budget(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);

@@ -45,6 +45,8 @@ std::int64_t least_budget(const PolicyChoice& policy);
 core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
 KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t tokens);
 
+/// Whether `NAME:key=value,...` gives this parameter.
+bool gives_param(std::string_view text, std::string_view param);
 /// Whether `text` gives the number of tokens itself.
 bool gives_budget(std::string_view text);
 /// `text` with the parameters of the budget that it does not give, for so many tokens: of 8, `h2o` becomes

@@ -10,6 +10,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/frontier/page.h"
+#include "simulator/io/budget_files.h"
 #include "simulator/io/policy_files.h"
 #include "simulator/io/side_file.h"
 #include "simulator/report/number_text.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct FrontierFlags {
   std::vector<std::string> inputs;
-  std::string policies, budgets, formats{"full"}, json, csv, html;
+  std::string policies, budgets, schemes, formats{"full"}, window_format, json, csv, html;
   std::int64_t prompt{0};
   std::int32_t layer{-1};
   int threads{1};
@@ -28,8 +29,11 @@ struct FrontierFlags {
 std::string command_line(const FrontierFlags& flags) {
   std::string out = "kvplan frontier";
   for (const std::string& input : flags.inputs) out += " " + report::shell_quoted(input);
-  out += " --policies " + report::shell_quoted(flags.policies) + " --budgets " + flags.budgets;
+  out += " --policies " + report::shell_quoted(flags.policies);
+  if (!flags.budgets.empty()) out += " --budgets " + flags.budgets;
+  if (!flags.schemes.empty()) out += " --budget " + report::shell_quoted(flags.schemes);
   out += " --formats " + report::shell_quoted(flags.formats);
+  if (!flags.window_format.empty()) out += " --window-format " + report::shell_quoted(flags.window_format);
   if (flags.prompt > 0) out += " --prefill " + std::to_string(flags.prompt);
   if (flags.layer >= 0) out += " --layer " + std::to_string(flags.layer);
   return out + " --html " + report::shell_quoted(flags.html);
@@ -45,14 +49,40 @@ Status run(const FrontierFlags& flags) {
                     [&](const std::string& before) { return is_same_file(before, *input); }))
       return bad_input("expected each recording once: its sequences would count twice").at_file(*input);
   frontier::Request request;
-  KVPLAN_TRY(const auto budgets, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
-  KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets));
-  KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
-  for (frontier::Storage& storage : request.storages) {
-    if (!storage.format) continue;
-    KVPLAN_TRY_DO(check_apart(storage.format->choice.files(), outputs_asked));
-    KVPLAN_TRY_DO(io::read_side_file(*storage.format));
+  std::vector<std::int64_t> budgets;
+  if (!flags.budgets.empty()) {
+    KVPLAN_TRY(budgets, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
   }
+  std::vector<frontier::Scheme> schemes;
+  if (!flags.schemes.empty()) {
+    KVPLAN_TRY(schemes, frontier::schemes_of(flags.schemes, budgets));
+  }
+  if (budgets.empty() && schemes.empty())
+    return bad_input("expected --budgets (numbers of tokens), or --budget (schemes), or both");
+  for (const frontier::Scheme& scheme : schemes)
+    KVPLAN_TRY_DO(check_apart(scheme.choice.files(), outputs_asked));
+  request.grants = [](const Choice& scheme, const attention::Recording& recording, std::int32_t sequence,
+                      std::int64_t prompt) -> Result<attention::Grants> {
+    KVPLAN_TRY(const auto retained,
+               io::retained_of(scheme, recording.info().layers, prompt, {&recording, sequence}));
+    return attention::grants_of(retained);
+  };
+  KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets, schemes));
+  KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
+  if (!flags.window_format.empty()) {
+    KVPLAN_TRY(auto windows, frontier::storages_of(flags.window_format, "--window-format"));
+    if (windows.size() != 1)
+      return bad_input("expected one format, found " + std::to_string(windows.size()))
+          .at_field("--window-format");
+    request.window_storage = std::move(windows.front());
+  }
+  const auto read_side = [&](frontier::Storage& storage) -> Status {
+    if (!storage.format) return Done{};
+    KVPLAN_TRY_DO(check_apart(storage.format->choice.files(), outputs_asked));
+    return io::read_side_file(*storage.format);
+  };
+  for (frontier::Storage& storage : request.storages) KVPLAN_TRY_DO(read_side(storage));
+  if (request.window_storage) KVPLAN_TRY_DO(read_side(*request.window_storage));
   for (frontier::Lane& lane : request.lanes) {
     KVPLAN_TRY_DO(check_apart(lane.policy.choice.files(), outputs_asked));
     KVPLAN_TRY_DO(io::read_policy_files(lane.policy));
@@ -106,20 +136,27 @@ void add_frontier(Command& app, Outcome& outcome) {
           "recorded:file=F, pyramidkv:capacity=N). Take a budget: " +
               attention::policies_with_budget())
       ->required();
-  command
-      ->add_option("--budgets", flags->budgets,
-                   "N[,N...]: tokens that each stored head of each layer retains. Policies that select when "
-                   "the prompt "
-                   "ends (snapkv, ada-kv, knorm and others of keys and values) retain so many of it, and "
-                   "what is generated "
-                   "comes on top; those that select now and then (r-kv, seed-ring) hold more in between")
-      ->required();
+  command->add_option(
+      "--budgets", flags->budgets,
+      "N[,N...]: tokens that each stored head of each layer retains. Policies that select when "
+      "the prompt "
+      "ends (snapkv, ada-kv, knorm and others of keys and values) retain so many of it, and "
+      "what is generated "
+      "comes on top; those that select now and then (r-kv, seed-ring) hold more in between");
+  command->add_option(
+      "--budget", flags->schemes,
+      "'NAME[:key=value,...];...' (kvplan list budget): each says what the layers retain "
+      "instead of one number, for every policy that takes a budget. Left out, its capacity is "
+      "each number of --budgets");
   command
       ->add_option(
           "--formats", flags->formats,
           "'NAME[:key=value,...];...' (kvplan list codec): each stores what the policy keeps; full has "
           "the recording's own element size")
       ->capture_default_str();
+  command->add_option("--window-format", flags->window_format,
+                      "A format of the layers that have a window: whichever the policy and its format, they "
+                      "keep the tokens that it shows, in this one");
   add_whole_number(*command, "--prefill", flags->prompt, {1, INT32_MAX},
                    "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
       ->default_str("");

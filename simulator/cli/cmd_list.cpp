@@ -402,14 +402,16 @@ constexpr std::string_view kMadeBy =
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat)
-    return "Given at `format` of a scenario, and as `kvplan bytes --format`. A scenario's format may be a "
-           "codec, too "
-           "(codec.md).";
+    return "Given at `format` of a scenario, and as `kvplan bytes --format`; of layers with a window at "
+           "`window_format`, and as `--window-format`. A scenario's formats may be codecs, too (codec.md).";
   if (family == kBudgetFamily)
-    return "Given at `kvplan budget --policy`, at `kvplan evict --budget`, and at `budget` of a scenario.";
+    return "Given at `kvplan budget --policy`, at `--budget` of `kvplan evict` and `kvplan frontier`, and at "
+           "`budget` of a scenario.";
   if (family == kCodec)
-    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; and "
-           "at `format` of a scenario, but for names that the family format has, too.";
+    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`, of "
+           "layers with a window at `--window-format` of the latter two; and at `format` and `window_format` "
+           "of a "
+           "scenario, but for names that the family format has, too.";
   if (family == readers::kFamily)
     return "Given at `kvplan attention read --reader`; and at `reader` of a scenario where lengths say how "
            "much it reads.";

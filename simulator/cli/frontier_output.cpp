@@ -1,5 +1,7 @@
 #include "simulator/cli/frontier_output.h"
 
+#include <algorithm>
+
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/evict_output.h"
@@ -27,7 +29,9 @@ void write_point(JsonWriter& json, const Request& request, const Point& point) {
   write_params(json, lane.policy, attention::group_of(lane.policy, info).value());
   const frontier::Storage& storage = request.storages[point.storage];
   json.member("format", storage.golden_name()).member("format_as_given", storage.text);
-  json.member("budget", lane.budget).member("bytes_per_token", point.bytes_per_token);
+  json.member("budget", lane.budget);
+  if (lane.scheme) json.member("budget_scheme", lane.scheme->choice.to_string());
+  json.member("bytes_per_token", point.bytes_per_token);
   json.member("mass_mean", point.mass_mean).member("mass_min", point.mass_min);
   json.member("output_error_mean", point.error_mean).member("output_error_p95", point.error_p95);
   json.member("sequences", point.sequences);
@@ -50,7 +54,9 @@ std::string frontier_json(const Request& request, const Frontier& found) {
     json.begin_object().member("entries", point.entries).member("mass_mean", point.mass_mean).end_object();
   json.end_array().key("inputs").begin_array();
   for (const frontier::Input& input : request.inputs) json.value(input.name);
-  json.end_array().member("sequences", found.sequences);
+  json.end_array();
+  if (request.window_storage) json.member("window_format", request.window_storage->text);
+  json.member("sequences", found.sequences);
   json.member("full_bytes_per_token", found.full_bytes_per_token).key("assumptions").begin_array();
   for (const std::string& assumption : found.assumptions) json.value(assumption);
   json.end_array().member("version", kVersion).end_object();
@@ -61,7 +67,10 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
   std::string out =
       "policy,params,format,budget,bytes_per_token,mass_mean,mass_min,output_error_mean,output_error_p95,"
       "sequences,metadata_bytes_per_token,attended_entries_mean,attended_entries_max,oracle_mass_mean,"
-      "mass_standard_error,needle_recall,overlap_mean,output_error_standard_error\n";
+      "mass_standard_error,needle_recall,overlap_mean,output_error_standard_error";
+  const bool schemes = std::any_of(request.lanes.begin(), request.lanes.end(),
+                                   [](const Lane& lane) { return lane.scheme.has_value(); });
+  out += schemes ? ",budget_scheme\n" : "\n";
   for (const Point& point : found.points) {
     const Lane& lane = request.lanes[point.lane];
     const std::string whole = lane.policy.choice.to_string();
@@ -72,11 +81,15 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
            (lane.budget ? std::to_string(*lane.budget) : "") + "," + shortest(point.bytes_per_token);
     for (const auto& value : {point.mass_mean, point.mass_min, point.error_mean, point.error_p95})
       out += "," + number(value);
-    out += "," + std::to_string(point.sequences) + "," + shortest(point.metadata_bytes_per_token) + "," +
-           number(point.entries_mean) + "," + std::to_string(point.entries_max) + "," +
-           number(point.oracle_mass_mean) + "," + number(point.mass_standard_error) + "," +
-           number(point.needle_recall) + "," + number(point.overlap_mean) + "," +
-           number(point.error_standard_error) + "\n";
+    out +=
+        "," + std::to_string(point.sequences) + "," + shortest(point.metadata_bytes_per_token) + "," +
+        number(point.entries_mean) + "," + std::to_string(point.entries_max) + "," +
+        number(point.oracle_mass_mean) + "," + number(point.mass_standard_error) + "," +
+        number(point.needle_recall) + "," + number(point.overlap_mean) + "," +
+        number(point.error_standard_error) +
+        (schemes ? "," + (lane.scheme ? report::csv_quoted(lane.scheme->choice.to_string()) : std::string())
+                 : std::string()) +
+        "\n";
   }
   return out;
 }

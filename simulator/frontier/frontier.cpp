@@ -1,6 +1,8 @@
 #include "simulator/frontier/frontier.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -29,7 +31,8 @@ struct Piece {
   std::int32_t layer{0};
   std::int64_t tokens{0};
   std::int64_t prompt{0};
-  std::size_t cluster{0};  ///< the number of the sequence among all
+  std::size_t cluster{0};                                  ///< the number of the sequence among all
+  const std::vector<attention::Grants>* granted{nullptr};  ///< [lane] of its sequence; empty without a scheme
 };
 
 struct Sums {
@@ -90,6 +93,7 @@ struct Plan {
   const Request& request;
   const Pause& pause;
   std::vector<Piece> pieces{};
+  std::deque<std::vector<attention::Grants>> granted{};  ///< by sequence, for the pieces
   bool all_values{true};
   std::int64_t samples{0};             ///< query heads x decode steps x layers
   std::vector<std::int64_t> wanted{};  ///< entries, descending
@@ -125,7 +129,7 @@ class PieceRun {
     const attention::Recording& recording = *piece_.input->recording;
     const RecordingInfo& info = recording.info();
     std::vector<PolicyChoice> policies;
-    for (const Lane& lane : request_.lanes) {
+    for (std::size_t lane = 0; lane < request_.lanes.size(); ++lane) {
       KVPLAN_TRY(PolicyChoice policy, policy_at(lane));
       policies.push_back(std::move(policy));
     }
@@ -151,7 +155,7 @@ class PieceRun {
       for (std::size_t s = 0; s < request_.storages.size(); ++s) {
         Sums& to = sums({l, s});
         to.metadata_bytes += summaries[l].metadata_bytes;
-        to.bytes += request_.storages[s].format ? summaries[l].metadata_bytes : summaries[l].bytes;
+        to.bytes += storage(s).format ? summaries[l].metadata_bytes : summaries[l].bytes;
       }
     }
     KVPLAN_TRY_DO(add_formats(policies));
@@ -159,7 +163,23 @@ class PieceRun {
   }
 
  private:
-  Result<PolicyChoice> policy_at(const Lane& lane) const {
+  /// Tokens that the layer's window shows, where that decides; 0: the lane's policy does.
+  [[nodiscard]] std::int64_t window() const {
+    return request_.window_storage ? piece_.input->recording->info().layer(piece_.layer).window : 0;
+  }
+  [[nodiscard]] const Storage& storage(std::size_t s) const {
+    return window() > 0 ? *request_.window_storage : request_.storages[s];
+  }
+
+  Result<PolicyChoice> policy_at(std::size_t lane_number) const {
+    if (window() > 0) return attention::parse_policy("window:window=" + std::to_string(window()));
+    const Lane& lane = request_.lanes[lane_number];
+    if (lane.scheme) {
+      const RecordingInfo& info = piece_.input->recording->info();
+      KVPLAN_TRY(const std::int32_t group, attention::group_of(lane.policy, info.layer(piece_.layer)));
+      return policy_of_layer(lane, (*piece_.granted)[lane_number],
+                             attention::place_of(info, piece_.layer, group, piece_.prompt));
+    }
     if (!lane.budget) return lane.policy;
     return attention::with_budget(lane.policy, std::span(&*lane.budget, 1), false, {.prompt = piece_.prompt});
   }
@@ -205,7 +225,7 @@ class PieceRun {
     }
     for (std::size_t l = 0; l < replays.size(); ++l)
       for (std::size_t s = 0; s < request_.storages.size(); ++s)
-        if (!request_.storages[s].format)
+        if (!storage(s).format)
           add_samples(sums({l, s}), replays[l].attended_mass(), replays[l].output_error());
   }
 
@@ -229,9 +249,9 @@ class PieceRun {
     std::vector<At> at;
     for (std::size_t l = 0; l < policies.size(); ++l)
       for (std::size_t s = 0; s < request_.storages.size(); ++s) {
-        if (!request_.storages[s].format) continue;
+        if (!storage(s).format) continue;
         at.push_back({l, s});
-        requests.push_back({.format = formats::of_layer(*request_.storages[s].format, piece_.layer,
+        requests.push_back({.format = formats::of_layer(*storage(s).format, piece_.layer,
                                                         piece_.input->recording->info().layers),
                             .evict = policies[l],
                             .prompt = piece_.prompt,
@@ -272,6 +292,7 @@ class Run {
     if (plan_.pieces.empty())
       return bad_input("no layer of any sequence has rows to replay")
           .at_file(plan_.request.inputs.front().name);
+    KVPLAN_TRY_DO(check_windows());
     if (several_models(plan_.request.inputs))
       note(notes_,
            "The recordings are of different models: bytes, masses and errors are means over all of them.");
@@ -330,7 +351,7 @@ class Run {
         ++left_out;
         continue;
       }
-      plan_.pieces.push_back({&input, sequence, number, tokens, prompt, sequences_});
+      plan_.pieces.push_back({&input, sequence, number, tokens, prompt, sequences_, nullptr});
       plan_.samples += (tokens - prompt) * layer.query_heads;
       plan_.all_values = plan_.all_values && layer.parts.has(attention::Part::kValues);
       any_values_ = any_values_ || layer.parts.has(attention::Part::kValues);
@@ -340,9 +361,41 @@ class Run {
            "Of some sequences layers were not recorded, or broke off inside the prompt: they are left "
            "out.");
     if (plan_.pieces.size() == before) return Done{};
+    KVPLAN_TRY_DO(grant(recording, sequence, prompt, std::span(plan_.pieces).subspan(before)));
     ++sequences_;
     tokens_ += info.sequences[static_cast<std::size_t>(sequence)].tokens;
     return Done{};
+  }
+
+  /// What schemes grant the layers of a sequence, which these pieces are of.
+  Status grant(const attention::Recording& recording, std::int32_t sequence, std::int64_t prompt,
+               std::span<Piece> pieces) {
+    const auto& lanes = plan_.request.lanes;
+    std::vector<attention::Grants> granted(lanes.size());
+    std::map<std::string, std::size_t> known;  // the first lane with the same scheme
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      if (!lanes[l].scheme) continue;
+      const auto [first, fresh] = known.emplace(lanes[l].scheme->choice.to_string(), l);
+      if (fresh) {
+        KVPLAN_TRY(granted[l], plan_.request.grants(lanes[l].scheme->choice, recording, sequence, prompt));
+      } else {
+        granted[l] = granted[first->second];
+      }
+    }
+    plan_.granted.push_back(std::move(granted));
+    for (Piece& piece : pieces) piece.granted = &plan_.granted.back();
+    return Done{};
+  }
+
+  /// Storage of windows says something of at least one layer.
+  Status check_windows() const {
+    const auto has_window = [](const Piece& piece) {
+      return piece.input->recording->info().layer(piece.layer).window > 0;
+    };
+    if (!plan_.request.window_storage || std::any_of(plan_.pieces.begin(), plan_.pieces.end(), has_window))
+      return Done{};
+    return bad_input("expected a recording of which some layers see only a window; none of these does")
+        .at_field("--window-format");
   }
 
   /// Descending, as TopMass wants them.

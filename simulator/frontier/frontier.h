@@ -31,10 +31,18 @@ struct Input {
   std::shared_ptr<const attention::Recording> recording;
 };
 
+/// What a scheme grants the layers of a recording of one of its sequences' prompts.
+using GrantsOf = std::function<Result<attention::Grants>(
+    const Choice& scheme, const attention::Recording& recording, std::int32_t sequence, std::int64_t prompt)>;
+
 struct Request {
   std::vector<Input> inputs;
   std::vector<Lane> lanes;
   std::vector<Storage> storages;
+  /// Of layers with a window, in place of each of these: they keep their newest tokens, as many as it shows, whatever
+  /// the lane's policy leaves of the others.
+  std::optional<Storage> window_storage{};
+  GrantsOf grants{};       ///< asked from one thread; may be empty where no lane has a scheme
   std::int64_t prompt{0};  ///< tokens; 0: what each sequence says of itself, else its first half
   std::optional<std::int32_t> layer{};
   int threads{1};
@@ -86,7 +94,7 @@ using Pause = std::function<Status()>;
 /// policy attends at most that retains N of the prompt and all that follows; and the longest sequence.
 /// Layers that were not recorded are left out, as are those of a recording that broke off inside the prompt; the
 /// assumptions say so. Errors, with the input's name: a prompt longer than a sequence, a policy or format that the
-/// recording cannot drive, nothing to pool.
+/// recording cannot drive, nothing to pool, storage for windows where no layer has one.
 Result<Frontier> run(const Request& request, const Pause& pause);
 
 }  // namespace kvplan::frontier

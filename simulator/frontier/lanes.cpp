@@ -36,6 +36,16 @@ bool takes_budget(std::string_view name) {
   });
 }
 
+constexpr std::string_view kCapacity = attention::kBudgetCapacity.name;
+
+bool takes_capacity(std::string_view scheme) {
+  const Catalogue all = attention::budget_descriptors();
+  return std::any_of(all.begin(), all.end(), [scheme](const Descriptor* d) {
+    return d->name == scheme && std::any_of(d->params.begin(), d->params.end(),
+                                            [](const Param& param) { return param.name == kCapacity; });
+  });
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> split_components(std::string_view text) {
@@ -62,7 +72,43 @@ Result<std::vector<std::string>> split_components(std::string_view text) {
   return out;
 }
 
-Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const std::int64_t> budgets) {
+Result<std::vector<Scheme>> schemes_of(std::string_view text, std::span<const std::int64_t> budgets) {
+  const auto parsed = [](const std::string& scheme) -> Result<Choice> {
+    auto choice = parse_component(scheme, attention::kBudgetFamily, attention::budget_descriptors());
+    if (!choice.ok()) return bad_input(choice.error().to_string()).at_field("--budget");
+    return choice;
+  };
+  auto texts = split_components(text);
+  if (!texts.ok()) return std::move(texts).error().at_field("--budget");
+  std::vector<Scheme> out;
+  for (std::string& scheme : texts.value()) {
+    if (budgets.empty() || !takes_capacity(name_of(scheme)) || attention::gives_param(scheme, kCapacity)) {
+      KVPLAN_TRY(Choice choice, parsed(scheme));
+      out.push_back({.choice = std::move(choice), .budget = {}, .text = std::move(scheme)});
+      continue;
+    }
+    const std::string given =
+        scheme + (scheme.find(':') == std::string::npos ? ':' : ',') + std::string(kCapacity) + "=";
+    for (const std::int64_t budget : budgets) {
+      KVPLAN_TRY(Choice choice, parsed(given + std::to_string(budget)));
+      out.push_back({.choice = std::move(choice), .budget = budget, .text = scheme});
+    }
+  }
+  return out;
+}
+
+Result<attention::PolicyChoice> policy_of_layer(const Lane& lane, const attention::Grants& grants,
+                                                const attention::LayerPlace& place) {
+  const auto& tokens = grants.tokens[static_cast<std::size_t>(place.layer)];
+  attention::PolicyChoice policy = lane.policy;
+  const std::int64_t fewest = *std::min_element(tokens.begin(), tokens.end());
+  KVPLAN_TRY(attention::PolicyChoice own, parsed(attention::with_budget_params(lane.text, fewest)));
+  policy.choice = std::move(own.choice);
+  return attention::policy_of_layer(policy, grants, place);
+}
+
+Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const std::int64_t> budgets,
+                                   std::span<const Scheme> schemes) {
   auto texts = split_components(policies);
   if (!texts.ok()) return std::move(texts).error().at_field("--policies");
   std::vector<Lane> out;
@@ -71,6 +117,14 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
     if (takes_budget(name)) {
       for (const std::int64_t budget : budgets) {
         KVPLAN_TRY(Lane lane, lane_of(text, budget));
+        out.push_back(std::move(lane));
+      }
+      for (const Scheme& scheme : schemes) {
+        constexpr std::int64_t kMany = std::int64_t{1} << 20;  // what no prompt has
+        const bool capacity = takes_capacity(scheme.choice.name());
+        KVPLAN_TRY(Lane lane, lane_of(text, capacity ? scheme.choice.integer(kCapacity) : kMany));
+        lane.budget = scheme.budget;
+        lane.scheme = scheme;
         out.push_back(std::move(lane));
       }
       continue;
@@ -87,13 +141,13 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
   return out;
 }
 
-Result<std::vector<Storage>> storages_of(std::string_view formats) {
+Result<std::vector<Storage>> storages_of(std::string_view formats, std::string_view option) {
   auto texts = split_components(formats);
-  if (!texts.ok()) return std::move(texts).error().at_field("--formats");
+  if (!texts.ok()) return std::move(texts).error().at_field(option);
   std::vector<Storage> out;
   for (std::string& text : texts.value()) {
     auto format = formats::parse_format(text);
-    if (!format.ok()) return bad_input(format.error().to_string()).at_field("--formats");
+    if (!format.ok()) return bad_input(format.error().to_string()).at_field(option);
     Storage storage{.format = std::move(format).value(), .text = std::move(text)};
     if (storage.golden_name() == "full") storage.format.reset();
     out.push_back(std::move(storage));

@@ -30,10 +30,17 @@ std::string shortened(const std::string& name) {
   return name.substr(0, end) + "…";
 }
 
+std::string budget_name(const Lane& lane) {
+  if (lane.scheme) return lane.scheme->choice.to_string();
+  return lane.budget ? report::grouped(*lane.budget) : "-";
+}
+
 }  // namespace
 
 std::string line_name(const Request& request, const Point& point) {
-  std::string out = request.lanes[point.lane].text;
+  const Lane& lane = request.lanes[point.lane];
+  std::string out = lane.text;
+  if (lane.scheme) out += ", " + lane.scheme->text;
   if (request.storages.size() > 1) out += ", " + request.storages[point.storage].text;
   return out;
 }
@@ -47,7 +54,7 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
     const Lane& lane = request.lanes[point.lane];
     points.rows.push_back(
         {.label = lane.text,
-         .cells = {lane.budget ? report::grouped(*lane.budget) : "-", request.storages[point.storage].text,
+         .cells = {budget_name(lane), request.storages[point.storage].text,
                    report::fixed(point.bytes_per_token, 1),
                    with_error(point.mass_mean, point.mass_standard_error), or_none(point.mass_min),
                    or_none(point.oracle_mass_mean), with_error(point.error_mean, point.error_standard_error),
@@ -62,9 +69,7 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
   for (const Point& point : found.points) {
     if (point.storage > 0 || !point.needle_recall) continue;
     const Lane& lane = request.lanes[point.lane];
-    needles.rows.push_back(
-        {.label = lane.text,
-         .cells = {lane.budget ? report::grouped(*lane.budget) : "-", or_none(point.needle_recall)}});
+    needles.rows.push_back({.label = lane.text, .cells = {budget_name(lane), or_none(point.needle_recall)}});
   }
   if (!needles.rows.empty()) out.push_back(std::move(needles));
   return out;

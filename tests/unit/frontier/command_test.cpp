@@ -226,6 +226,37 @@ TEST(FrontierCommand, OverlapOfSeveralLayersAndOfPartsThatAreRead) {
   EXPECT_TRUE(b.parse(part.out)["summary"]["mean_overlap"].is_null());
 }
 
+/// The golden recording has one layer, which no pyramid has a meaning for.
+TEST(FrontierCommand, SchemesStandBesideNumbers) {
+  const TemporaryFolder folder;
+  dom::parser parser;
+  const auto ran = run_kvplan("frontier " + kTensors + " --policies 'h2o;full' --budgets 16,24 --budget " +
+                              "'uniform;uniform:capacity=20' --json - --csv " + folder.file("x.csv") +
+                              " --html " + folder.file("x.html"));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const dom::element points = parser.parse(ran.out)["points"];
+  ASSERT_EQ(dom::array(points).size(), 6U);
+  dom::element none;
+  EXPECT_NE(points.at(1)["budget_scheme"].get(none), simdjson::SUCCESS);
+  for (const std::size_t i : {0U, 1U}) {
+    const dom::element number = points.at(i);
+    const dom::element scheme = points.at(i + 2);
+    EXPECT_EQ(std::string_view(scheme["budget_scheme"]),
+              i == 0 ? "uniform:capacity=16" : "uniform:capacity=24");
+    for (const char* key : {"bytes_per_token", "mass_mean", "output_error_mean", "budget"})
+      EXPECT_EQ(double(number[key]), double(scheme[key])) << key;
+  }
+  EXPECT_EQ(std::string_view(points.at(4)["budget_scheme"]), "uniform:capacity=20");
+  EXPECT_TRUE(points.at(4)["budget"].is_null());
+  EXPECT_DOUBLE_EQ(double(points.at(4)["bytes_per_token"]), 20 * 2 * (2 * 32 * 2 + 4) / 160.0);
+  const std::string csv = read_file(folder.file("x.csv"));
+  EXPECT_NE(csv.find(",output_error_standard_error,budget_scheme\n"), std::string::npos);
+  EXPECT_NE(csv.find(",\"uniform:capacity=20\"\n"), std::string::npos) << csv;
+  const std::string page = read_file(folder.file("x.html"));
+  for (const char* word : {"h2o, uniform<", "h2o, uniform:capacity=20", "--budget"})
+    EXPECT_NE(page.find(word), std::string::npos) << word;
+}
+
 TEST(FrontierCommand, RefusesWhatItCannotDo) {
   const auto refused = [](const std::string& arguments, const std::vector<std::string>& words) {
     const auto ran = run_kvplan("frontier " + arguments);
@@ -249,6 +280,10 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
   refused(rows + "--policies streaming-llm:sink=9 --budgets 8", {"--budgets", "at least 9", "streaming-llm"});
   for (const char* budgets : {"", "0", "8,", "8,x", "-1", "8,8", "1.5", "99999999999"})
     refused(rows + "--policies h2o --budgets '" + budgets + "'", {"--budgets"});
+  refused(rows + "--policies h2o", {"--budgets", "--budget", "or both"});
+  refused(rows + "--policies h2o --budget pyramidkv", {"--budget", "pyramidkv:capacity"});
+  refused(rows + "--policies h2o --budgets 8 --window-format fp8", {"--window-format", "see only a window"});
+  refused(rows + "--policies h2o --budgets 8 --window-format 'fp8;full'", {"--window-format", "one format"});
   refused(rows + "--policies h2o --budgets 8 --prefill 65", {"A.json", "--prefill", "64"});
   refused(rows + "--policies h2o --budgets 8 --layer 1", {"A.json", "--layer", "0 to 0"});
   refused(rows + "--policies h2o --budgets 8 --formats fp8", {"A.json", "attention rows"});
