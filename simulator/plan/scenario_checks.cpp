@@ -87,6 +87,14 @@ Status check_encoded_policy(const Scenario& s, const std::string& stored) {
     const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
     const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
     if (policy.kind->layer_counts != nullptr || (traits.count && traits.count->once)) return Done{};
+    if (!traits.count && !traits.head_tables)
+      return bad_input(
+                 stored +
+                 ", which is not worked out where the number of tokens that stay goes up and down or "
+                 "follows the prompt: expected eviction=full, or a policy that keeps one number of tokens "
+                 "with placement=compact (window, tova, snapkv), found " +
+                 s.eviction->to_string())
+          .at_field("eviction");
     if (by_count)
       return s.encoded && s.encoded->kind->lengths.heads_share ? check_alike_heads(s, s.encoded->choice)
                                                                : Status(Done{});
