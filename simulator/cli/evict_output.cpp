@@ -160,7 +160,8 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
 
 namespace {
 
-/// Of all layers: sums of bytes and cells, masses over all steps and query heads of all of them.
+/// Of all layers: sums of bytes and cells, masses over all steps and query heads of all of them, and what is assumed of
+/// any of them.
 EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
   EvaluationSummary out = layers.front().summary;
   double mass = 0, overlap = 0;
@@ -169,6 +170,9 @@ EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
     mass += s.mean_mass.value_or(0.0);
     overlap += s.mean_overlap.value_or(0.0);
     if (&each == &layers.front()) continue;
+    for (const std::string& assumption : s.assumptions)
+      if (std::ranges::find(out.assumptions, assumption) == out.assumptions.end())
+        out.assumptions.push_back(assumption);
     out.bytes += s.bytes;
     out.metadata_bytes += s.metadata_bytes;
     out.full_bytes += s.full_bytes;

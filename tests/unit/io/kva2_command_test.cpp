@@ -138,6 +138,34 @@ TEST_F(KvaTwoCommand, AMissingLayerIsOneLineThatSaysWhichExist) {
   }
 }
 
+/// What is assumed of any layer is said of all together, once.
+TEST_F(KvaTwoCommand, AllLayersSayWhichHeadsAreMissing) {
+  FullSample sample;
+  sample.info = everything(2);
+  LayerInfo& second = sample.info.recorded_layers[1];
+  second.recorded_kv_heads = {1};
+  second.kv_heads = 1;
+  second.query_heads = second.group;
+  sample.info.sequences = {{"first", 24, 10}};
+  Random random(17, "missing heads");
+  fill_sample(sample, random);
+  const std::string path = folder_.file("heads.kva");
+  save(path, kva2_of(sample, Codec::kPlanesZstd, 4));
+  const std::string note = "Of layer " + std::to_string(second.layer) + " only KV heads 1 were recorded";
+  const std::string command = "evict " + path + " --policy h2o:hh=3,recent=3 --prefill 10 --all-layers";
+  const auto text = run_kvplan(command);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  const std::size_t at = text.out.find("Note: " + note);
+  ASSERT_NE(at, std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find(note, at + note.size()), std::string::npos);
+  dom::parser parser;
+  const dom::element found = parser.parse(run_kvplan(command + " --json -").out);
+  std::int64_t notes = 0;
+  for (const dom::element assumption : dom::array(found["summary"]["assumptions"]))
+    notes += std::string_view(assumption).starts_with(note) ? 1 : 0;
+  EXPECT_EQ(notes, 1);
+}
+
 TEST_F(KvaTwoCommand, NeedlesAndErrorsAreKeys) {
   const auto ran =
       run_kvplan("evict " + whole_ + " --policy h2o:hh=3,recent=3 --prefill 10 --all-layers --json -");
