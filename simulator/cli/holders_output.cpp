@@ -26,9 +26,8 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
     if (!watched.tokens.encoded.empty())
       return bad_input(
                  "blocks of encoded tokens are counted, not told one by one: expected a format that stores "
-                 "every token "
-                 "at once")
-          .at_field("format");
+                 "every token at once, and window_format=none")
+          .at_field("--holders");
     KVPLAN_CHECK(watched.replica == static_cast<std::int64_t>(holders_.size()), watched.replica);
     holders_.push_back(std::make_unique<observe::Holders>(watched.workload, watched.ledger, keep, moment));
     return static_cast<core::Observer*>(holders_.back().get());

@@ -49,8 +49,10 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
   if (!tokens.encoded.empty())
     return bad_input(
                "a log has places of tokens, and encoded ones have none: expected a format that stores every "
-               "token at once, found " +
-               scenario.text("format"))
+               "token at once, " +
+               std::string(scenario.window_format ? "and window_format=none, found window_format="
+                                                  : "found ") +
+               scenario.text(scenario.window_format ? "window_format" : "format"))
         .at_field("--events");
   return Done{};
 }
