@@ -459,7 +459,7 @@ Status choose_budget(Scenario& s) {
         .at_field("budget");
   const std::string name(choice.name());
   const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
-  if (s.evicts_by == EvictsBy::kCounts && !is_counted(*policy.kind, policy.kind->traits(policy.choice)))
+  if (s.evicts_by == EvictsBy::kCounts && !is_counted(*policy.kind, traits_with_budget(s, policy)))
     return bad_input("expected recordings as workload.attention, since how many tokens \"" +
                      std::string(policy.choice.name()) + "\" keeps goes up and down or follows the prompt")
         .at_field("budget");

@@ -552,7 +552,9 @@ TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
   // Three tokens go one by one, half of a hundred at once.
   const std::string scissors =
       error_of(budgeted("scissorhands:budget=3,placement=compact", "uniform:capacity=100", "all", "500"));
-  EXPECT_EQ(scissors.rfind("eviction: expected a policy that is counted from lengths (", 0), 0U) << scissors;
+  EXPECT_EQ(scissors.rfind("budget: expected recordings as workload.attention, since how many tokens ", 0),
+            0U)
+      << scissors;
 }
 
 /// Short prompts are granted less than the policy protects; it keeps that.
