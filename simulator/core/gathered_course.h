@@ -1,5 +1,5 @@
-// Courses with placement=compact of policies that may keep any number of tokens: what goes is known, or how many go. The
-// table of a request does what it does where tokens are counted (counted_course.h), by the unit that keeps most.
+// Courses with placement=compact of policies that may keep any number of tokens: what goes is known, or how many go.
+// The table of a request does what it does where tokens are counted (counted_course.h), by the unit that keeps most.
 #pragma once
 
 #include <cstdint>

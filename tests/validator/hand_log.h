@@ -285,9 +285,9 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
   return {header, records};
 }
 
-/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority. When it
-/// needs its second block, request 1 has both others: request 0 gives way to its own growth, request 1, behind it, is
-/// held back, so nobody computes, and another pass at the same tick goes on with request 1 alone.
+/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority. When
+/// it needs its second block, request 1 has both others: request 0 gives way to its own growth, request 1, behind it,
+/// is held back, so nobody computes, and another pass at the same tick goes on with request 1 alone.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_priority_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .quantum_tokens = 2,

@@ -1,6 +1,6 @@
 // What a replay of one replica keeps between two facts. The rules are in replay_scheduler.cpp (passes),
-// replay_victims.cpp (who is preempted), replay_priority.cpp (passes by priority), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a
-// tree) and replay_claims.cpp (comparison).
+// replay_victims.cpp (who is preempted), replay_priority.cpp (passes by priority), replay_steps.cpp (steps and what
+// they end), replay_tree.cpp (prefixes in a tree) and replay_claims.cpp (comparison).
 #pragma once
 
 #include <array>
