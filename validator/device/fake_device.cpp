@@ -39,9 +39,7 @@ class FakeDevice final : public Device {
                  const Mark* marks, CellCounts* counts) override {
     KVPLAN_TRY_DO(still_there());
     for (const View* view = views; view != views + count; ++view) {
-      CellCounts found;
-      for (std::int64_t i = 0; i < view->cells; ++i)
-        count_cell(*view, holdings, i, cells[view->first_cell + i], marks, found);
+      CellCounts found = count_view(*view, holdings, cells + view->first_cell, marks, 0, 1);
       settle_view(*view, found);
       *counts += found;
     }

@@ -92,7 +92,7 @@ void Arena::add_view(const Piece& piece) {
     view.one_quantum = 1;
     if (groups() > 0) view.units = static_cast<std::int32_t>(header_.block_layers());
     for (const Holder& holder : quantum.holders) {
-      const Request& r = requests_.at(holder.request);
+      const Request& r = *holder.request;
       if (groups() == 0) {
         holdings_.push_back(holding_of(r, holder.logical * header_.quantum_tokens));
         continue;
@@ -145,6 +145,7 @@ Status Arena::change(const Pieces& before, const std::function<void()>& f, const
 Result<CellCounts> Arena::scan_all() {
   Pieces pieces;
   if (header_.returns_quanta) {
+    pieces.reserve(quanta_.size());
     for (std::int64_t q = 0; q < header_.quanta; ++q) pieces.push_back(piece_of(q));
   } else {
     for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, kNoRequest});
@@ -183,7 +184,7 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
       quantum.key = keys[i];
       quantum.generation = ++generations_;
       quantum.owner = r.id;
-      quantum.holders.push_back({r.id, static_cast<std::int64_t>(r.table.size())});
+      quantum.holders.push_back({&r, static_cast<std::int64_t>(r.table.size())});
       r.table.push_back(taken[i]);
     }
   };
@@ -195,7 +196,7 @@ Status Arena::share(Request& r, const std::vector<std::int64_t>& quanta) {
   for (const std::int64_t q : quanta) pieces.push_back(piece_of(q));
   const auto hold = [&] {
     for (const std::int64_t q : quanta) {
-      quantum(q).holders.push_back({r.id, static_cast<std::int64_t>(r.table.size())});
+      quantum(q).holders.push_back({&r, static_cast<std::int64_t>(r.table.size())});
       r.table.push_back(q);
     }
   };
@@ -219,7 +220,7 @@ Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
     for (auto slot = begin; slot != begin + count; ++slot) {
       if (*slot == kGone) continue;
       Quantum& held = quantum(*slot);
-      std::erase_if(held.holders, [&](const Holder& h) { return h.request == r.id; });
+      std::erase_if(held.holders, [&](const Holder& h) { return h.request == &r; });
       release(held, *slot);
       *slot = kGone;
     }

@@ -71,7 +71,7 @@ inline constexpr std::int64_t kGone = -1;
 using Requests = std::unordered_map<RequestId, Request>;
 
 struct Holder {
-  RequestId request;
+  const Request* request;  ///< requests stay where they are until they end
   std::int64_t logical;
 };
 struct Quantum {

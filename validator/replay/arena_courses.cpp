@@ -30,7 +30,7 @@ void Arena::add_track_views(const Piece& piece) {
     const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / q)];
     if (!quantum.holders.empty()) {
       const Holder& holder = quantum.holders.front();
-      const Request& r = requests_.at(holder.request);
+      const Request& r = *holder.request;
       // What moves from block to block is the request's, not the block's.
       const std::uint64_t content = header_.compacts
                                         ? content_of(event_log::own_key(r.id, 0), r.range_generation)

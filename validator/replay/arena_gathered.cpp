@@ -41,7 +41,7 @@ Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries)
       quantum.key = event_log::own_key(r.id, entries[i]);
       quantum.generation = ++generations_;
       quantum.owner = r.id;
-      quantum.holders.push_back({r.id, entries[i]});
+      quantum.holders.push_back({&r, entries[i]});
       if (entry >= r.table.size()) r.table.resize(entry + 1, kGone);
       r.table[entry] = taken[i];
     }
@@ -109,7 +109,7 @@ Status Arena::gather(Request& r, std::int64_t table) {
       std::int64_t& place = r.table[static_cast<std::size_t>(b * header_.tables + table)];
       if (place == kGone) continue;
       Quantum& held = quantum(place);
-      std::erase_if(held.holders, [&](const Holder& h) { return h.request == r.id; });
+      std::erase_if(held.holders, [&](const Holder& h) { return h.request == &r; });
       release(held, place);
       place = kGone;
     }

@@ -26,7 +26,7 @@ Status Arena::take_for_own(Request& r, std::int64_t first, const std::vector<std
       own.holders.clear();
       release(own, entry);
       entry = quanta[i];
-      quantum(entry).holders.push_back({r.id, first + static_cast<std::int64_t>(i)});
+      quantum(entry).holders.push_back({&r, first + static_cast<std::int64_t>(i)});
     }
   };
   return change(pieces, swap, pieces);

@@ -127,34 +127,65 @@ KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp f
   }
 }
 
-/// Counts one cell of a view. Cells that will never be written are put into `tail` until settle_view.
-KVPLAN_BOTH inline void count_cell(const View& view, const Holding* holdings, std::int64_t i, Stamp found,
-                                   const Mark* marks, CellCounts& counts) {
-  if (view.first_mark >= 0) return count_marked(view, marks[view.first_mark + i], found, counts);
-  const std::int64_t offset = view.first_offset + i;
-  const bool empty = found == kPoison;
-  const bool written = found == stamp_of(view.content, offset);
-  if (view.use == Use::kFree ? !empty : !empty && !written) {
-    ++counts.wrong;
-  } else if (view.use == Use::kFree) {
-    ++counts.free;
-  } else if (view.use == Use::kCached) {
-    ++(written ? counts.cached : counts.tail);
+/// What the holders of an extent keep and will write, by offset in the extent's content: the union of what each does.
+struct Shown {
+  std::int64_t kept_below, kept_from;  ///< offsets below the one or not below the other are kept by somebody
+  std::int64_t awaited_below;          ///< will be written by somebody
+};
+
+KVPLAN_BOTH inline Shown shown_by(const View& view, const Holding* holdings) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  Shown out{-kFar, kFar, -kFar};
+  for (std::int32_t h = view.first_holding; h < view.first_holding + view.holdings; ++h) {
+    const Holding& holding = holdings[h];
+    if (out.kept_below < holding.sink - holding.base) out.kept_below = holding.sink - holding.base;
+    if (out.kept_from > holding.begin - holding.base) out.kept_from = holding.begin - holding.base;
+    if (out.awaited_below < holding.final_tokens - holding.base)
+      out.awaited_below = holding.final_tokens - holding.base;
+  }
+  return out;
+}
+
+/// Counts the cells first, first + step, ... of a view whose cells begin at `cells`. Those that will never be written
+/// are put into `tail` until settle_view.
+KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdings, const Stamp* cells,
+                                         const Mark* marks, std::int64_t first, std::int64_t step) {
+  CellCounts counts;
+  if (view.first_mark >= 0) {
+    for (std::int64_t i = first; i < view.cells; i += step)
+      count_marked(view, marks[view.first_mark + i], cells[i], counts);
+    return counts;
+  }
+  // Sums without branches: which of two states a cell is in changes from cell to cell.
+  std::int64_t looked_at = 0, written = 0, empty = 0, kept = 0, awaited = 0;
+  if (view.use == Use::kFree) {
+    for (std::int64_t i = first; i < view.cells; i += step, ++looked_at) empty += cells[i] == kPoison ? 1 : 0;
+    counts.free = empty;
   } else {
-    bool kept = false;
-    bool awaited = false;
-    for (std::int32_t h = 0; h < view.holdings; ++h) {
-      const Holding& holding = holdings[view.first_holding + h];
-      const std::int64_t token = holding.base + offset;
-      kept = kept || token < holding.sink || token >= holding.begin;
-      awaited = awaited || token < holding.final_tokens;
+    const Shown shown = shown_by(view, holdings);
+    for (std::int64_t i = first; i < view.cells; i += step, ++looked_at) {
+      const std::int64_t offset = view.first_offset + i;
+      const int is_written = cells[i] == stamp_of(view.content, offset) ? 1 : 0;
+      const int is_empty = cells[i] == kPoison ? 1 : 0;
+      const int is_kept =
+          static_cast<int>(offset < shown.kept_below) | static_cast<int>(offset >= shown.kept_from);
+      written += is_written;
+      empty += is_empty;
+      kept += is_written & is_kept;
+      awaited += is_empty & static_cast<int>(offset < shown.awaited_below);
     }
-    if (written) {
-      ++(kept ? counts.live : counts.hole);
+    if (view.use == Use::kCached) {
+      counts.cached = written;
+      counts.tail = empty;
     } else {
-      ++(awaited ? counts.reserved : counts.tail);
+      counts.live = kept;
+      counts.hole = written - kept;
+      counts.reserved = awaited;
+      counts.tail = empty - awaited;
     }
   }
+  counts.wrong = looked_at - written - empty;
+  return counts;
 }
 
 /// After all cells of a view. In a held one, what will never be written is tail only beside a cell of the

@@ -43,10 +43,8 @@ class HostBackend final : public Backend {
                              std::span<const Mark> marks) override {
     CellCounts sum;
     for (const View& view : views) {
-      const Stamp* const first = cells_.data() + view.first_cell;
-      CellCounts counts;
-      for (std::int64_t i = 0; i < view.cells; ++i)
-        count_cell(view, holdings.data(), i, first[i], marks.data(), counts);
+      CellCounts counts =
+          count_view(view, holdings.data(), cells_.data() + view.first_cell, marks.data(), 0, 1);
       settle_view(view, counts);
       sum += counts;
     }

@@ -41,9 +41,7 @@ __global__ void recount_views(const Stamp* cells, const View* views, std::int64_
   for (std::int64_t v = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; v < count;
        v += warps) {
     const View view = views[v];
-    CellCounts own;
-    for (std::int64_t i = lane; i < view.cells; i += kWarp)
-      count_cell(view, holdings, i, cells[view.first_cell + i], marks, own);
+    const CellCounts own = count_view(view, holdings, cells + view.first_cell, marks, lane, kWarp);
     CellCounts sum;
     sum.live = sum_of_warp(own.live);
     sum.reserved = sum_of_warp(own.reserved);
