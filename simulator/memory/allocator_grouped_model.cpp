@@ -2,6 +2,8 @@
 // asked what an allocator is asked. Shares the arithmetic of the layout with these, and what counts cached blocks that
 // no lookup comes to, which tests/engine/overlay_test.cpp counts in its own way.
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -19,13 +21,14 @@ std::vector<std::int64_t> windows_of(const core::MemoryLayout& layout) {
 
 class GroupedModel final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
-  GroupedModel(const GroupedParts& parts, const AllocatorRequest& request)
+  GroupedModel(const GroupedParts& parts, const AllocatorRequest& request, std::optional<PoolPolicy> policy)
       : parts_(parts),
         prefix_cache_(request.prefix_cache),
         workload_(*request.workload),
         pool_(workload_, parts.layout.quantum_tokens, windows_of(parts.layout), parts.layout.quanta + 1,
               prefix_cache_) {
     if (prefix_cache_) pool_.follow_prefixes();
+    if (policy) pool_.set_policy(std::move(*policy));
   }
 
   const core::MemoryLayout& layout() const override { return parts_.layout; }
@@ -78,6 +81,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
     tables_.erase(r);
   }
   void forget(RequestId r) override { KVPLAN_CHECK(!pool_.holds(r), r); }
+  core::Observer* clock() override { return pool_.clock(); }
   core::BlockTable table(RequestId r) const override {
     const auto table = tables_.find(r);
     if (table == tables_.end()) return {};
@@ -105,7 +109,11 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
 Result<std::unique_ptr<core::Allocator>> make_grouped_model(const Choice& choice,
                                                             const AllocatorRequest& request) {
   KVPLAN_TRY(const GroupedParts parts, grouped_parts(choice, request));
-  return std::unique_ptr<core::Allocator>(std::make_unique<GroupedModel>(parts, request));
+  std::optional<PoolPolicy> policy;
+  if (replaces_by_policy(request)) {
+    KVPLAN_TRY(policy, make_pool_policy(parts.layout, request));
+  }
+  return std::unique_ptr<core::Allocator>(std::make_unique<GroupedModel>(parts, request, std::move(policy)));
 }
 
 }  // namespace kvplan::memory

@@ -4,7 +4,8 @@
 //
 // A content has a name in each group: that of its block, times the number of groups, plus the group. Blocks come from
 // the front of one queue and go to its back, those that a window leaves behind too, and can be found there until they
-// are handed out again.
+// are handed out again. With a replacement policy (memory.replacement) other blocks are handed out: idle_blocks.h says
+// which.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -20,15 +21,20 @@ namespace {
 using core::Found;
 using core::MemoryLayout;
 
+/// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
+template <class Idle>
 class GroupedWithPrefixes final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
-  GroupedWithPrefixes(const GroupedParts& parts, const AllocatorRequest& request)
+  /// `idle`: what Idle is made from.
+  template <class... MadeFrom>
+  GroupedWithPrefixes(const GroupedParts& parts, const AllocatorRequest& request, MadeFrom&&... idle)
       : parts_(parts),
         groups_(std::ssize(parts_.layout.groups)),
         quantum_(parts_.layout.quantum_tokens),
         workload_(*request.workload),
         names_(workload_, quantum_),
-        pool_(parts_.layout.quanta, true, names_.shared_count() * groups_, request.places(), listener_) {
+        pool_(parts_.layout.quanta, true, names_.shared_count() * groups_, request.places(), listener_,
+              std::forward<MadeFrom>(idle)...) {
     pool_.follow_prefixes(workload_, names_, parts_.layout.groups, quantum_);
   }
 
@@ -49,6 +55,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
 
   Found lookup(RequestId r, std::int64_t num_tokens) override {
     pool_.begin_lookup();
+    if constexpr (Idle::kByContent) pool_.expire(r, num_tokens);
     const std::int64_t blocks = longest(r, num_tokens);
     const Holder* holder = pool_.holders().find(r);
     Found found{.tokens = blocks * quantum_, .idle = 0};
@@ -121,9 +128,13 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     if (holder == nullptr) return {};
     return {holder->blocks, std::ssize(holder->blocks)};
   }
+  core::Observer* clock() override {
+    if constexpr (Idle::kByContent) return pool_.idle_blocks().clock();
+    return nullptr;
+  }
 
  private:
-  using Pool = NamedBlocks<BlocksInQueue, GroupReach>;
+  using Pool = NamedBlocks<Idle, GroupReach>;
   using Holder = BlockHolder;
 
   [[nodiscard]] std::size_t entry(std::int64_t block, std::int64_t group) const {
@@ -182,6 +193,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   void take(Holder& holder, std::int64_t blocks) {
     const std::int64_t first = std::ssize(holder.blocks) / groups_;
     if (first >= blocks) return;
+    if constexpr (Idle::kByContent) pool_.begin_epoch();
     holder.blocks.resize(static_cast<std::size_t>(blocks * groups_));
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t b = first; b < blocks; ++b) holder.blocks[entry(b, g)] = pool_.take();
@@ -198,11 +210,17 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     const auto e = static_cast<std::int64_t>(entry(b, group));
     const BlockId block = holder.blocks[entry(b, group)];
     if (block == kNoBlock) return;
-    if (b >= names_.shared_blocks(r)) return pool_.publish_own(holder, r, e, block, kNoBlock);
+    BlockId before = kNoBlock;
+    if (Idle::kByContent && b > 0) {
+      before = holder.blocks[entry(b - 1, group)];
+      if (before == kNoBlock)
+        before = copy(&holder, r, b - 1, group);  // a window has left it, or did not take it
+    }
+    if (b >= names_.shared_blocks(r)) return pool_.publish_own(holder, r, e, block, before);
     const std::int64_t content = name(r, b, group);
     // A lookup that failed may not end here any more; of these it does not keep all contents that it missed.
     if (pool_.shared_copy(content) == Pool::kNullBlock) pool_.begin_epoch();
-    pool_.publish_shared(r, e, block, content, kNoBlock);
+    pool_.publish_shared(r, e, block, content, before);
   }
 
   GroupedParts parts_;
@@ -215,9 +233,17 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
 
 }  // namespace
 
-std::unique_ptr<core::Allocator> make_grouped_prefixes(const GroupedParts& parts,
-                                                       const AllocatorRequest& request) {
-  return std::make_unique<GroupedWithPrefixes>(parts, request);
+Result<std::unique_ptr<core::Allocator>> make_grouped_prefixes(const GroupedParts& parts,
+                                                               const AllocatorRequest& request) {
+  if (!replaces_by_policy(request))
+    return std::unique_ptr<core::Allocator>(
+        std::make_unique<GroupedWithPrefixes<BlocksInQueue>>(parts, request));
+  const auto groups = std::ssize(parts.layout.groups);
+  KVPLAN_TRY(auto policy, make_pool_policy(parts.layout, request));
+  const std::int64_t shared_names =
+      core::ContentNames(*request.workload, parts.layout.quantum_tokens).shared_count() * groups;
+  return std::unique_ptr<core::Allocator>(std::make_unique<GroupedWithPrefixes<BlocksByPolicy>>(
+      parts, request, std::move(policy), shared_names, groups));
 }
 
 }  // namespace kvplan::memory

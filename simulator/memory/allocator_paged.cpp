@@ -352,7 +352,6 @@ const AllocatorEntry kPagedAllocator{
     .make = make_paged,
     .make_model = make_paged_model,
     .shares_prefixes = true,
-    .takes_replacement = true,
     .table_per = table_per};
 
 }  // namespace kvplan::memory

@@ -11,7 +11,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/memory/paged_pool.h"
-#include "simulator/memory/pool_policy.h"
+#include "simulator/memory/policy_model.h"
 #include "simulator/memory/prefix_reach.h"
 
 namespace kvplan::memory {
@@ -29,12 +29,12 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         workload_(*request.workload),
         names_(workload_, layout.quantum_tokens),
         prefix_cache_(request.prefix_cache),
-        policy_(std::move(policy)),
         refs_(static_cast<std::size_t>(layout.quanta) + 1, 0),
         name_of_(refs_.size()),
         place_of_(1) {
     for (const BlockId b : IdRange(BlockId{1}, id_at<BlockId>(layout.quanta + 1)))
       place_of_.push_back(free_queue_.insert(free_queue_.end(), b));
+    if (policy) policy_.emplace(std::move(*policy), [this](const Name& name) { return nobody_holds(name); });
   }
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -61,7 +61,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   Found lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
     Found found;
-    if (policy_) expire(r, num_tokens);
+    if (policy_) policy_->expire(r, num_tokens, epoch_, [this](const Name& name) { give_up_all(name); });
     if (prefix_cache_) {
       for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.quantum_tokens; ++b) {
         const auto hit = table_.find(name(r, b));
@@ -96,10 +96,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         --cached_;
         ++held_;
       }
-      if (policy_) {
-        tell_leaf(name_of_[at(b)].name);
-        (*policy_)->touch(use(b, r, static_cast<std::int64_t>(holder.blocks.size())));
-      }
+      if (policy_) policy_->hit(name_of_[at(b)].name, r, static_cast<std::int64_t>(holder.blocks.size()));
       holder.blocks.push_back(b);
     }
     holder.published = static_cast<std::int64_t>(found_.size());
@@ -126,7 +123,11 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       auto& copies = table_[name_of_[at(b)].name];
       if (copies.empty()) reach_.appear(number(name_of_[at(b)].name));
       copies.push_back(b);  // it is held
-      if (policy_) tell_published(b, r, holder.published);
+      if (policy_) {
+        const std::optional<Name> before =
+            holder.published > 0 ? std::optional(name(r, holder.published - 1)) : std::nullopt;
+        policy_->published(name_of_[at(b)].name, before, r, holder.published, copies.size() > 1);
+      }
       if (listener_ != nullptr) listener_->on_publish(r, holder.published, b);
       ++epoch_;
     }
@@ -165,14 +166,14 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     if (holder == holders_.end()) return {};
     return {holder->second.blocks, static_cast<std::int64_t>(holder->second.blocks.size())};
   }
-  core::Observer* clock() override { return policy_ ? &clock_ : nullptr; }
+  core::Observer* clock() override { return policy_ ? policy_->clock() : nullptr; }
 
  private:
   /// A shared name (request = -1, number = the name), or the place of a block of one request.
   struct Name {
     RequestId request{-1};
     std::int64_t number{0};
-    bool operator==(const Name&) const = default;
+    auto operator<=>(const Name&) const = default;
   };
   struct HashName {
     std::size_t operator()(const Name& n) const {
@@ -238,9 +239,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       if (!name_of_[at(b)].known) return b;
     for (const BlockId b : free_queue_)
       if (table_.at(name_of_[at(b)].name).size() > 1) return b;
-    const replacement::Id victim =
-        (*policy_)->evict({.time_ns = clock_.now_ns()}, [this](replacement::Id id) { return may_go(id); });
-    return table_.at(contents_.at(victim)).front();
+    return table_.at(policy_->victim()).front();
   }
 
   /// The block is idle: nothing can be found in it any more.
@@ -254,7 +253,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       reach_.vanish(number(name));
     });
     name_of_[at(b)].known = false;
-    if (policy_) tell_leaf(name);
+    if (policy_) policy_->given_up(name);
     --cached_;
     if (listener_ != nullptr) listener_->on_reclaim(b);
   }
@@ -271,86 +270,32 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       place_of_[at(b)] = free_queue_.insert(free_queue_.end(), b);
       --held_;
       if (name_of_[at(b)].known) ++cached_;
-      if (policy_ && name_of_[at(b)].known && nobody_holds(content_of(b)))
-        (*policy_)->let_go(use(b, r, logical));
+      if (policy_ && name_of_[at(b)].known && nobody_holds(name_of_[at(b)].name))
+        policy_->let_go(name_of_[at(b)].name, r, logical);
     }
     ++epoch_;
   }
 
-  // ---- with a policy (pool_policy.h) ----
+  // ---- with a policy ----
 
-  /// The number of the content that is published in the block.
-  replacement::Id content_of(BlockId b) {
-    const Name name = name_of_[at(b)].name;
-    const auto [place, first] = number_of_.try_emplace(name, static_cast<replacement::Id>(number_of_.size()));
-    if (first) {
-      contents_.push_back(name);
-      (*policy_)->grow(place->second + 1);
+  [[nodiscard]] bool nobody_holds(const Name& name) const {
+    const auto copies = table_.find(name);
+    return copies != table_.end() && std::all_of(copies->second.begin(), copies->second.end(),
+                                                 [&](BlockId b) { return refs_[at(b)] == 0; });
+  }
+  void give_up_all(const Name& name) {
+    const std::vector<BlockId> copies = table_.at(name);
+    for (const BlockId b : copies) {
+      give_up_name(b);
+      free_queue_.splice(free_queue_.end(), free_queue_, place_of_[at(b)]);
     }
-    return place->second;
-  }
-  replacement::Use use(BlockId b, RequestId r, std::int64_t logical) {
-    return policy_->use(content_of(b), r, logical, clock_.now_ns());
-  }
-  [[nodiscard]] bool nobody_holds(replacement::Id content) const {
-    const auto& copies = table_.at(contents_[content]);
-    return std::all_of(copies.begin(), copies.end(), [&](BlockId b) { return refs_[at(b)] == 0; });
-  }
-  /// With `leaves`, nothing behind it may be idle.
-  [[nodiscard]] bool may_go(replacement::Id content) const {
-    if (!nobody_holds(content)) return false;
-    if (!policy_->leaves()) return true;
-    const auto behind = behind_.find(contents_[content]);
-    return behind == behind_.end() ||
-           std::none_of(behind->second.begin(), behind->second.end(), [&](const Name& name) {
-             return table_.count(name) > 0 && nobody_holds(number_of_.at(name));
-           });
-  }
-  /// The content is held now, or gone: it keeps the one before it from going no more.
-  void tell_leaf(const Name& name) {
-    const auto before = before_.find(name);
-    if (before != before_.end()) (*policy_)->may_go(number_of_.at(before->second));
-  }
-  void tell_published(BlockId b, RequestId r, std::int64_t logical) {
-    if (logical > 0 && before_.try_emplace(name(r, logical), name(r, logical - 1)).second)
-      behind_[name(r, logical - 1)].push_back(name(r, logical));
-    tell_leaf(name_of_[at(b)].name);
-    const replacement::Use published = use(b, r, logical);
-    const bool another = table_.at(name_of_[at(b)].name).size() > 1;
-    another ? (*policy_)->touch(published) : (*policy_)->insert(published);
-  }
-
-  /// Asked again in vain, a request finds what it found.
-  void expire(RequestId r, std::int64_t num_tokens) {
-    if (asked_request_ == r && asked_tokens_ == num_tokens && asked_epoch_ == epoch_) return;
-    while (expire_some() && policy_->leaves()) continue;
-    asked_request_ = r;
-    asked_tokens_ = num_tokens;
-    asked_epoch_ = epoch_;
-  }
-
-  /// False: nothing was given up.
-  bool expire_some() {
-    std::vector<replacement::Id> gone;
-    (*policy_)->expire(
-        clock_.now_ns(), [this](replacement::Id id) { return may_go(id); },
-        [&](replacement::Id id) { gone.push_back(id); });
-    for (const replacement::Id id : gone) {
-      const std::vector<BlockId> copies = table_.at(contents_[id]);
-      for (const BlockId b : copies) {
-        give_up_name(b);
-        free_queue_.splice(free_queue_.end(), free_queue_, place_of_[at(b)]);
-      }
-    }
-    return !gone.empty();
   }
 
   MemoryLayout layout_;
   const core::Workload& workload_;
   core::ContentNames names_;
   bool prefix_cache_;
-  std::optional<PoolPolicy> policy_;
-  PoolClock clock_;
+  std::optional<PolicyModel<Name>> policy_;
   std::list<BlockId> free_queue_;
   std::vector<std::int64_t> refs_;
   std::vector<NameOfBlock> name_of_;
@@ -365,13 +310,6 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   std::unordered_map<RequestId, Holder> holders_;
   std::vector<BlockId> found_;
   std::uint64_t epoch_{0};
-  std::unordered_map<Name, replacement::Id, HashName> number_of_;  // of contents that were ever published
-  std::vector<Name> contents_;                                     // by number
-  std::unordered_map<Name, Name, HashName> before_;                // of contents that follow another
-  std::unordered_map<Name, std::vector<Name>, HashName> behind_;
-  RequestId asked_request_{-1};  // of the latest lookup
-  std::int64_t asked_tokens_{0};
-  std::uint64_t asked_epoch_{0};
 };
 
 }  // namespace

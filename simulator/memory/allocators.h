@@ -47,8 +47,7 @@ struct AllocatorRequest {
   std::int64_t step_tokens{INT32_MAX};
   bool prefix_cache{true};
   /// Of family "replacement", a member that pools can use: which cached block is given up (pool_policy.h). Null: the
-  /// member's own way. Null for members that take none (AllocatorEntry::takes_replacement); means nothing to those that
-  /// share no prefixes.
+  /// member's own way. Means nothing to those that share no prefixes.
   const Choice* replacement{nullptr};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
   /// (core::MemoryLayout::block_ids); every other answer stays the same.
@@ -73,10 +72,9 @@ struct AllocatorEntry {
   Result<std::unique_ptr<core::Allocator>> (*make)(const Choice&, const AllocatorRequest&);
   /// Its slow obvious model.
   Result<std::unique_ptr<core::Allocator>> (*make_model)(const Choice&, const AllocatorRequest&);
-  /// True: blocks of finished requests can be found again (the engine's prefix_cache means something).
+  /// True: blocks of finished requests can be found again (the engine's prefix_cache means something), and which of
+  /// them is given up may be a policy's to say (AllocatorRequest::replacement).
   bool shares_prefixes;
-  /// True: which cached block is given up may be a policy's to say (AllocatorRequest::replacement).
-  bool takes_replacement{false};
   /// True: nothing is ever kept (core::TableForm::kNothing): no policy has anything to drop, no format to store.
   bool keeps_nothing{false};
   /// True: layers with a window hold what it shows, not every token.

@@ -20,9 +20,9 @@ struct GroupedParts {
 /// that is too small or too large, blocks that are not a divisor of those by which the trace names its contents.
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request);
 
-/// What serves where prefixes are found again.
-std::unique_ptr<core::Allocator> make_grouped_prefixes(const GroupedParts& parts,
-                                                       const AllocatorRequest& request);
+/// What serves where prefixes are found again. Errors: as make_pool_policy.
+Result<std::unique_ptr<core::Allocator>> make_grouped_prefixes(const GroupedParts& parts,
+                                                               const AllocatorRequest& request);
 Result<std::unique_ptr<core::Allocator>> make_grouped_model(const Choice& choice,
                                                             const AllocatorRequest& request);
 

@@ -24,6 +24,11 @@ void GroupedPrefixes::follow_prefixes() {
   reach_.emplace(workload_, names_, groups, block_tokens_);
 }
 
+void GroupedPrefixes::set_policy(PoolPolicy policy) {
+  KVPLAN_CHECK(blocks_.size() == 1);
+  policy_.emplace(std::move(policy), [this](const Name& name) { return nobody_holds(name); });
+}
+
 core::PoolCounts GroupedPrefixes::counts() const {
   const std::int64_t held = pool_blocks_ - 1 - free_blocks();
   return {.free = free_blocks() - cached_,
@@ -55,6 +60,7 @@ void GroupedPrefixes::count_copies(const Name& name, int sign) {
   const std::int64_t younger = sign * std::count_if(copies->second.begin() + 1, copies->second.end(), idle);
   cached_ += all;
   duplicates_ += younger;
+  if (copies->second.size() > 1) spare_ += all;
   if (reach_) reach_->add_cached(number(name), all);
 }
 
@@ -108,6 +114,15 @@ std::vector<std::vector<BlockId>> GroupedPrefixes::find_in_all(RequestId r, std:
 }
 
 core::Found GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
+  if (policy_) {
+    policy_->expire(r, num_tokens, epoch_, [this](const Name& name) {
+      const std::vector<BlockId> copies = found_in_.at(name);
+      for (const BlockId b : copies) {
+        give_up_name(b);
+        free_.splice(free_.end(), free_, at(b).place);
+      }
+    });
+  }
   found_.tables = find_in_all(r, num_tokens);
   found_.published = std::ssize(found_.tables.front());
   core::Found found{.tokens = found_.published * block_tokens_, .idle = 0};
@@ -134,14 +149,17 @@ bool GroupedPrefixes::admit(RequestId r, std::int64_t tokens) {
   for (const auto& table : found_.tables)
     for (const BlockId b : table) idle += b != kNoBlock && at(b).holders == 0 ? 1 : 0;
   if (missing(found_, tokens) + idle > free_blocks()) return false;
-  for (const auto& table : found_.tables) {
-    for (const BlockId b : table) {
+  for (std::int64_t block = 0; block < found_.published; ++block) {
+    for (const auto& table : found_.tables) {
+      const BlockId b = table[static_cast<std::size_t>(block)];
       if (b == kNoBlock) continue;
       if (at(b).holders == 0) free_.erase(at(b).place);
       change_holders(b, 1);
+      if (policy_) policy_->hit(at(b).name, r, block);
     }
   }
   fill(holders_[r] = std::move(found_), tokens);
+  ++epoch_;
   return true;
 }
 
@@ -161,7 +179,7 @@ void GroupedPrefixes::leave_windows(RequestId r, std::int64_t computed) {
          --b) {
       BlockId& block = holder.tables[g][static_cast<std::size_t>(b)];
       if (block == kNoBlock) break;  // so are those below it
-      give_back(block);
+      give_back(block, r, entry(b, g));
     }
   }
 }
@@ -172,7 +190,7 @@ void GroupedPrefixes::let_go(RequestId r, std::span<const std::int32_t> entries)
     auto& table = holders_.at(r).tables[static_cast<std::size_t>(entry % groups)];
     BlockId& block = table.at(static_cast<std::size_t>(entry / groups));
     KVPLAN_CHECK(block != kNoBlock, r, entry);
-    give_back(block);
+    give_back(block, r, entry);
   }
 }
 
@@ -186,20 +204,29 @@ void GroupedPrefixes::publish(RequestId r, std::int64_t tokens) {
       if (block == kNoBlock) continue;
       at(block).named = true;
       at(block).name = name(r, g, b);
+      count_copies(at(block).name, -1);
       auto& copies = found_in_[at(block).name];
       if (copies.empty() && reach_) reach_->appear(number(at(block).name));
       copies.push_back(block);  // it is held
-      if (listener_ != nullptr)
-        listener_->on_publish(r, b * std::ssize(windows_) + static_cast<std::int64_t>(g), block);
+      count_copies(at(block).name, 1);
+      ++epoch_;
+      if (policy_) {
+        std::optional<Name> before;
+        if (b > 0 && found_in_.count(name(r, g, b - 1)) != 0) before = name(r, g, b - 1);
+        policy_->published(at(block).name, before, r, b, copies.size() > 1);
+      }
+      if (listener_ != nullptr) listener_->on_publish(r, entry(b, g), block);
     }
   }
   holder.published = std::max(holder.published, full);
 }
 
 void GroupedPrefixes::release(RequestId r) {
-  for (auto& table : holders_.at(r).tables)
-    for (auto block = table.rbegin(); block != table.rend(); ++block)
-      if (*block != kNoBlock) give_back(*block);
+  auto& tables = holders_.at(r).tables;
+  for (std::size_t g = 0; g < tables.size(); ++g)
+    for (std::int64_t b = std::ssize(tables[g]) - 1; b >= 0; --b)
+      if (BlockId& block = tables[g][static_cast<std::size_t>(b)]; block != kNoBlock)
+        give_back(block, r, entry(b, g));
   holders_.erase(r);
 }
 
@@ -211,34 +238,63 @@ void GroupedPrefixes::fill(Holder& holder, std::int64_t tokens) {
 BlockId GroupedPrefixes::take() {
   ++taken_;
   ++references_;
+  ++epoch_;
   if (static_cast<std::int64_t>(blocks_.size()) < pool_blocks_) {
     blocks_.emplace_back().holders = 1;
     return id_at<BlockId>(blocks_.size() - 1);
   }
-  const BlockId b = free_.front();
-  free_.pop_front();
-  Block& block = at(b);
-  if (block.named) {
-    count_copies(block.name, -1);
-    block.named = false;
-    const auto copies = found_in_.find(block.name);
-    std::erase(copies->second, b);
-    if (copies->second.empty()) {
-      found_in_.erase(copies);
-      if (reach_) reach_->vanish(number(block.name));
-    }
-    count_copies(block.name, 1);
+  const BlockId b = next_block();
+  free_.erase(at(b).place);
+  if (at(b).named) {
+    give_up_name(b);
     ++reclaimed_;
-    if (listener_ != nullptr) listener_->on_reclaim(b);
   }
-  block.holders = 1;
+  at(b).holders = 1;
   return b;
 }
 
-void GroupedPrefixes::give_back(BlockId& block) {
+BlockId GroupedPrefixes::next_block() {
+  if (!policy_) return free_.front();
+  if (free_blocks() > cached_)
+    for (const BlockId b : free_)
+      if (!at(b).named) return b;
+  if (spare_ > 0)
+    for (const BlockId b : free_)
+      if (found_in_.at(at(b).name).size() > 1) return b;
+  return found_in_.at(policy_->victim()).front();
+}
+
+void GroupedPrefixes::give_up_name(BlockId b) {
+  const Name name = at(b).name;
+  count_copies(name, -1);
+  at(b).named = false;
+  const auto copies = found_in_.find(name);
+  std::erase(copies->second, b);
+  if (copies->second.empty()) {
+    found_in_.erase(copies);
+    if (reach_) reach_->vanish(number(name));
+  }
+  count_copies(name, 1);
+  if (policy_) policy_->given_up(name);
+  if (listener_ != nullptr) listener_->on_reclaim(b);
+}
+
+void GroupedPrefixes::give_back(BlockId& block, RequestId r, std::int64_t entry) {
+  ++epoch_;
   change_holders(block, -1);
-  if (at(block).holders == 0) at(block).place = free_.insert(free_.end(), block);
+  if (at(block).holders == 0) {
+    at(block).place = free_.insert(free_.end(), block);
+    if (policy_ && at(block).named && nobody_holds(at(block).name))
+      policy_->let_go(at(block).name, r, entry / std::ssize(windows_));
+  }
   block = kNoBlock;
+}
+
+bool GroupedPrefixes::nobody_holds(const Name& name) const {
+  const auto copies = found_in_.find(name);
+  return copies != found_in_.end() &&
+         std::all_of(copies->second.begin(), copies->second.end(),
+                     [this](BlockId b) { return blocks_[index(b)].holders == 0; });
 }
 
 }  // namespace kvplan::memory

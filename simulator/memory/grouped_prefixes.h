@@ -8,6 +8,10 @@
 // fewer. It is the longest such n, found group by group until none makes it shorter. What a window does not show is
 // not taken: its entry is empty from the start.
 //
+// With a policy: its contents are those of blocks in a group; a use has the logical block as depth. Of what a request
+// finds it is told block by block, of each block group by group. A content follows that of the block before it in its
+// group, if that could be found when this one was published first.
+//
 // Life of a request: lookup -> admit -> (leave_windows or let_go, grow, publish)* -> release, one request at a time or
 // several.
 #pragma once
@@ -23,6 +27,7 @@
 #include "simulator/core/allocator.h"
 #include "simulator/core/workload.h"
 #include "simulator/memory/group_reach.h"
+#include "simulator/memory/policy_model.h"
 
 namespace kvplan::memory {
 
@@ -33,6 +38,10 @@ class GroupedPrefixes {
                   std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache);
   /// From now on cached blocks to which no lookup comes are counted. REQUIRES: nothing is published.
   void follow_prefixes();
+  /// From now on a policy says which block is handed out (pool_policy.h). REQUIRES: nothing is held or published.
+  void set_policy(PoolPolicy policy);
+  /// What tells the policy the time; null where there is none.
+  core::Observer* clock() { return policy_ ? policy_->clock() : nullptr; }
   /// Told of what is published, by entry of the table, and of what is given up; may be null.
   void set_listener(core::BlockListener* listener) { listener_ = listener; }
 
@@ -97,7 +106,16 @@ class GroupedPrefixes {
   [[nodiscard]] std::int64_t missing(const Holder& holder, std::int64_t tokens) const;
   void fill(Holder& holder, std::int64_t tokens);
   BlockId take();
-  void give_back(BlockId& block);
+  /// Of the blocks that nobody holds, which somebody has held, the one that is handed out.
+  [[nodiscard]] BlockId next_block();
+  /// Nobody finds the content of a block that nobody holds any more.
+  void give_up_name(BlockId b);
+  /// It comes back from an entry of a request's table.
+  void give_back(BlockId& block, RequestId request, std::int64_t entry);
+  [[nodiscard]] std::int64_t entry(std::int64_t block, std::size_t group) const {
+    return block * std::ssize(windows_) + static_cast<std::int64_t>(group);
+  }
+  [[nodiscard]] bool nobody_holds(const Name& name) const;
   Block& at(BlockId b) { return blocks_[index(b)]; }
 
   const core::Workload& workload_;
@@ -115,7 +133,10 @@ class GroupedPrefixes {
   std::int64_t taken_{0}, reclaimed_{0};
   std::int64_t references_{0};  // entries of all tables that have a block
   std::int64_t cached_{0}, duplicates_{0};
+  std::int64_t spare_{0};  // of what is cached, copies that are not the only ones
   std::optional<GroupReach> reach_;
+  std::optional<PolicyModel<Name>> policy_;
+  std::uint64_t epoch_{0};  // for the policy: changes with what is granted, let go or published
   core::BlockListener* listener_{nullptr};
 };
 

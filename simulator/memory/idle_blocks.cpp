@@ -6,8 +6,9 @@ namespace kvplan::memory {
 
 using replacement::Use;
 
-BlocksByPolicy::BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names)
+BlocksByPolicy::BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names, std::int64_t groups)
     : policy_(std::move(policy)),
+      groups_(groups),
       may_go_([this](Id content) {
         return held_copies_[content] == 0 && (!policy_.leaves() || leaves_.is_leaf(content));
       }),
@@ -23,13 +24,13 @@ BlocksByPolicy::Id& BlocksByPolicy::content_of(BlockId b) {
   return content_of_[i];
 }
 
-void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t logical_block) {
+void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t entry) {
   const Id content = content_of(b);
   turn_of_[index(b)] = ++turn_;
   if (!only_copy) join_spares(b);
   if (--held_copies_[content] > 0) return;
   enter_idle(content);
-  policy_->let_go(policy_.use(content, request, logical_block, clock_.now_ns()));
+  policy_->let_go(use(content, request, entry));
 }
 
 void BlocksByPolicy::leave_idle(Id content) {
@@ -43,8 +44,8 @@ void BlocksByPolicy::remove(BlockId b, std::uint32_t /*place*/) {
   if (held_copies_[content]++ == 0) leave_idle(content);
 }
 
-void BlocksByPolicy::hit(BlockId b, RequestId request, std::int64_t logical_block) {
-  policy_->touch(policy_.use(content_of(b), request, logical_block, clock_.now_ns()));
+void BlocksByPolicy::hit(BlockId b, RequestId request, std::int64_t entry) {
+  policy_->touch(use(content_of(b), request, entry));
 }
 
 BlockId BlocksByPolicy::take() {
@@ -77,32 +78,31 @@ BlocksByPolicy::Id BlocksByPolicy::number_next() {
 }
 
 void BlocksByPolicy::publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
-                                    std::int64_t logical_block) {
+                                    std::int64_t entry) {
   Id& number = shared_contents_[static_cast<std::size_t>(name)];
   if (number == 0) number = number_next() + 1;
-  publish(b, number - 1, before, request, logical_block);
+  publish(b, number - 1, before, request, entry);
 }
 
-void BlocksByPolicy::publish_own(BlockId b, BlockId before, RequestId request, std::int64_t logical_block) {
+void BlocksByPolicy::publish_own(BlockId b, BlockId before, RequestId request, std::int64_t entry) {
   auto& own = own_contents_[request];
-  const auto place = static_cast<std::size_t>(logical_block);
+  const auto place = static_cast<std::size_t>(entry);
   if (own.size() <= place) own.resize(place + 1, kUnnumbered);
   if (own[place] == kUnnumbered) own[place] = number_next();
-  publish(b, own[place], before, request, logical_block);
+  publish(b, own[place], before, request, entry);
 }
 
-void BlocksByPolicy::publish(BlockId b, Id content, BlockId before, RequestId request,
-                             std::int64_t logical_block) {
+void BlocksByPolicy::publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry) {
   content_of(b) = content;
   if (policy_.leaves())
     leaves_.follows(content, before == kNoBlock ? replacement::kNoId : content_of(before));
   if (held_copies_[content]++ == 0 && oldest_copy_[content] != kNoBlock) leave_idle(content);
-  const Use use = policy_.use(content, request, logical_block, clock_.now_ns());
+  const Use published = use(content, request, entry);
   if (oldest_copy_[content] == kNoBlock) {
     oldest_copy_[content] = b;
-    policy_->insert(use);
+    policy_->insert(published);
   } else {
-    policy_->touch(use);
+    policy_->touch(published);
   }
 }
 

@@ -82,28 +82,27 @@ class BlocksByPolicy {
  public:
   static constexpr bool kByContent = true;
 
-  /// `shared_names`: how many there are (core::ContentNames).
-  BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names);
+  /// `shared_names`: how many there are (core::ContentNames). `groups` entries of a table are of one logical block.
+  BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names, std::int64_t groups = 1);
   BlocksByPolicy(const BlocksByPolicy&) = delete;
   BlocksByPolicy& operator=(const BlocksByPolicy&) = delete;
 
   /// Nobody holds it any more, and nothing can be found in it.
   void add_empty(BlockId b) { empty_.push_back(b); }
   /// Nobody holds it any more; this request was the last.
-  void add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t logical_block);
+  void add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t entry);
   /// Somebody holds it again, who found its content.
   void remove(BlockId b, std::uint32_t place);
   /// A request finds it; told after `remove`.
-  void hit(BlockId b, RequestId request, std::int64_t logical_block);
+  void hit(BlockId b, RequestId request, std::int64_t entry);
   /// The next one. REQUIRES: there is one; what was published in it is given up at once.
   BlockId take();
   [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return BlockId{0}; }
 
-  /// The block, which is held, can be found from now on. `before`: the block before it in its request's table,
-  /// kNoBlock for the first.
-  void publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
-                      std::int64_t logical_block);
-  void publish_own(BlockId b, BlockId before, RequestId request, std::int64_t logical_block);
+  /// The block, which is held, can be found from now on. `before`: one that has the content before it, kNoBlock for the
+  /// first.
+  void publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request, std::int64_t entry);
+  void publish_own(BlockId b, BlockId before, RequestId request, std::int64_t entry);
   /// The content of an idle block has got another copy, or lost all others.
   void join_spares(BlockId b) { spare_.emplace(turn_of_[index(b)], b); }
   void leave_spares(BlockId b) { spare_.erase({turn_of_[index(b)], b}); }
@@ -122,7 +121,10 @@ class BlocksByPolicy {
 
   Id& content_of(BlockId b);
   Id number_next();
-  void publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t logical_block);
+  void publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry);
+  [[nodiscard]] replacement::Use use(Id content, RequestId request, std::int64_t entry) const {
+    return policy_.use(content, request, entry / groups_, clock_.now_ns());
+  }
   /// The content is cached by now and nobody holds it; or that has ended.
   void enter_idle(Id content) {
     if (policy_.leaves()) leaves_.enter(content);
@@ -130,6 +132,7 @@ class BlocksByPolicy {
   void leave_idle(Id content);
 
   PoolPolicy policy_;
+  std::int64_t groups_;
   PoolClock clock_;
   replacement::Policy::May may_go_;
   std::deque<BlockId> empty_;
@@ -144,7 +147,7 @@ class BlocksByPolicy {
   replacement::Leaves leaves_;        // where the rule holds: idle contents keep those before them
   Id numbered_below_;                 // what the policy was told
   Zeros<Id> shared_contents_;         // by name, one more than the number; 0: none yet
-  std::unordered_map<RequestId, std::vector<Id>> own_contents_;  // by logical block
+  std::unordered_map<RequestId, std::vector<Id>> own_contents_;  // by entry
   std::vector<Id> expired_;
 };
 

@@ -8,11 +8,14 @@ namespace kvplan::memory {
 namespace {
 
 /// Contents that could ever be published, or some number beyond `most`.
-std::int64_t contents_of(const AllocatorRequest& request, std::int64_t block_tokens, std::int64_t most) {
+std::int64_t contents_of(const AllocatorRequest& request, const core::MemoryLayout& layout,
+                         std::int64_t most) {
   const core::Workload& workload = *request.workload;
-  std::int64_t contents = core::ContentNames(workload, block_tokens).shared_count();
+  const std::int64_t groups = std::max<std::int64_t>(std::ssize(layout.groups), 1);
+  std::int64_t contents = core::ContentNames(workload, layout.quantum_tokens).shared_count() * groups;
   for (std::int64_t r = 0; r < workload.size() && contents <= most; ++r)
-    contents += std::max<std::int64_t>(workload.final_tokens(id_at<RequestId>(r)), 0) / block_tokens;
+    contents += std::max<std::int64_t>(workload.final_tokens(id_at<RequestId>(r)), 0) /
+                layout.quantum_tokens * groups;
   return contents;
 }
 
@@ -20,7 +23,7 @@ std::int64_t contents_of(const AllocatorRequest& request, std::int64_t block_tok
 
 Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const AllocatorRequest& request) {
   const core::Workload& workload = *request.workload;
-  if (contents_of(request, layout.quantum_tokens, replacement::kMostIds) > replacement::kMostIds)
+  if (contents_of(request, layout, replacement::kMostIds) > replacement::kMostIds)
     return bad_input("expected at most " + std::to_string(replacement::kMostIds) +
                      " different contents of blocks, found more")
         .at_field("memory.replacement");

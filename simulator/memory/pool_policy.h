@@ -15,11 +15,16 @@
 // A use has the logical block as depth, the request's tenant as category (those without one are a category, too), and
 // the moment of the pass, or of the step's end, in whole nanoseconds since the trace's first arrival.
 //
+// Where layers lie in groups, a content is that of a block in one group, and a use has the logical block as depth in
+// each. What an admitted request finds is told block by block, of each block group by group; what is published, group
+// by group. What a window has left behind was let go as any other block, and is cached until it goes.
+//
 // Who goes. Of the blocks that nobody holds, in this order:
 //   1. empty ones: nothing can be found in them. Those that nobody had yet first, by number; then as they were let go
 //   2. spare copies: their content has another copy, held or not. The one that was let go first
 //   3. the only copy of a content: the policy says which. With `leaves`, only of those that no cached content follows
-//      which nobody holds; of any that nobody holds the last of those behind it is one
+//      which nobody holds; of any that nobody holds the last of those behind it is one. In groups a content follows
+//      that of the block before it in its group, if that could be found when this one was published first
 // vLLM's own queue takes whatever was let go first, so that it gives up contents while empty blocks are behind them. A
 // policy ranks contents, and an empty block has none: keeping one costs nothing that anybody could find. So `lru` is
 // vLLM's queue but for 1 and 2. A block that a token policy lets go of, or that a preempted request did, is let go as

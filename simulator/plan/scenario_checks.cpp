@@ -36,17 +36,6 @@ Status check_engine_follows(const Scenario& s) {
   return Done{};
 }
 
-/// Blocks may be given up in an order that no policy changes.
-Status check_takes_replacement(const Scenario& s) {
-  if (!s.replaces_by_policy() || !s.finds_prefixes()) return Done{};
-  if (memory::allocator_entry(s.allocator).takes_replacement) return Done{};
-  return bad_input("the allocator \"" + std::string(s.allocator.name()) +
-                   "\" gives up cached blocks in vLLM's order: expected the default, or "
-                   "memory.allocator=paged, found " +
-                   s.text("memory.replacement"))
-      .at_field("memory.replacement");
-}
-
 /// What is said of keys and values that are kept has no meaning where none are.
 Status check_nothing_kept(const Scenario& s) {
   if (!s.keeps_nothing()) return Done{};
@@ -211,7 +200,6 @@ Status check_reader_is_timed(const Scenario& s) {
 Status check_together(const Scenario& scenario) {
   KVPLAN_TRY_DO(check_reader(scenario));
   KVPLAN_TRY_DO(check_engine_follows(scenario));
-  KVPLAN_TRY_DO(check_takes_replacement(scenario));
   KVPLAN_TRY_DO(check_nothing_kept(scenario));
   KVPLAN_TRY_DO(check_joined(scenario));
   return check_encoded(scenario);

@@ -101,7 +101,7 @@ std::vector<Setting> settings() {
         if (entry->shares_prefixes) out.push_back({variant, true, block_ids});
       }
     }
-    if (!entry->takes_replacement) continue;
+    if (!entry->shares_prefixes) continue;
     for (const replacement::ReplacementEntry* policy : replacement::replacements()) {
       if (policy->make == nullptr) continue;
       for (const char* const block : {":block_tokens=1", ":block_tokens=3"})

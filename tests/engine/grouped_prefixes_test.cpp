@@ -211,16 +211,18 @@ TEST(GroupedPrefixes, OneGroupIsPaged) {
     trace.prefix.offsets.push_back(trace.prefix.ids.size());
   }
   trace.prefix.distinct = next;
-  for (const bool step_by_step : {false, true}) {
+  for (const std::string policy : {"vllm-queue", "lru", "arc:leaves=true", "ttl:life_s=0.3", "cost-aware"}) {
     for (const bool hashes : {true, false}) {
-      const auto report = [&](const std::string& allocator) {
+      SCOPED_TRACE(policy);
+      const auto report = [&](const std::string& allocator, bool step_by_step) {
         traces::Trace given = trace;
         if (!hashes) given.prefix = {};
-        plan::RunResult r = try_run(given,
-                                    {"model=llama-3-8b", "memory.pool_tokens=1203", "format=int4",
-                                     "memory.allocator=" + allocator + ":block_tokens=8"},
-                                    step_by_step)
-                                .value();
+        plan::RunResult r =
+            try_run(given,
+                    {"model=llama-3-8b", "memory.pool_tokens=1203", "format=int4",
+                     "memory.allocator=" + allocator + ":block_tokens=8", "memory.replacement=" + policy},
+                    step_by_step)
+                .value();
         EXPECT_GT(r.preemptions, 3);
         EXPECT_EQ(r.prefix_hit_tokens > 1000, hashes);
         EXPECT_GT(r.rehit_tokens, 100);
@@ -232,7 +234,8 @@ TEST(GroupedPrefixes, OneGroupIsPaged) {
         EXPECT_NE(at, std::string::npos);
         return text.replace(at, name.size(), "");
       };
-      EXPECT_EQ(report("grouped"), report("paged"));
+      EXPECT_EQ(report("grouped", false), report("paged", false));
+      EXPECT_EQ(report("grouped", true), report("paged", true));
     }
   }
 }
@@ -249,11 +252,13 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
       ids[n] = static_cast<std::uint32_t>(n < 20 ? i % 4 * 100 : 1000 + i * 100) + n;
   }
   trace.prefix.distinct = 12'000;
-  const auto report = [&](const std::string& router, bool step_by_step) {
+  const auto report = [&](const std::string& router, bool step_by_step,
+                          const std::string& policy = "vllm-queue") {
     const plan::RunResult r =
         try_run(trace,
                 {"model=gpt-oss-20b", "memory.pool_blocks=400", "memory.allocator=grouped",
-                 "fleet=replicas=3,router=" + router, "latency=affine:base_ns=1000,token_ns=1,context_ns=1"},
+                 "memory.replacement=" + policy, "fleet=replicas=3,router=" + router,
+                 "latency=affine:base_ns=1000,token_ns=1,context_ns=1"},
                 step_by_step)
             .value();
     EXPECT_GT(r.prefix_hit_tokens, 5000);
@@ -262,6 +267,11 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
   const std::string affine = report("prefix-affine", false);
   EXPECT_EQ(affine, report("prefix-affine", true));
   EXPECT_NE(affine, report("round-robin", false));
+  for (const std::string policy : {"lfu", "s3fifo:leaves=true", "ttl:life_s=0.0002"}) {
+    const std::string other = report("prefix-affine", false, policy);
+    EXPECT_EQ(other, report("prefix-affine", true, policy)) << policy;
+    EXPECT_NE(other, affine) << policy;
+  }
 }
 
 TEST(GroupedPrefixes, WhatIsRefused) {
@@ -272,10 +282,6 @@ TEST(GroupedPrefixes, WhatIsRefused) {
   EXPECT_EQ(odd.error().field, "memory.allocator: block_tokens");
   auto policy = sets;
   policy.emplace_back("memory.replacement=lru");
-  const auto refused = try_run(alike({0}, 96, 10, 24), policy);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().field, "memory.replacement");
-  EXPECT_NE(refused.error().message.find("gives up cached blocks in vLLM's order"), std::string::npos);
   policy.emplace_back("engine=vllm-v1:prefix_cache=false");  // ignored, with a warning
   EXPECT_TRUE(try_run(alike({0}, 100, 10, 16), policy).ok());
 }

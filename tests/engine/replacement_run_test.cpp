@@ -10,6 +10,7 @@
 #include "simulator/replacement/replacements.h"
 #include "tests/support/cache_walker.h"
 #include "tests/support/cell_walker.h"
+#include "tests/support/group_case.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
@@ -60,6 +61,19 @@ std::unique_ptr<test::RandomCase> draw_case(const replacement::ReplacementEntry&
   return c;
 }
 
+/// Layers in groups that find prefixes, in a pool that is short of blocks.
+std::unique_ptr<test::RandomCase> draw_groups(const replacement::ReplacementEntry& entry, std::uint64_t seed,
+                                              std::vector<std::int32_t>& tenants) {
+  auto c = test::draw_group_case(seed, true);
+  Random random(seed, "replacement in groups");
+  c->replacement = draw_policy(entry, random);
+  tenants.clear();
+  for (std::int64_t i = 0; i < c->workload.size(); ++i)
+    tenants.push_back(static_cast<std::int32_t>(random.below(3)) - 1);
+  if (random.chance(1, 2)) c->workload.tenant = tenants;
+  return c;
+}
+
 class Reclaims final : public core::Observer {
  public:
   void on_reclaim(BlockId /*block*/) override { ++count; }
@@ -93,6 +107,25 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaive) {
   for (const std::int64_t count : {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
                                    coverage.drops, coverage.in_runs})
     EXPECT_GT(count, 20);
+  EXPECT_GT(reclaims.count, 1000);
+}
+
+TEST_P(EveryPolicyInRuns, FastEqualsNaiveInGroups) {
+  test::Coverage coverage;
+  Reclaims reclaims;
+  std::vector<std::int32_t> tenants;
+  for (std::int64_t seed = 1; seed <= test::random_cases(40, 10); ++seed) {
+    const auto c = draw_groups(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);
+    const auto count = [&](const core::MemoryLayout& /*layout*/,
+                           const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
+      return {&reclaims};
+    };
+    ASSERT_EQ(test::observe_run(*c, true), test::observe_run(*c, false, nullptr, &coverage, count));
+  }
+  for (const std::int64_t count :
+       {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused, coverage.let_go})
+    EXPECT_GT(count, 10);
   EXPECT_GT(reclaims.count, 1000);
 }
 
@@ -150,6 +183,46 @@ TEST_P(EveryPolicyInRuns, CountsAreThoseOfEveryBlock) {
         });
     if (HasFailure()) return;
   }
+}
+
+/// Of groups, in which blocks go from the middle of prompts, what can no longer be found.
+TEST_P(EveryPolicyInRuns, CachesOfGroupsAreThoseOfEveryBlock) {
+  class Walk final : public test::CacheWalker {
+   public:
+    using test::CacheWalker::CacheWalker;
+    void on_pass_end(const core::Pass& pass) override { compare(pass.pool); }
+    void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { compare(pool); }
+    std::int64_t unreachable{0};
+
+   private:
+    void compare(const core::PoolCounts& pool) {
+      if (moments_++ % 7 != 0 || testing::Test::HasFailure()) return;
+      const core::PoolCounts counted = count();
+      EXPECT_EQ(counted.cached, pool.cached);
+      EXPECT_EQ(counted.duplicates, pool.duplicates);
+      EXPECT_EQ(counted.unreachable, pool.unreachable);
+      EXPECT_EQ(counted.sharers, pool.sharers);
+      unreachable += counted.unreachable;
+    }
+    std::int64_t moments_{0};
+  };
+  std::vector<std::int32_t> tenants;
+  std::int64_t unreachable = 0;
+  for (std::int64_t seed = 1; seed <= test::random_cases(16, 8); ++seed) {
+    const auto c = draw_groups(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
+    if (c->workload.size() > 20) continue;  // every prompt is tried at every moment that is looked at
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);
+    std::unique_ptr<Walk> walk;
+    test::observe_run(*c, false, nullptr, nullptr,
+                      [&](const core::MemoryLayout& layout,
+                          const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
+                        walk = std::make_unique<Walk>(c->workload, layout);
+                        return {walk.get()};
+                      });
+    if (HasFailure()) return;
+    if (walk) unreachable += walk->unreachable;
+  }
+  EXPECT_GT(unreachable, 0);
 }
 
 // ---- by hand ----
@@ -286,6 +359,56 @@ TEST(Replacement, LeavesGoBeforeWhatTheyFollow) {
     EXPECT_EQ(b.counts().unreachable, leaves ? 0 : 1);
     b.end(2);
   }
+}
+
+/// Two groups, one of which sees everything and one five tokens, and a pool of the four blocks that a prompt of eight
+/// tokens takes: 1 and 2 of the first group, 3 and 4 of the second. A request of two tokens needs a block in each.
+TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
+  core::Workload workload;
+  for (const std::int32_t tokens : {8, 2}) {
+    workload.arrival.push_back(SimTime{});
+    workload.input.push_back(tokens);
+    workload.output.push_back(1);
+  }
+  model::ModelShape shape{.name = "two", .source = "made up", .layers = 2};
+  shape.runs = {{1, {.heads = 1, .key_size = 1, .value_size = 1, .window = 0}},
+                {1, {.heads = 1, .key_size = 1, .value_size = 1, .window = 5}}};
+  const Choice grouped =
+      parse_component("grouped:block_tokens=4", "allocator", memory::allocator_descriptors()).value();
+  const memory::AllocatorEntry& entry = memory::allocator_entry(grouped);
+  const auto taken = [&](const std::string& policy) {
+    const Choice choice =
+        parse_component(policy, "replacement", replacement::replacement_descriptors()).value();
+    const memory::AllocatorRequest request{.workload = &workload,
+                                           .pool = {.blocks = 5},
+                                           .token_bytes = shape.kv_token_bytes(),
+                                           .model = &shape,
+                                           .replacement = &choice};
+    std::vector<std::int32_t> out;
+    for (const bool slow : {true, false}) {
+      const auto pool = (slow ? entry.make_model(grouped, request) : entry.make(grouped, request)).value();
+      const auto admit = [&](RequestId r, std::int64_t tokens) {
+        EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens));
+        pool->contents()->publish(r, tokens);
+        std::vector<std::int32_t> ids;
+        for (const BlockId b : pool->table(r).ids) ids.push_back(number(b));
+        return ids;
+      };
+      EXPECT_EQ(admit(RequestId{0}, 8), (std::vector<std::int32_t>{1, 3, 2, 4}));
+      pool->release(RequestId{0}, 7);  // less than its last token: it comes back
+      EXPECT_EQ(pool->counts().cached, 4);
+      const auto ids = admit(RequestId{1}, 2);
+      EXPECT_TRUE(slow || ids == out) << policy;
+      out = ids;
+    }
+    return out;
+  };
+  using Ids = std::vector<std::int32_t>;
+  EXPECT_EQ(taken("lru"), (Ids{2, 1})) << "let go group by group, each from its end";
+  EXPECT_EQ(taken("fifo"), (Ids{1, 2})) << "published group by group";
+  EXPECT_EQ(taken("cost-aware:flat=1"), (Ids{1, 3})) << "the first blocks cost least, in either group";
+  EXPECT_EQ(taken("cost-aware:flat=1,leaves=true"), (Ids{2, 1}))
+      << "each group's end first, then what is one";
 }
 
 TEST(Replacement, NobodyTakesWhatIsHeldAndACopyFreesTheOther) {
