@@ -3,6 +3,9 @@
 // differential_test.cpp, overlays in overlay_test.cpp.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
+#include <fstream>
 #include <span>
 
 #include "simulator/drivers/vllm_pool.h"
@@ -13,6 +16,7 @@
 #include "tests/support/plan_run.h"
 #include "tests/support/random_case.h"
 #include "tests/support/run_replica.h"
+#include "traces/import/open_trace.h"
 
 namespace kvplan {
 namespace {
@@ -272,6 +276,42 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
     EXPECT_EQ(other, report("prefix-affine", true, policy)) << policy;
     EXPECT_NE(other, affine) << policy;
   }
+}
+
+/// simulator/replacement/README.md: its table, and that it has one.
+TEST(GroupedPrefixes, ThePageOfReplacementHasWhatItsCommandGives) {
+  const std::string source = KVPLAN_SOURCE_DIR;
+  const traces::Trace trace = traces::open_trace(source + "/traces/samples/chat.kvt").value();
+  std::ifstream page(source + "/simulator/replacement/README.md");
+  const auto figures = [&](const std::string& policy, const std::string& tokens, bool waits) {
+    const plan::RunResult r = try_run(trace,
+                                      {"model=gpt-oss-20b", "memory.allocator=grouped",
+                                       "memory.pool_tokens=" + tokens, "memory.replacement=" + policy},
+                                      false, plan::RunOptions{})
+                                  .value();
+    const auto share = [](double part, double of) {
+      std::array<char, 32> text{};
+      std::snprintf(text.data(), text.size(), " %.1f %% |", 100 * part / of);
+      return std::string(text.data());
+    };
+    std::array<char, 32> ttft{};
+    if (waits) std::snprintf(ttft.data(), ttft.size(), " %.2f s |", r.ttft->mean);
+    const auto& memory = *r.memory;
+    return share(static_cast<double>(r.prefix_hit_tokens), static_cast<double>(r.input_tokens)) +
+           ttft.data() +
+           share(memory.mean_overlay_bytes[index(observe::Overlay::kCachedUnreachable)],
+                 memory.mean_bytes[index(State::kCached)]);
+  };
+  std::int64_t rows = 0;
+  for (std::string line; std::getline(page, line) && line != "### In groups of layers";) continue;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
+    ++rows;
+    const std::string policy = line.substr(3, line.find('`', 3) - 3);
+    EXPECT_EQ(line,
+              "| `" + policy + "` |" + figures(policy, "30000", true) + figures(policy, "60000", false));
+  }
+  EXPECT_GE(rows, 11);
 }
 
 TEST(GroupedPrefixes, WhatIsRefused) {
