@@ -46,6 +46,16 @@ std::string draw_policy(const replacement::ReplacementEntry& entry, Random& rand
   return name + ":leaves=" + (random.chance(1, 3) ? "true" : "false") + params;
 }
 
+/// The policy of a case, and whose requests they are.
+void draw_replacement(const replacement::ReplacementEntry& entry, Random& random, test::RandomCase& c,
+                      std::vector<std::int32_t>& tenants) {
+  c.replacement = draw_policy(entry, random);
+  tenants.clear();
+  for (std::int64_t i = 0; i < c.workload.size(); ++i)
+    tenants.push_back(static_cast<std::int32_t>(random.below(3)) - 1);
+  if (random.chance(1, 2)) c.workload.tenant = tenants;
+}
+
 /// A pool that is short of blocks most of the time, in which something is found.
 std::unique_ptr<test::RandomCase> draw_case(const replacement::ReplacementEntry& entry, std::uint64_t seed,
                                             std::vector<std::int32_t>& tenants) {
@@ -53,11 +63,7 @@ std::unique_ptr<test::RandomCase> draw_case(const replacement::ReplacementEntry&
   if (c->allocator.rfind("paged", 0) != 0 || !c->prefix_cache) return nullptr;
   Random random(seed, "replacement run");
   if (random.chance(1, 2)) c->pool.blocks = std::max<std::int64_t>(c->pool.blocks / 2, 2);
-  c->replacement = draw_policy(entry, random);
-  tenants.clear();
-  for (std::int64_t i = 0; i < c->workload.size(); ++i)
-    tenants.push_back(static_cast<std::int32_t>(random.below(3)) - 1);
-  if (random.chance(1, 2)) c->workload.tenant = tenants;
+  draw_replacement(entry, random, *c, tenants);
   return c;
 }
 
@@ -66,11 +72,7 @@ std::unique_ptr<test::RandomCase> draw_groups(const replacement::ReplacementEntr
                                               std::vector<std::int32_t>& tenants) {
   auto c = test::draw_group_case(seed, true);
   Random random(seed, "replacement in groups");
-  c->replacement = draw_policy(entry, random);
-  tenants.clear();
-  for (std::int64_t i = 0; i < c->workload.size(); ++i)
-    tenants.push_back(static_cast<std::int32_t>(random.below(3)) - 1);
-  if (random.chance(1, 2)) c->workload.tenant = tenants;
+  draw_replacement(entry, random, *c, tenants);
   return c;
 }
 
