@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -35,7 +34,8 @@ class PolicyModel {
   /// It can be found from now on; `another`: and could before. `before`: the content that it follows.
   void published(const Name& name, const std::optional<Name>& before, RequestId request,
                  std::int64_t logical_block, bool another) {
-    if (seen_.insert(name).second && before) {
+    // What was said first of what it follows holds.
+    if (before && number_of_.count(name) == 0) {
       before_.emplace(name, *before);
       behind_[*before].push_back(name);
     }
@@ -104,7 +104,6 @@ class PolicyModel {
   PoolClock clock_;
   std::map<Name, replacement::Id> number_of_;  // of contents that were ever published
   std::vector<Name> contents_;                 // by number
-  std::set<Name> seen_;                        // what was said first of what they follow holds
   std::map<Name, Name> before_;                // of contents that follow another
   std::map<Name, std::vector<Name>> behind_;
   Asked asked_;
