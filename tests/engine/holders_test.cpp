@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/support/byte_case.h"
 #include "tests/support/group_case.h"
 #include "tests/support/holder_tables.h"
+#include "tests/support/random_cases.h"
 
 namespace kvplan {
 namespace {
@@ -17,21 +20,21 @@ using test::check_tables;
 
 TEST(Holders, EveryColumnIsTheLedgersAtThatMoment) {
   test::Seen seen;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(250, 160)); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto c = test::draw_case(seed);
     Random random(seed, "holders");
     check_tables(*c, random, seen);
     if (testing::Test::HasFatalFailure()) return;
   }
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(100, 40)); ++seed) {
     SCOPED_TRACE("bytes, seed " + std::to_string(seed));
     const test::ByteCase c = test::draw_byte_case(seed);
     Random random(seed, "holders");
     check_tables(*c.run, random, seen);
     if (testing::Test::HasFatalFailure()) return;
   }
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(150, 60)); ++seed) {
     SCOPED_TRACE("groups, seed " + std::to_string(seed));
     const auto c = test::draw_group_case(seed, seed % 2 == 0);
     Random random(seed, "holders");

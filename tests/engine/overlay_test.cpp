@@ -5,12 +5,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "simulator/plan/run.h"
 #include "tests/support/allocator_parts.h"
 #include "tests/support/cache_walker.h"
 #include "tests/support/group_case.h"
 #include "tests/support/observed_run.h"
+#include "tests/support/random_cases.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan {
@@ -57,7 +59,7 @@ class CheckedCache final : public test::CacheWalker {
 TEST(Overlays, CacheAndSharingEqualAWalkOverEveryBlock) {
   core::PoolCounts most_whole{};
   core::PoolCounts most_dropping{};
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(150, 60)); ++seed) {
     const auto c = test::draw_case(seed);
     if (c->allocator.rfind("paged", 0) != 0) continue;
     for (const bool naive : {true, false}) {
@@ -82,7 +84,7 @@ TEST(Overlays, CacheAndSharingEqualAWalkOverEveryBlock) {
 /// Groups of layers, where a block is of use only if every group has what a hit takes of it.
 TEST(Overlays, CacheAndSharingInGroupsEqualAWalkOverEveryBlock) {
   core::PoolCounts most{};
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(60, 25)); ++seed) {
     const auto c = test::draw_group_case(seed, true);
     if (c->workload.size() > 30) continue;  // every prompt is tried at every moment that is looked at
     for (const bool naive : {true, false}) {
