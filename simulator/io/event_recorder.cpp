@@ -220,6 +220,8 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
       by_priority_(options.by_priority),
       quantum_tokens_(options.layout.quantum_tokens),
       tables_(options.layout.tables),
+      in_groups_(!options.layout.groups.empty()),
+      entries_per_block_(std::max<std::int64_t>(std::ssize(options.layout.groups), 1)),
       cells_of_cell_(std::accumulate(track_units_.begin(), track_units_.end(), std::int64_t{0}) /
                      options.layout.cells_per_token),
       keep_(options.keep),
@@ -246,9 +248,12 @@ log::Claims EventRecorder::totals_now() const {
   return claims;
 }
 
-log::ContentKey EventRecorder::key(RequestId r, std::int64_t block) const {
-  return block < names_->shared_blocks(r) ? log::shared_key(names_->shared_name(r, block))
-                                          : log::own_key(r, block);
+log::ContentKey EventRecorder::key(RequestId r, std::int64_t entry) const {
+  const std::int64_t block = entry / entries_per_block_;
+  return block < names_->shared_blocks(r)
+             ? log::shared_key(names_->shared_name(r, block) * entries_per_block_ +
+                               entry % entries_per_block_)
+             : log::own_key(r, entry);
 }
 
 // ---- the scheduler ----
@@ -286,16 +291,18 @@ void EventRecorder::on_preempt(const core::Release& release) {
 }
 
 void EventRecorder::on_admit(const core::Admission& admission) {
-  log::Admit fact{admission.request, {}, {}, tree_ ? admission.hit_tokens / quantum_tokens_ : 0};
+  const std::int64_t blocks = admission.hit_tokens / quantum_tokens_;
+  const log::Admit empty{admission.request, {}, {}, tree_ ? blocks : 0, in_groups_ ? blocks : 0};
+  log::Admit fact = empty;
   log::Claims claims;
-  const auto flush = [&] {
-    write(std::exchange(fact, {admission.request, {}, {}, 0}), std::exchange(claims, {}));
-  };
-  for (std::size_t b = 0; b < admission.hits.size(); ++b) {
+  const auto flush = [&] { write(std::exchange(fact, empty), std::exchange(claims, {})); };
+  for (std::size_t entry = 0; entry < admission.hits.size(); ++entry) {
+    const BlockId block = admission.hits[entry];
+    if (block == kNoBlock) continue;  // its window shows nothing of it
     if (fact.hit_keys.size() == static_cast<std::size_t>(log::kMostListed)) flush();
-    fact.hit_publications.push_back(publication_of_[index(admission.hits[b])]);
-    fact.hit_keys.push_back(key(admission.request, static_cast<std::int64_t>(b)));
-    claims.places.push_back(number(admission.hits[b]));
+    fact.hit_publications.push_back(publication_of_[index(block)]);
+    fact.hit_keys.push_back(key(admission.request, static_cast<std::int64_t>(entry)));
+    claims.places.push_back(number(block));
   }
   flush();
 }
@@ -468,7 +475,7 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
     const auto part = blocks.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
     claims.places = places_of(part);
     if (names_) {
-      const std::int64_t shared = names_->shared_blocks(r);
+      const std::int64_t shared = names_->shared_blocks(r) * entries_per_block_;
       for (std::int64_t b = fact.first_block; b < std::min(fact.first_block + count, shared); ++b)
         fact.shared_keys.push_back(key(r, b));
     }

@@ -101,7 +101,8 @@ class EventRecorder : public core::Observer {
   };
   void grant_tables(RequestId request);
   void write_counts(RequestId request, const core::Course& course);
-  [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
+  /// Of what belongs at that entry of the request's table.
+  [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t entry) const;
   [[nodiscard]] std::span<const std::uint32_t> prefix_ids(RequestId request) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
                    std::span<const BlockId> blocks, std::int64_t tensor_tokens);
@@ -114,6 +115,8 @@ class EventRecorder : public core::Observer {
   bool counted_;
   bool by_priority_;
   std::int64_t quantum_tokens_, tables_;  ///< of a request
+  bool in_groups_;                        ///< layers lie in groups
+  std::int64_t entries_per_block_;        ///< of a table, one of each group
   std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests

@@ -31,11 +31,6 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
                "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
                "windows")
         .at_field("--events");
-  if (tokens.finds_prefixes && !watched.memory.layout().groups.empty())
-    return bad_input(
-               "a log does not tell which blocks are found where layers lie in groups: expected "
-               "engine.prefix_cache=false, or memory.allocator=paged")
-        .at_field("--events");
   if (tokens.ranks_may_differ() && plan::ranks_differ(tokens))
     return bad_input(
                "a log is of one rank, and another one may keep more and so say when tables are cut: expected "

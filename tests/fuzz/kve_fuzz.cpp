@@ -111,7 +111,7 @@ std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds;
   for (const auto make :
        {test::hand_made_log, test::hand_made_course_log, test::hand_made_move_log, test::hand_made_tree_log,
-        test::hand_made_priority_log, test::hand_made_fleet_log}) {
+        test::hand_made_priority_log, test::hand_made_groups_log, test::hand_made_fleet_log}) {
     const auto [header, records] = make();
     const std::string file = file_of(header, records);
     seeds.push_back(std::string(1, '\0') + file);

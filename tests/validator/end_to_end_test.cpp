@@ -73,7 +73,9 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
         groups + "gemma-3-27b", groups + "gemma-3-27b --set deployment.pp=4",
-        groups + "mistral-7b --set format=int4",
+        groups + "mistral-7b --set format=int4", groups + "gemma-3-27b --set engine.prefix_cache=true",
+        groups +
+            "gpt-oss-20b --set engine.prefix_cache=true --set memory.replacement=lru-k --set format=int4",
         sample + "--set memory.pool_tokens=20000 --set " +
             "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
         sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse",
@@ -154,8 +156,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=6000 --set fleet=replicas=3,router=prefix-affine " +
             "--set eviction=streaming-llm:sink=5,recent=200",
         sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped "
-                 "--set engine.prefix_cache=false "
-                 "--set fleet=replicas=2,router=vllm-dp",
+                 "--set fleet=replicas=2,router=prefix-affine",
         sample + "--set engine=sglang:policy=lpm,schedule_conservativeness=0.1 --set "
                  "memory.allocator=paged:block_tokens=16 --set memory.pool_tokens=5000 --set "
                  "fleet=replicas=2,router=session-affine",
@@ -174,10 +175,8 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
     EXPECT_TRUE(log == bytes_of(naive));
     EXPECT_EQ(run(programs + "/kvplan-validate replay " + fast + " --backend host" + quiet), 0);
   }
-  // A log does not tell what groups of layers find, and nothing is left behind.
-  EXPECT_EQ(run(sample + "--set model=gemma-3-27b --set memory.allocator=grouped --events " + folder +
-                "/two.kve >/dev/null 2>&1"),
-            2);
+  // A log has no places for tokens that are encoded, and nothing is left behind.
+  EXPECT_EQ(run(sample + "--set format=kivi --events " + folder + "/two.kve >/dev/null 2>&1"), 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);
 }

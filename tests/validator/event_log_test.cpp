@@ -250,7 +250,7 @@ TEST(EventLog, HeadersOfGroups) {
   EXPECT_NE(
       error_with([](Header& h) { h.groups.front().layers = 1000; }).find("token_bytes: expected a multiple"),
       std::string::npos);
-  EXPECT_NE(error_with([](Header& h) { h.prefix_cache = true; }).find("groups: expected blocks of tokens"),
+  EXPECT_NE(error_with([](Header& h) { h.returns_quanta = false; }).find("groups: expected blocks of tokens"),
             std::string::npos);
 }
 
@@ -293,7 +293,8 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
                                                           {"tables_moved", 6},
                                                           {"sglang", 7},
                                                           {"sglang_without_tree", 7},
-                                                          {"priority", 9}}) {
+                                                          {"priority", 9},
+                                                          {"groups_found", 10}}) {
     const std::string bytes =
         test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
     v1::EventLogHeader header = header_message(bytes);
@@ -301,7 +302,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 9, found 10");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 10, found 11");
   }
 }
 

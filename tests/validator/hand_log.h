@@ -365,6 +365,68 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
   return {header, records};
 }
 
+/// Prefixes found in groups of layers, worked out by hand: blocks of 2 tokens with room for 2 layers of 1 byte. Two
+/// layers see everything, one a window of 2 tokens. Request 1 finds both blocks of request 0's prompt while they are
+/// being filled, of the window's group the second one alone; so does request 2, much later, when nobody holds them any
+/// more. The window's first block goes back when request 0 has written 4 tokens.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_groups_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 2,
+                                 .token_bytes = 2,
+                                 .capacity_bytes = 36,
+                                 .quanta = 8,
+                                 .null_block = true,
+                                 .prefix_cache = true,
+                                 .groups = {{2, 0}, {1, 2}},
+                                 .allocator = "grouped",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0_r, 4, 2, true}, {}},
+      {event_log::Arrival{0, 1_r, 5, 1, true}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Grant{0_r, 0, 4, {0, 2, 4, 6}}, {.places = {1, 2, 3, 4}}},
+      {event_log::Publish{0_r, 0, 0}, {}},
+      {event_log::Publish{0_r, 2, 4}, {}},
+      {event_log::Publish{0_r, 1, 2}, {}},
+      {event_log::Publish{0_r, 3, 6}, {}},
+      {event_log::Chunk{0_r, 0, 4}, {}},
+      {event_log::Admit{1_r, {0, 1, 3}, {0, 4, 6}, 0, 2}, {.places = {1, 3, 4}}},
+      {event_log::Grant{1_r, 4, 2, {}}, {.places = {5, 6}}},
+      {event_log::Chunk{1_r, 4, 1}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 15, 0, 3, 10, 0, 0, 0, 8}, 2),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      // Of the window's second block request 0 sees the second token, request 1 nothing.
+      with_totals(event_log::StepEnd{10, {1_r}}, {0, 12, 0, 3, 3, 10, 0, 0, 0, 8}),
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::FirstToken{1_r}, {}},
+      {event_log::Finish{1_r, 5}, {}},
+      with_totals(event_log::Settled{10}, {0, 9, 0, 3, 0, 8, 0, 0, 0, 16}),
+      {event_log::PassBegin{10}, {}},
+      {event_log::LetGo{0_r, {1}}, {}},
+      {event_log::Grant{0_r, 4, 2, {}}, {.places = {5, 6}}},
+      with_totals(event_log::PassEnd{false}, {0, 9, 3, 1, 3, 8, 0, 4, 0, 8}, 1),
+      {event_log::StepRun{10, 5, 0, 1}, {}},
+      with_totals(event_log::StepEnd{15, {0_r}}, {0, 11, 0, 2, 3, 8, 0, 4, 0, 8}),
+      {event_log::Finish{0_r, 5}, {}},
+      with_totals(event_log::Settled{15}, {0, 0, 0, 0, 0, 4, 0, 16, 0, 16}),
+      {event_log::Arrival{20, 2_r, 5, 1, true}, {}},
+      {event_log::PassBegin{20}, {}},
+      {event_log::Admit{2_r, {0, 1, 3}, {0, 4, 6}, 0, 2}, {.places = {1, 3, 4}}},
+      {event_log::Grant{2_r, 4, 2, {}}, {.places = {5, 6}}},
+      {event_log::Chunk{2_r, 4, 1}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 9, 3, 1, 3, 8, 0, 4, 0, 8}, 1),
+      {event_log::StepRun{20, 5, 0, 1}, {}},
+      with_totals(event_log::StepEnd{25, {2_r}}, {0, 11, 0, 2, 3, 8, 0, 4, 0, 8}),
+      {event_log::FirstToken{2_r}, {}},
+      {event_log::Finish{2_r, 5}, {}},
+      with_totals(event_log::Settled{25}, {0, 0, 0, 0, 0, 4, 0, 16, 0, 16}),
+      {event_log::End{25}, {}},
+  };
+  return {header, records};
+}
+
 /// Two replicas with a memory of two blocks of four tokens each, worked out by hand. While replica 0 computes one
 /// answer in steps of 5 ticks, replica 1 serves three requests: the second at tick 17, between two ends of the other's
 /// steps, in a step of no ticks; the third in a step that ends with the last of replica 0.

@@ -224,6 +224,43 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
+/// Two blocks that an admission takes, one behind the other and of different groups of layers, change places.
+bool hit_other_layers(WholeLog& log, Random& random, std::string& what) {
+  const auto groups = log.header.groups.size();
+  const auto group_of = [&](ContentKey key) {
+    return (key % 2 == 0 ? key / 2 : (key & 0xFFFF'FFFFU) / 2) % groups;
+  };
+  std::vector<std::pair<Admit*, std::size_t>> found;
+  for (Record& record : log.records) {
+    auto* const admit = std::get_if<Admit>(&record.fact);
+    for (std::size_t i = 1; groups > 1 && admit != nullptr && i < admit->hit_keys.size(); ++i)
+      if (group_of(admit->hit_keys[i - 1]) != group_of(admit->hit_keys[i])) found.emplace_back(admit, i);
+  }
+  if (found.empty()) return false;
+  const auto [admit, i] = found[random.below(found.size())];
+  std::swap(admit->hit_keys[i - 1], admit->hit_keys[i]);
+  std::swap(admit->hit_publications[i - 1], admit->hit_publications[i]);
+  what = "hit " + std::to_string(i) + " of request " + std::to_string(number(admit->request));
+  return true;
+}
+
+/// The last block of one group before the first of the next.
+bool publish_in_another_order(WholeLog& log, Random& random, std::string& what) {
+  const auto groups = static_cast<std::int64_t>(log.header.groups.size());
+  std::vector<std::size_t> found;
+  for (std::size_t i = 1; groups > 1 && i < log.records.size(); ++i) {
+    const auto* const first = std::get_if<Publish>(&log.records[i - 1].fact);
+    const auto* const second = std::get_if<Publish>(&log.records[i].fact);
+    if (first == nullptr || second == nullptr || first->request != second->request) continue;
+    if (first->logical_block % groups != second->logical_block % groups) found.push_back(i);
+  }
+  if (found.empty()) return false;
+  const std::size_t i = found[random.below(found.size())];
+  std::swap(log.records[i - 1], log.records[i]);
+  what = "record " + std::to_string(i);
+  return true;
+}
+
 // ---- trees ----
 
 bool other_prefix(WholeLog& log, Random& random, std::string& what) {
@@ -450,7 +487,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 95> kMutations{{
+constexpr std::array<Mutation, 98> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -538,6 +575,9 @@ constexpr std::array<Mutation, 95> kMutations{{
     {"hit another content", hit_another_content},
     {"hit another publication", hit_another_publication},
     {"hit less", hit_less},
+    {"hit other layers", hit_other_layers},
+    {"another number of blocks found", shift<&Admit::found_blocks, Admit>},
+    {"publish in another order", publish_in_another_order},
     {"a byte too few or many", a_byte_too_few},
     {"a byte in the wrong state", a_byte_in_the_wrong_state},
     {"lose totals", lose_totals},
@@ -581,7 +621,8 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
     }
     if (const auto* f = std::get_if<Admit>(&fact)) {
       Known& r = known.at(f->request);
-      const auto found = f->found_pages + static_cast<std::int64_t>(f->hit_keys.size());
+      const auto hits = static_cast<std::int64_t>(f->hit_keys.size());
+      const std::int64_t found = log.header.groups.empty() ? f->found_pages + hits : f->found_blocks;
       r.written = (r.running ? r.written : 0) + found * log.header.quantum_tokens;
       r.running = true;
     }

@@ -25,7 +25,8 @@ class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {
 INSTANTIATE_TEST_SUITE_P(Logs, HandMade,
                          testing::Values(test::hand_made_log, test::hand_made_course_log,
                                          test::hand_made_compact_log, test::hand_made_move_log,
-                                         test::hand_made_tree_log, test::hand_made_priority_log));
+                                         test::hand_made_tree_log, test::hand_made_priority_log,
+                                         test::hand_made_groups_log));
 
 TEST_P(HandMade, CountsAsWorkedOut) {
   const auto [header, records] = GetParam()();
@@ -86,6 +87,58 @@ TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
          "request 0 is preempted, but request 1 has to give way first");
   expect(problem([&](Header& header, Records&) { header.by_priority = false; }),
          "request 0 has a priority where nobody asks for it");
+}
+
+/// What a changed log of prefixes in groups of layers is told, each change alone.
+TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
+  using event_log::Admit;
+  using Records = std::vector<event_log::Record>;
+  const auto made = test::hand_made_groups_log();
+  const auto finds = std::find_if(made.second.begin(), made.second.end(), [](const auto& record) {
+    const auto* admit = std::get_if<Admit>(&record.fact);
+    return admit != nullptr && admit->found_blocks > 0;
+  });
+  const auto at = static_cast<std::size_t>(finds - made.second.begin());
+  const auto expect = [&](const char* what, auto change) {
+    auto changed = made;
+    change(changed.first, changed.second, std::get<Admit>(changed.second[at].fact));
+    const std::string found = replay({changed.first, changed.second}).first_problem;
+    EXPECT_NE(found.find(what), std::string::npos) << found;
+  };
+  using event_log::Header;
+  expect("request 1 takes more blocks than its windows show of those that it finds",
+         [](Header&, Records&, Admit& f) { f.found_blocks = 1; });
+  expect("request 1 finds 2 blocks, of which it takes 2 and not 3", [&](Header&, Records& records, Admit& f) {
+    f.hit_keys.pop_back();
+    f.hit_publications.pop_back();
+    records[at].claims.places.pop_back();
+  });
+  expect("request 1 finds publication 1, which is of other layers",
+         [](Header& header, Records&, Admit&) { header.groups[1].window = 4; });
+  expect("request 1 finds publication 3, which is of other layers", [](Header&, Records&, Admit& f) {
+    std::swap(f.hit_keys[1], f.hit_keys[2]);
+    std::swap(f.hit_publications[1], f.hit_publications[2]);
+  });
+  expect("request 1 finds publication 0 twice", [](Header&, Records&, Admit& f) {
+    f.hit_keys[1] = f.hit_keys[0];
+    f.hit_publications[1] = f.hit_publications[0];
+  });
+  expect("request 1 finds another content in publication 1 than it looked for",
+         [](Header&, Records&, Admit& f) { f.hit_keys[1] = 8; });
+  expect("request 1 finds all its tokens", [](Header&, Records&, Admit& f) { f.found_blocks = 3; });
+  expect("request 1 finds fewer blocks than none", [](Header&, Records&, Admit& f) { f.found_blocks = -1; });
+  expect("request 1 finds 5 blocks of each group; 4 were ever published",
+         [](Header&, Records& records, Admit& f) {
+           std::get<event_log::Arrival>(records[1].fact).input = 50;
+           f.found_blocks = 5;
+         });
+  expect("request 1 finds blocks of groups of layers where there are none",
+         [](Header& header, Records& records, Admit&) {
+           header.groups.clear();
+           records.erase(records.begin() + 5, records.begin() + 9);
+         });
+  expect("request 0 does not publish group by group",
+         [](Header&, Records& records, Admit&) { std::swap(records[6], records[7]); });
 }
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {

@@ -114,7 +114,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const model::ModelShape windows{.name = "windows",
                                   .source = "made up",
                                   .layers = 7,
-                                  .runs = {seeing(2, 0), seeing(3, 21), seeing(2, 70)}};
+                                  .runs = {seeing(2, 0), seeing(3, c.windows[0]), seeing(2, c.windows[1])}};
   const auto choice = parse_component(c.allocator, "allocator", memory::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const auto& entry = memory::allocator_entry(choice.value());
@@ -132,8 +132,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                  : nullptr,
       .first_layer = c.first_layer,
       .step_tokens = c.scheduler.token_budget,
-      // A log does not tell what is found in groups of layers.
-      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !entry.follows_windows && !follows,
+      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !follows,
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
   const auto allocator = make(choice.value(), request);
@@ -515,6 +514,7 @@ std::vector<LogCase> small_cases() {
        .pool_blocks = 130,
        .token_bytes = 3,
        .windows_model = true,
+       .prefix_cache = false,
        .scheduler = small,
        .metadata_bytes = 1},
       {.name = "groups_tight",
@@ -522,6 +522,7 @@ std::vector<LogCase> small_cases() {
        .pool_blocks = 420,
        .token_bytes = 2,
        .windows_model = true,
+       .prefix_cache = false,
        .scheduler = trickle,
        .bent_latency = true},
       {.name = "groups_ones",
@@ -536,12 +537,38 @@ std::vector<LogCase> small_cases() {
        .token_bytes = 5,
        .windows_model = true,
        .first_layer = 5,
+       .prefix_cache = false,
        .scheduler = small,
        .metadata_bytes = 2},
       {.name = "group",
        .allocator = "grouped:block_tokens=4",
        .pool_blocks = 150,
        .token_bytes = 5,
+       .scheduler = small},
+      {.name = "groups_found",
+       .allocator = "grouped:block_tokens=16",
+       .pool_blocks = 160,
+       .token_bytes = 3,
+       .windows_model = true,
+       .scheduler = small,
+       .metadata_bytes = 1},
+      {.name = "groups_found_roomy",
+       .allocator = "grouped:block_tokens=8",
+       .pool_blocks = 2500,
+       .windows_model = true,
+       .scheduler = roomy},
+      {.name = "groups_found_tight",
+       .allocator = "grouped:block_tokens=4",
+       .pool_blocks = 420,
+       .token_bytes = 2,
+       .windows_model = true,
+       .scheduler = trickle,
+       .bent_latency = true},
+      {.name = "groups_found_narrow",
+       .allocator = "grouped:block_tokens=4",
+       .pool_blocks = 300,
+       .windows_model = true,
+       .windows = {1, 6},
        .scheduler = small},
       {.name = "pages",
        .allocator = "vmm:page_kib=64,overlap=false,map_us=0.05,unmap_us=0.01",

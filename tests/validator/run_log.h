@@ -1,6 +1,7 @@
 // Runs of an engine that write an event log into memory, and small random workloads for them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,8 +23,9 @@ struct LogCase {
   std::int64_t pool_blocks{-1};                    ///< one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
-  bool mixed_model{false};      ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
-  bool windows_model{false};    ///< 7 layers of token_bytes each, 5 with one of two windows
+  bool mixed_model{false};    ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
+  bool windows_model{false};  ///< 7 layers of token_bytes each, 3 with the first window and 2 with the second
+  std::array<std::int64_t, 2> windows{21, 70};
   std::int64_t first_layer{0};  ///< of those: a stage that begins there
   bool prefix_cache{true};
   scheduling::vllm::Params scheduler{};
@@ -62,9 +64,9 @@ WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
 /// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window and
-/// streaming-llm on both, courses with holes and with reuse on both, with
-/// survivors that move together, counted and by token, ranges that slide, grow and are copied, groups
-/// of layers, SGLang with its tree and without: from roomy to one that preempts all the time. For random_trace.
+/// streaming-llm on both, courses with holes and with reuse on both, with survivors that move together, counted and by
+/// token, ranges that slide, grow and are copied, groups of layers with and without prefixes found in them, SGLang with
+/// its tree and without: from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

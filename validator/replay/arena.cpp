@@ -90,7 +90,8 @@ void Arena::add_view(const Piece& piece) {
     const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / header_.quantum_tokens)];
     view.content = content_of(quantum.key, quantum.generation);
     view.one_quantum = 1;
-    if (groups() > 0) view.units = static_cast<std::int32_t>(header_.block_layers());
+    const auto room = static_cast<std::int32_t>(groups() > 0 ? header_.block_layers() : 1);
+    view.units = room;
     for (const Holder& holder : quantum.holders) {
       const Request& r = *holder.request;
       if (groups() == 0) {
@@ -100,7 +101,7 @@ void Arena::add_view(const Piece& piece) {
       holdings_.push_back(group_holding(r, holder.logical));
       const auto layers = static_cast<std::int32_t>(
           header_.groups[static_cast<std::size_t>(holder.logical % groups())].layers);
-      view.idle_units = view.units - layers;
+      view.idle_units = room - layers;
       view.units = layers;
     }
     if (!quantum.holders.empty()) {
@@ -184,20 +185,25 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
       quantum.key = keys[i];
       quantum.generation = ++generations_;
       quantum.owner = r.id;
-      quantum.holders.push_back({&r, static_cast<std::int64_t>(r.table.size())});
+      const auto entry = static_cast<std::int64_t>(r.table.size());
+      quantum.group = entry % header_.entries_per_block();
+      quantum.holders.push_back({&r, entry});
       r.table.push_back(taken[i]);
     }
   };
   return change(pieces, grant, pieces);
 }
 
-Status Arena::share(Request& r, const std::vector<std::int64_t>& quanta) {
+Status Arena::share(Request& r, const std::vector<std::int64_t>& entries,
+                    const std::vector<std::int64_t>& quanta) {
   Pieces pieces;
   for (const std::int64_t q : quanta) pieces.push_back(piece_of(q));
   const auto hold = [&] {
-    for (const std::int64_t q : quanta) {
-      quantum(q).holders.push_back({&r, static_cast<std::int64_t>(r.table.size())});
-      r.table.push_back(q);
+    for (std::size_t i = 0; i < quanta.size(); ++i) {
+      std::int64_t& place = r.table[static_cast<std::size_t>(entries[i])];
+      KVPLAN_CHECK(place == kGone, r.id, entries[i]);
+      quantum(quanta[i]).holders.push_back({&r, entries[i]});
+      place = quanta[i];
     }
   };
   return change(pieces, hold, pieces);
@@ -270,7 +276,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
         continue;
       }
       const std::int64_t q = header_.quantum_tokens;
-      const std::int64_t each = std::max<std::int64_t>(groups(), 1);  // entries of a logical block
+      const std::int64_t each = header_.entries_per_block();
       for (std::int64_t token = p.from; token < p.to;) {
         const std::int64_t end = std::min(p.to, (token / q + 1) * q);
         for (std::int64_t entry = token / q * each; entry < (token / q + 1) * each; ++entry) {

@@ -37,14 +37,18 @@ struct Request {
   std::int32_t priority{0};  ///< where it goes by priority
   std::int64_t rank{-1};     ///< of its latest admission
   bool running{false}, waiting{false};
-  bool whole{false};                   ///< prompt, or what is recomputed, is written
-  bool first_token{false};             ///< told
-  std::int64_t target{0};              ///< tokens to write until the next token comes out
-  std::int64_t written{0};             ///< tokens in memory, found ones included
-  std::int64_t published{0};           ///< leading blocks that can be found
-  std::int64_t prefix_ids{0};          ///< of its prompt
-  PageKeys pages;                      ///< where there is a tree
-  std::unique_ptr<Course> course;      ///< since its admission, where requests follow courses
+  bool whole{false};                       ///< prompt, or what is recomputed, is written
+  bool first_token{false};                 ///< told
+  std::int64_t target{0};                  ///< tokens to write until the next token comes out
+  std::int64_t written{0};                 ///< tokens in memory, found ones included
+  std::int64_t published{0};               ///< leading blocks that can be found; of groups, in all of them
+  std::vector<std::int64_t> published_in;  ///< of each group, where there are groups
+  std::vector<std::int64_t>
+      found_entries;               ///< of its table, where there are groups: that it takes of what it found
+  std::size_t found_told{0};       ///< of these, the first ones
+  std::int64_t prefix_ids{0};      ///< of its prompt
+  PageKeys pages;                  ///< where there is a tree
+  std::unique_ptr<Course> course;  ///< since its admission, where requests follow courses
   std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
   bool sliding{false};                 ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
@@ -57,8 +61,9 @@ struct Request {
   std::uint64_t range_generation{0};             ///< of its range, or where survivors move of its table
   // Of the pass and step in progress:
   std::int64_t chunk{0};
-  std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
-  bool held_back{false};  ///< decodes, but was not reached in this pass
+  std::int64_t stage{0};             ///< what was told of it in this pass; see Replay::Impl::in_order
+  std::int64_t publishing_group{0};  ///< of its latest publication
+  bool held_back{false};             ///< decodes, but was not reached in this pass
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
   bool owes_tree{
@@ -77,7 +82,8 @@ struct Holder {
 struct Quantum {
   event_log::ContentKey key{0};
   std::uint64_t generation{0};
-  RequestId owner{-1};  ///< whoever was granted it, and alone writes it
+  RequestId owner{-1};    ///< whoever was granted it, and alone writes it
+  std::int64_t group{0};  ///< of layers, for which it was granted
   std::int64_t publication{-1};
   std::vector<Holder> holders;
   std::int32_t place{-1};  ///< the simulator's id
@@ -104,7 +110,9 @@ class Arena {
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
   /// For these entries of the tables of a request that has several. REQUIRES: that many are free.
   Status take_entries(Request& request, const std::vector<std::int64_t>& entries);
-  Status share(Request& request, const std::vector<std::int64_t>& quanta);
+  /// These entries of the request's table hold these quanta from now on. REQUIRES: the table has them, empty.
+  Status share(Request& request, const std::vector<std::int64_t>& entries,
+               const std::vector<std::int64_t>& quanta);
   /// Lets go of the logical blocks [first, first + count) of the request.
   Status let_go(Request& request, std::int64_t first, std::int64_t count);
   /// Their cells that hold the content of their keys (`cached`), of their generations, and all others.

@@ -204,6 +204,7 @@ KVPLAN_BOTH inline void settle_view(const View& view, CellCounts& counts) {
     counts.tail *= view.units;
     counts.padding *= view.units;
     counts.internal *= view.units;
+    counts.cached *= view.units;
     counts.free *= view.units;
   }
   counts.padding += view.cells * view.idle_units;

@@ -140,10 +140,11 @@ Status Replay::Impl::claim_places(const log::Record& record) {
     claim_range(r, places.front());
     return Done{};
   }
-  // The latest blocks of the table are those of this fact.
-  const std::size_t first = r.table.size() - due;
+  // A grant's are the latest blocks of the table.
+  const std::size_t first = admit != nullptr ? 0 : r.table.size() - due;
+  const std::vector<std::int64_t>& quanta = admit != nullptr ? taken_hits_ : r.table;
   for (std::size_t i = 0; i < due; ++i)
-    claim_block(arena_.quantum(r.table[first + i]), places[i], admit != nullptr);
+    claim_block(arena_.quantum(quanta[first + i]), places[i], admit != nullptr);
   return Done{};
 }
 

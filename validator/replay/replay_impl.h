@@ -1,6 +1,7 @@
 // What a replay of one replica keeps between two facts. The rules are in replay_scheduler.cpp (passes),
-// replay_victims.cpp (who is preempted), replay_priority.cpp (passes by priority), replay_steps.cpp (steps and what
-// they end), replay_tree.cpp (prefixes in a tree) and replay_claims.cpp (comparison).
+// replay_hits.cpp (blocks that are found and published), replay_victims.cpp (who is preempted), replay_priority.cpp
+// (passes by priority), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a tree) and
+// replay_claims.cpp (comparison).
 #pragma once
 
 #include <array>
@@ -95,7 +96,6 @@ class Replay::Impl {
   /// Requests are told in admission order within a pass, each in order of stages.
   bool in_order(Request& request, Stage stage);
   void leave(Request& request);
-  Status take_hit(Request& request, std::int64_t publication, log::ContentKey key);
   Status give_all_back(Request& request);
   Status grant_range(Request& request, const log::Grant& f);
   Status grant_bytes(const Request& request, const log::Grant& f);
@@ -106,6 +106,13 @@ class Replay::Impl {
     return bytes_ ? bytes_->progress(all, change) : arena_.progress(all, change);
   }
 
+  // replay_hits.cpp
+  Status begin_found(Request& request, const log::Admit& f, bool goes_on);
+  Status take_hits(Request& request, const log::Admit& f);
+  Status read_hit(const Request& request, std::int64_t publication, log::ContentKey key, std::int64_t group);
+  Result<std::vector<std::int64_t>> entries_of_hits(Request& request, std::int64_t hits);
+  Status check_found();
+
   // replay_victims.cpp
   Status check_victim(const Request& request);
   Status check_retracted(const Request& request);
@@ -114,7 +121,6 @@ class Replay::Impl {
   // replay_priority.cpp
   /// Of a pass by priority.
   struct PriorityPass {
-    std::int64_t first_admitted{0};  ///< ranks from here on are of requests that it admits
     /// What running requests compute, or who is admitted, is being told: nobody gives way any more.
     bool computing{false};
     /// The latest fact is a preemption by which a request may have given way to its own growth: its rank.
@@ -205,7 +211,9 @@ class Replay::Impl {
 
   // Of the pass in progress
   std::int64_t preempted_{0};
-  std::int64_t order_{-1};  ///< rank of the latest request told of
+  std::int64_t order_{-1};                ///< rank of the latest request told of
+  std::int64_t first_admitted_{0};        ///< ranks from here on are of requests that it admits
+  std::vector<std::int64_t> taken_hits_;  ///< quanta that the latest admission took
   PriorityPass by_priority_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
   // Of the step in progress

@@ -20,7 +20,7 @@ auto standing(const Request& r) {
 bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
   PriorityPass& pass = by_priority_;
   pass.gave_way.reset();
-  const bool runs = r.rank < pass.first_admitted;
+  const bool runs = r.rank < first_admitted_;
   if (runs && stage == kGranted) return !pass.computing && (!pass.reached || r.rank < *pass.reached);
   if (runs && !pass.computing) order_ = -1;
   pass.computing = true;

@@ -84,10 +84,11 @@ Status Replay::Impl::on(const log::PassBegin& f) {
   phase_ = Phase::kPass;
   preempted_ = 0;
   order_ = -1;
+  first_admitted_ = next_rank_;
   first_of_pass_ = next_publication_;
   mixed_ = false;
   if (!header_.by_priority) return Done{};
-  by_priority_ = {.first_admitted = next_rank_};
+  by_priority_ = {};
   for (const RequestId id : running_) requests_.at(id).held_back = false;
   return Done{};
 }
@@ -151,37 +152,8 @@ Status Replay::Impl::on(const log::Admit& f) {
   } else if (f.found_pages > 0) {
     return contradict(f.request, "finds pages where there is no tree");
   }
-  for (std::size_t i = 0; i < f.hit_keys.size(); ++i) {
-    KVPLAN_TRY_DO(take_hit(r, f.hit_publications[i], f.hit_keys[i]));
-    if (stopped()) return Done{};
-  }
-  r.published = static_cast<std::int64_t>(r.table.size());
-  r.written = r.published * header_.quantum_tokens;
-  if (r.written >= r.target) return contradict(f.request, "finds all its tokens; one is always computed");
-  return Done{};
-}
-
-/// What was found is read: it must be the content that was looked for, or be on its way.
-Status Replay::Impl::take_hit(Request& r, std::int64_t publication, log::ContentKey key) {
-  const std::string name = "publication " + std::to_string(publication);
-  const auto found = publications_.find(publication);
-  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
-  const std::int64_t q = found->second;
-  const Quantum& quantum = arena_.quantum(q);
-  if (std::find(r.table.begin(), r.table.end(), q) != r.table.end())
-    return contradict(r.id, "finds " + name + " twice");
-  KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
-  if (cells.wrong > 0 || quantum.key != key)
-    return contradict(r.id, "finds another content in " + name + " than it looked for");
-  if (publication >= first_of_pass_) {
-    unfinished_hits_.emplace_back(q, key);
-  } else if (cells.cached < header_.quantum_tokens) {
-    return contradict(r.id, "finds " + name + " not written");
-  } else {
-    hit_cells_read_ += header_.quantum_tokens;
-    hit_cells_right_ += cells.cached;
-  }
-  return arena_.share(r, {q});
+  KVPLAN_TRY_DO(begin_found(r, f, goes_on));
+  return stopped() ? Status(Done{}) : take_hits(r, f);
 }
 
 Status Replay::Impl::on(const log::Grant& f) {
@@ -262,29 +234,6 @@ Status Replay::Impl::grant_bytes(const Request& r, const log::Grant& f) {
   return wrong.empty() ? Status(Done{}) : contradict(r.id, wrong);
 }
 
-Status Replay::Impl::on(const log::Publish& f) {
-  Request* const r = running(f.request);
-  if (phase_ != Phase::kPass || r == nullptr || !header_.prefix_cache)
-    return contradict(f.request, "publishes, but does not run or nothing can be found here");
-  if (!in_order(*r, kPublished)) return contradict(f.request, "is told of out of order");
-  if (r->sliding) return contradict(f.request, "publishes after it dropped cells");
-  if (f.logical_block != r->published || f.logical_block >= static_cast<std::int64_t>(r->table.size()))
-    return contradict(f.request, "publishes block " + std::to_string(f.logical_block) + ", expected block " +
-                                     std::to_string(r->published) + " of its " +
-                                     std::to_string(r->table.size()));
-  const std::int64_t q = r->table[static_cast<std::size_t>(f.logical_block)];
-  Quantum& quantum = arena_.quantum(q);
-  if (quantum.owner != r->id || quantum.publication >= 0)
-    return contradict(f.request, "publishes a block that it did not fill or that is published");
-  if (quantum.key != f.key)
-    return contradict(f.request, "publishes another content than the block was granted for");
-  quantum.publication = next_publication_++;
-  publications_.emplace(quantum.publication, q);
-  publishing_.emplace_back(r->id, f.logical_block);
-  ++r->published;
-  return Done{};
-}
-
 Status Replay::Impl::on(const log::Chunk& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr)
@@ -315,6 +264,7 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation was refused, but nobody was preempted and nobody waits");
   KVPLAN_TRY_DO(check_all_held_back());
+  if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
   const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
   // Nobody is left, or was reached: no step, but another pass.

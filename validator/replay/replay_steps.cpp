@@ -40,7 +40,7 @@ Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
   if (!header_.returns_quanta)
     return end > r.range_cells ? contradict(r.id, "writes past the end of its range") : Status(Done{});
   const std::int64_t q = header_.quantum_tokens;
-  const std::int64_t each = std::max<std::int64_t>(static_cast<std::int64_t>(header_.groups.size()), 1);
+  const std::int64_t each = header_.entries_per_block();
   if (ceil_div(end, q) * each > static_cast<std::int64_t>(r.table.size()))
     return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
                                 std::to_string(r.table.size()) + " blocks");

@@ -32,7 +32,9 @@ Status Replay::Impl::take_found(Request& r, std::int64_t found_pages) {
   if (more_asked && tree_.find(r.pages.key(found_pages)) >= 0)
     return contradict(r.id, "does not find page " + std::to_string(found_pages) + ", which is in the tree");
   KVPLAN_TRY_DO(read_found(r, quanta));
-  return stopped() ? Status(Done{}) : arena_.share(r, quanta);
+  if (stopped()) return Done{};
+  KVPLAN_TRY(const std::vector<std::int64_t> entries, entries_of_hits(r, found_pages));
+  return arena_.share(r, entries, quanta);
 }
 
 Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t>& quanta) {

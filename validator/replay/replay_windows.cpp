@@ -25,7 +25,8 @@ std::vector<std::int32_t> Replay::Impl::left_behind(const Request& r, std::int64
 }
 
 Status Replay::Impl::check_left(const Request& r, std::int64_t computed) {
-  if (!has_groups()) return Done{};
+  // What a pass finds stays at least until the next one.
+  if (!has_groups() || r.rank >= first_admitted_) return Done{};
   const auto due = left_behind(r, computed);
   if (due.empty()) return Done{};
   return contradict(r.id, "goes on and keeps block " + std::to_string(due.front()) +

@@ -77,7 +77,8 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return Admit{ranges.request(m.request(), "admit.request"),
                    {m.hit_publications().begin(), m.hit_publications().end()},
                    {m.hit_keys().begin(), m.hit_keys().end()},
-                   ranges.in(m.found_pages(), 0, kMostQuanta, "admit.found_pages")};
+                   ranges.in(m.found_pages(), 0, kMostQuanta, "admit.found_pages"),
+                   ranges.in(m.found_blocks(), 0, kMostQuanta, "admit.found_blocks")};
     }
     case pb::Fact::kGrant: {
       const auto& m = fact.grant();
@@ -294,9 +295,8 @@ Status check_tree(const Header& header) {
 /// Whether blocks of groups of layers can be what the header says.
 Status check_groups(const Header& header) {
   if (header.groups.empty()) return Done{};
-  if (header.table_form != TableForm::kTokens || !header.returns_quanta || header.prefix_cache ||
-      !header.track_units.empty())
-    return bad_input("expected blocks of tokens, without prefix cache or courses, where layers lie in groups")
+  if (header.table_form != TableForm::kTokens || !header.returns_quanta || !header.track_units.empty())
+    return bad_input("expected blocks of tokens, without courses, where layers lie in groups")
         .at_field("groups");
   const std::int64_t layers = header.block_layers();
   if (layers == 0) return bad_input("expected a group that has layers").at_field("groups");

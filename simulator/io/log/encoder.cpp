@@ -42,6 +42,7 @@ struct ToMessage {
     m.mutable_hit_publications()->Add(f.hit_publications.begin(), f.hit_publications.end());
     m.mutable_hit_keys()->Add(f.hit_keys.begin(), f.hit_keys.end());
     m.set_found_pages(f.found_pages);
+    m.set_found_blocks(f.found_blocks);
   }
   void operator()(const Grant& f) const {
     auto& m = *out.mutable_grant();
@@ -189,6 +190,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (!header.groups.empty() && header.prefix_cache) return 10;
   if (header.by_priority) return 9;
   if (header.replicas > 1) return 8;
   if (header.prefills_apart) return 7;

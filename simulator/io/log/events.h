@@ -16,7 +16,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -88,6 +88,10 @@ struct Header {
   [[nodiscard]] std::int64_t tracks_of_table() const {
     return static_cast<std::int64_t>(track_units.size()) / tables;
   }
+  /// Entries of a table for a logical block: one of each group, where there are groups.
+  [[nodiscard]] std::int64_t entries_per_block() const {
+    return groups.empty() ? 1 : static_cast<std::int64_t>(groups.size());
+  }
   /// Layers that a block has room for, where there are groups.
   [[nodiscard]] std::int64_t block_layers() const {
     std::int64_t most = 0;
@@ -129,6 +133,7 @@ struct Admit {
   std::vector<std::int64_t> hit_publications;
   std::vector<ContentKey> hit_keys;  ///< as many
   std::int64_t found_pages{0};       ///< instead, where there is a tree
+  std::int64_t found_blocks{0};      ///< where there are groups: leading logical blocks that are found
 };
 struct Grant {
   RequestId request;
@@ -140,7 +145,7 @@ struct Grant {
 };
 struct Publish {
   RequestId request;
-  std::int64_t logical_block;
+  std::int64_t logical_block;  ///< where there are groups, the place in the table
   ContentKey key;
 };
 struct Chunk {

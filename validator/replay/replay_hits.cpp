@@ -1,0 +1,155 @@
+// Blocks that are found and published.
+#include <algorithm>
+#include <numeric>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+/// Where layers lie in groups: how many leading blocks are found, and which of them the request takes. Of a group with
+/// a window these are the last ones, as many as one token sees beside itself, and at least one.
+Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) {
+  if (!has_groups())
+    return f.found_blocks == 0 ? Status(Done{})
+                               : contradict(r.id, "finds blocks of groups of layers where there are none");
+  if (goes_on)
+    return f.found_blocks == r.published ? Status(Done{})
+                                         : contradict(r.id, "finds another number of blocks than before");
+  const std::int64_t groups = header_.entries_per_block();
+  if (f.found_blocks < 0) return contradict(r.id, "finds fewer blocks than none");
+  if (Wide{f.found_blocks} * header_.quantum_tokens >= r.target)
+    return contradict(r.id, "finds all its tokens; one is always computed");
+  if (f.found_blocks > next_publication_ / groups)
+    return contradict(r.id, "finds " + std::to_string(f.found_blocks) + " blocks of each group; " +
+                                std::to_string(next_publication_) + " were ever published");
+  r.published = f.found_blocks;
+  r.published_in.assign(header_.groups.size(), f.found_blocks);
+  r.written = r.published * header_.quantum_tokens;
+  r.table.assign(static_cast<std::size_t>(r.published * groups), kGone);
+  r.found_entries.clear();
+  r.found_told = 0;
+  for (std::int64_t b = 0; b < r.published; ++b) {
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
+      const std::int64_t shown = std::max<std::int64_t>(ceil_div(window - 1, header_.quantum_tokens), 1);
+      if (window == 0 || b >= r.published - shown) r.found_entries.push_back(b * groups + g);
+    }
+  }
+  return Done{};
+}
+
+/// The entries of the request's table in which the next hits are; empty where it finds fewer.
+Result<std::vector<std::int64_t>> Replay::Impl::entries_of_hits(Request& r, std::int64_t hits) {
+  std::vector<std::int64_t> entries(static_cast<std::size_t>(hits));
+  if (!has_groups()) {
+    std::iota(entries.begin(), entries.end(), std::ssize(r.table));
+    r.table.resize(r.table.size() + entries.size(), kGone);
+    return entries;
+  }
+  if (hits > std::ssize(r.found_entries) - static_cast<std::int64_t>(r.found_told)) {
+    KVPLAN_TRY_DO(contradict(r.id, "takes more blocks than its windows show of those that it finds"));
+    return std::vector<std::int64_t>{};
+  }
+  const auto first = r.found_entries.begin() + static_cast<std::ptrdiff_t>(r.found_told);
+  std::copy_n(first, hits, entries.begin());
+  r.found_told += entries.size();
+  return entries;
+}
+
+Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
+  KVPLAN_TRY(const std::vector<std::int64_t> entries, entries_of_hits(r, std::ssize(f.hit_keys)));
+  taken_hits_.clear();
+  std::unordered_set<std::int64_t> taken;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::int64_t publication = f.hit_publications[i];
+    KVPLAN_TRY_DO(read_hit(r, publication, f.hit_keys[i], entries[i] % header_.entries_per_block()));
+    if (stopped()) return Done{};
+    taken_hits_.push_back(publications_.at(publication));
+    if (!taken.insert(taken_hits_.back()).second)
+      return contradict(r.id, "finds publication " + std::to_string(publication) + " twice");
+  }
+  if (stopped()) return Done{};
+  KVPLAN_TRY_DO(arena_.share(r, entries, taken_hits_));
+  if (has_groups()) return Done{};
+  r.published = std::ssize(r.table);
+  r.written = r.published * header_.quantum_tokens;
+  if (r.written >= r.target) return contradict(r.id, "finds all its tokens; one is always computed");
+  return Done{};
+}
+
+/// What was found is read: it must be the content that was looked for, or be on its way.
+Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::ContentKey key,
+                              std::int64_t group) {
+  const std::string name = "publication " + std::to_string(publication);
+  const auto found = publications_.find(publication);
+  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
+  const std::int64_t q = found->second;
+  const Quantum& quantum = arena_.quantum(q);
+  if (std::any_of(quantum.holders.begin(), quantum.holders.end(),
+                  [&](const Holder& holder) { return holder.request == &r; }))
+    return contradict(r.id, "finds " + name + " twice");
+  if (quantum.group != group) return contradict(r.id, "finds " + name + ", which is of other layers");
+  KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
+  if (cells.wrong > 0 || quantum.key != key)
+    return contradict(r.id, "finds another content in " + name + " than it looked for");
+  if (publication >= first_of_pass_) {
+    unfinished_hits_.emplace_back(q, key);
+  } else if (cells.cached < header_.quantum_tokens) {
+    return contradict(r.id, "finds " + name + " not written");
+  } else {
+    hit_cells_read_ += header_.quantum_tokens;
+    hit_cells_right_ += cells.cached;
+  }
+  return Done{};
+}
+
+/// At the end of a pass: all that was found in groups was taken, as far as windows show it.
+Status Replay::Impl::check_found() {
+  if (!has_groups() || !header_.prefix_cache) return Done{};
+  for (auto id = running_.rbegin(); id != running_.rend(); ++id) {
+    const Request& r = requests_.at(*id);
+    if (r.rank < first_admitted_) break;  // so are those before it
+    if (r.found_told == r.found_entries.size()) continue;
+    return contradict(r.id, "finds " + std::to_string(r.published) + " blocks, of which it takes " +
+                                std::to_string(r.found_told) + " and not " +
+                                std::to_string(r.found_entries.size()));
+  }
+  return Done{};
+}
+
+/// Blocks become findable in the order of the table; where layers lie in groups, group by group.
+Status Replay::Impl::on(const log::Publish& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr || !header_.prefix_cache)
+    return contradict(f.request, "publishes, but does not run or nothing can be found here");
+  if (r->stage != kPublished) r->publishing_group = 0;
+  if (!in_order(*r, kPublished)) return contradict(f.request, "is told of out of order");
+  if (r->sliding) return contradict(f.request, "publishes after it dropped cells");
+  const std::int64_t groups = header_.entries_per_block();
+  const std::int64_t group = f.logical_block % groups;
+  const auto in_group = [&](std::int64_t g) -> std::int64_t& {
+    return has_groups() ? r->published_in[static_cast<std::size_t>(g)] : r->published;
+  };
+  std::int64_t& published = in_group(group);
+  const std::int64_t expected = published * groups + group;
+  if (f.logical_block != expected || expected >= std::ssize(r->table))
+    return contradict(f.request, "publishes block " + std::to_string(f.logical_block) + ", expected block " +
+                                     std::to_string(expected) + " of its " + std::to_string(r->table.size()));
+  if (group < r->publishing_group || (group > 0 && published >= in_group(group - 1)))
+    return contradict(f.request, "does not publish group by group");
+  r->publishing_group = group;
+  const std::int64_t q = r->table[static_cast<std::size_t>(f.logical_block)];
+  if (q == kGone || arena_.quantum(q).owner != r->id || arena_.quantum(q).publication >= 0)
+    return contradict(f.request, "publishes a block that it did not fill or that is published");
+  Quantum& quantum = arena_.quantum(q);
+  if (quantum.key != f.key)
+    return contradict(f.request, "publishes another content than the block was granted for");
+  quantum.publication = next_publication_++;
+  publications_.emplace(quantum.publication, q);
+  publishing_.emplace_back(r->id, published);
+  ++published;
+  if (has_groups()) r->published = r->published_in.back();
+  return Done{};
+}
+
+}  // namespace kvplan::validator
