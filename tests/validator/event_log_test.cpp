@@ -373,6 +373,8 @@ TEST(EventLog, HeadersAndFactsOfTrees) {
   refuses(event_log::Reclaim{0, -1}, "facts[0].reclaim.pages: expected 0 to 2147483648, found -1");
   refuses(event_log::Admit{0_r, {}, {}, -1},
           "facts[0].admit.found_pages: expected 0 to 2147483648, found -1");
+  refuses(event_log::Admit{0_r, {}, {}, 0, -1},
+          "facts[0].admit.found_blocks: expected 0 to 2147483648, found -1");
   refuses(event_log::Arrival{0, 0_r, 1, 1, true, -1},
           "facts[0].arrival.prefix_ids: expected 0 to 2147483647, found -1");
   refuses(event_log::PrefixIds{0_r, std::vector<std::uint32_t>(32769)},

@@ -139,6 +139,61 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
          });
   expect("request 0 does not publish group by group",
          [](Header&, Records& records, Admit&) { std::swap(records[6], records[7]); });
+  expect("request 0 shares a content of other layers than of block 1 of its table",
+         [](Header&, Records& records, Admit&) {
+           std::get<event_log::Grant>(records[4].fact).shared_keys[1] = 8;
+         });
+
+  // Told in two facts.
+  auto split = made;
+  auto& first = split.second[at];
+  auto second = first;
+  const auto keep = [](event_log::Record& record, std::ptrdiff_t begin, std::ptrdiff_t end) {
+    const auto part = [&](auto& list) { list = {list.begin() + begin, list.begin() + end}; };
+    part(std::get<Admit>(record.fact).hit_keys);
+    part(std::get<Admit>(record.fact).hit_publications);
+    part(record.claims.places);
+  };
+  keep(first, 0, 2);
+  keep(second, 2, 3);
+  split.second.insert(split.second.begin() + static_cast<std::ptrdiff_t>(at) + 1, second);
+  EXPECT_EQ(replay({split.first, split.second}).first_problem, "");
+  std::get<Admit>(split.second[at + 1].fact).found_blocks = 1;
+  EXPECT_NE(replay({split.first, split.second})
+                .first_problem.find("request 1 finds another number of blocks than before"),
+            std::string::npos);
+}
+
+/// More blocks than one fact lists: all of them have to be told before the request goes on.
+TEST(Replay, ManyBlocksThatWindowsLeaveAreToldInSeveralFacts) {
+  traces::Trace trace;
+  trace.arrival_ns = {0};
+  trace.input_tokens = {20000};
+  trace.output_tokens = {3};
+  const LogCase c{.name = "long",
+                  .allocator = "grouped:block_tokens=1",
+                  .pool_tokens = 60000,
+                  .windows_model = true,
+                  .scheduler = {.token_budget = 20000, .max_seqs = 4, .max_model_len = 30000}};
+  auto log = test::read_log(test::log_of_run(trace, c, Stepping::kFast));
+  EXPECT_EQ(replay(log, 1000).first_problem, "");
+  std::vector<std::size_t> told;
+  for (std::size_t i = 0; i < log.records.size(); ++i)
+    if (std::holds_alternative<event_log::LetGo>(log.records[i].fact)) told.push_back(i);
+  ASSERT_GT(told.size(), 2U);
+  ASSERT_EQ(told[1], told[0] + 1);
+  const auto problem_without = [&](std::size_t fact, std::size_t blocks) {
+    auto changed = log;
+    auto& gone = std::get<event_log::LetGo>(changed.records[fact].fact).logical_blocks;
+    gone.resize(gone.size() - blocks);
+    if (gone.empty()) changed.records.erase(changed.records.begin() + static_cast<std::ptrdiff_t>(fact));
+    return replay(changed, 1000).first_problem;
+  };
+  const auto all = std::get<event_log::LetGo>(log.records[told[1]].fact).logical_blocks.size();
+  EXPECT_NE(problem_without(told[1], all).find("goes on and keeps block"), std::string::npos);
+  for (const std::size_t fact : {told[0], told[1]})
+    EXPECT_NE(problem_without(fact, 1).find("lets go of other blocks than its windows have left behind"),
+              std::string::npos);
 }
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {

@@ -37,22 +37,29 @@ struct Request {
   std::int32_t priority{0};  ///< where it goes by priority
   std::int64_t rank{-1};     ///< of its latest admission
   bool running{false}, waiting{false};
-  bool whole{false};                       ///< prompt, or what is recomputed, is written
-  bool first_token{false};                 ///< told
-  std::int64_t target{0};                  ///< tokens to write until the next token comes out
-  std::int64_t written{0};                 ///< tokens in memory, found ones included
-  std::int64_t published{0};               ///< leading blocks that can be found; of groups, in all of them
-  std::vector<std::int64_t> published_in;  ///< of each group, where there are groups
-  std::vector<std::int64_t>
-      found_entries;               ///< of its table, where there are groups: that it takes of what it found
-  std::size_t found_told{0};       ///< of these, the first ones
-  std::int64_t prefix_ids{0};      ///< of its prompt
-  PageKeys pages;                  ///< where there is a tree
-  std::unique_ptr<Course> course;  ///< since its admission, where requests follow courses
+  bool whole{false};           ///< prompt, or what is recomputed, is written
+  bool first_token{false};     ///< told
+  std::int64_t target{0};      ///< tokens to write until the next token comes out
+  std::int64_t written{0};     ///< tokens in memory, found ones included
+  std::int64_t published{0};   ///< leading blocks that it found or has published; of groups, in all of them
+  std::int64_t prefix_ids{0};  ///< of its prompt
+  PageKeys pages;              ///< where there is a tree
+  std::unique_ptr<Course> course;      ///< since its admission, where requests follow courses
   std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
   bool sliding{false};                 ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
-  /// Quanta by entry, block b of table t at b x tables + t; kGone: let go, or not granted yet to this one of several.
+  /// Where layers lie in groups.
+  struct InGroup {
+    std::int64_t published;  ///< the same in this group
+    std::int64_t empty_to;   ///< it has none of the blocks below
+  };
+  std::vector<InGroup> in_groups;
+  std::int64_t found_blocks{0};  ///< since its admission
+  std::vector<std::int64_t>
+      found_entries;          ///< in its pass: those of its table that it takes of what it finds
+  std::size_t found_told{0};  ///< of these, the first ones
+  /// Quanta by entry, block b of table t at b x tables + t; kGone: let go, not granted yet to this one of several, or
+  /// not taken of what was found, since no window shows it.
   std::vector<std::int64_t> table;
   std::vector<std::int64_t> lengths;             ///< of several tables: blocks, those let go too
   std::int64_t range_first{-1}, range_cells{0};  ///< all of it

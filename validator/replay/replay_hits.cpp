@@ -22,19 +22,24 @@ Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) 
   if (f.found_blocks > next_publication_ / groups)
     return contradict(r.id, "finds " + std::to_string(f.found_blocks) + " blocks of each group; " +
                                 std::to_string(next_publication_) + " were ever published");
-  r.published = f.found_blocks;
-  r.published_in.assign(header_.groups.size(), f.found_blocks);
+  found_places_ += f.found_blocks * groups;
+  if (found_places_ > options_.most_cells)
+    return contradict(r.id, "finds blocks for more than " + std::to_string(options_.most_cells) +
+                                " places of tables, with those that run");
+  r.found_blocks = r.published = f.found_blocks;
   r.written = r.published * header_.quantum_tokens;
   r.table.assign(static_cast<std::size_t>(r.published * groups), kGone);
+  r.in_groups.clear();
+  for (const log::LayerGroup& group : header_.groups) {
+    const std::int64_t shown = std::max<std::int64_t>(ceil_div(group.window - 1, header_.quantum_tokens), 1);
+    r.in_groups.push_back(
+        {r.published, group.window == 0 ? 0 : std::max<std::int64_t>(r.published - shown, 0)});
+  }
   r.found_entries.clear();
   r.found_told = 0;
-  for (std::int64_t b = 0; b < r.published; ++b) {
-    for (std::int64_t g = 0; g < groups; ++g) {
-      const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
-      const std::int64_t shown = std::max<std::int64_t>(ceil_div(window - 1, header_.quantum_tokens), 1);
-      if (window == 0 || b >= r.published - shown) r.found_entries.push_back(b * groups + g);
-    }
-  }
+  for (std::int64_t b = 0; b < r.published; ++b)
+    for (std::int64_t g = 0; g < groups; ++g)
+      if (b >= r.in_groups[static_cast<std::size_t>(g)].empty_to) r.found_entries.push_back(b * groups + g);
   return Done{};
 }
 
@@ -107,9 +112,13 @@ Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::C
 Status Replay::Impl::check_found() {
   if (!has_groups() || !header_.prefix_cache) return Done{};
   for (auto id = running_.rbegin(); id != running_.rend(); ++id) {
-    const Request& r = requests_.at(*id);
+    Request& r = requests_.at(*id);
     if (r.rank < first_admitted_) break;  // so are those before it
-    if (r.found_told == r.found_entries.size()) continue;
+    if (r.found_told == r.found_entries.size()) {
+      r.found_entries = {};
+      r.found_told = 0;
+      continue;
+    }
     return contradict(r.id, "finds " + std::to_string(r.published) + " blocks, of which it takes " +
                                 std::to_string(r.found_told) + " and not " +
                                 std::to_string(r.found_entries.size()));
@@ -128,7 +137,7 @@ Status Replay::Impl::on(const log::Publish& f) {
   const std::int64_t groups = header_.entries_per_block();
   const std::int64_t group = f.logical_block % groups;
   const auto in_group = [&](std::int64_t g) -> std::int64_t& {
-    return has_groups() ? r->published_in[static_cast<std::size_t>(g)] : r->published;
+    return has_groups() ? r->in_groups[static_cast<std::size_t>(g)].published : r->published;
   };
   std::int64_t& published = in_group(group);
   const std::int64_t expected = published * groups + group;
@@ -148,7 +157,7 @@ Status Replay::Impl::on(const log::Publish& f) {
   publications_.emplace(quantum.publication, q);
   publishing_.emplace_back(r->id, published);
   ++published;
-  if (has_groups()) r->published = r->published_in.back();
+  if (has_groups()) r->published = r->in_groups.back().published;
   return Done{};
 }
 

@@ -142,9 +142,9 @@ class Replay::Impl {
 
   // replay_windows.cpp
   [[nodiscard]] bool has_groups() const { return !header_.groups.empty(); }
-  [[nodiscard]] std::vector<std::int32_t> left_behind(const Request& request, std::int64_t computed) const;
+  [[nodiscard]] std::vector<std::int32_t> left_behind(Request& request, std::int64_t computed) const;
   Status leave_windows(const log::LetGo& f);
-  Status check_left(const Request& request, std::int64_t computed);
+  Status check_left(Request& request, std::int64_t computed);
 
   // replay_courses.cpp
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
@@ -172,7 +172,7 @@ class Replay::Impl {
   [[nodiscard]] std::int64_t tokens_in(const Request& request, const StepsTaken& taken) const;
   Status plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all);
   Status take_steps(const StepsTaken& taken);
-  Status check_room(const Request& request, std::int64_t tokens);
+  Status check_room(Request& request, std::int64_t tokens);
   Status after_step();
   Status check_published(Request& request);
   bool in_ending_order(const Request& request);
@@ -214,6 +214,7 @@ class Replay::Impl {
   std::int64_t order_{-1};                ///< rank of the latest request told of
   std::int64_t first_admitted_{0};        ///< ranks from here on are of requests that it admits
   std::vector<std::int64_t> taken_hits_;  ///< quanta that the latest admission took
+  std::int64_t found_places_{0};          ///< of all that run, where layers lie in groups
   PriorityPass by_priority_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
   // Of the step in progress

@@ -1,5 +1,6 @@
 // Arrivals and scheduling passes.
 #include <algorithm>
+#include <utility>
 
 #include "validator/replay/replay_impl.h"
 
@@ -18,6 +19,7 @@ bool Replay::Impl::in_order(Request& r, Stage stage) {
 void Replay::Impl::leave(Request& r) {
   std::erase(running_, r.id);
   r.running = false;
+  found_places_ -= std::exchange(r.found_blocks, 0) * header_.entries_per_block();
   r.course.reset();
   r.gathered.reset();
 }
@@ -178,8 +180,14 @@ Status Replay::Impl::on(const log::Grant& f) {
     return contradict(f.request, "is granted " + std::to_string(f.quanta) + " quanta; " +
                                      std::to_string(arena_.free_quanta()) + " are free");
   std::vector<log::ContentKey> keys = f.shared_keys;
-  for (const log::ContentKey key : keys)
-    if (key % 2 != 0) return contradict(f.request, "shares a content that is its own");
+  const std::int64_t groups = header_.entries_per_block();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] % 2 != 0) return contradict(f.request, "shares a content that is its own");
+    const std::int64_t group = (held + static_cast<std::int64_t>(i)) % groups;
+    if (keys[i] / 2 % static_cast<log::ContentKey>(groups) != static_cast<log::ContentKey>(group))
+      return contradict(f.request, "shares a content of other layers than of block " +
+                                       std::to_string(held + static_cast<std::int64_t>(i)) + " of its table");
+  }
   for (auto b = static_cast<std::int64_t>(keys.size()); b < f.quanta; ++b)
     keys.push_back(header_.tree ? r->pages.key(held + b) : log::own_key(f.request, held + b));
   return arena_.take(*r, keys);

@@ -29,7 +29,7 @@ std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) 
 }
 
 /// Are the places of the request's next tokens there, and its own?
-Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
+Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   const std::int64_t end = r.written + tokens;
   if (end > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
   if (bytes_)

@@ -6,25 +6,27 @@
 namespace kvplan::validator {
 
 /// Entries of the table that hold nothing which the token at position `computed` or a later one sees, group by
-/// group, of each the highest first.
-std::vector<std::int32_t> Replay::Impl::left_behind(const Request& r, std::int64_t computed) const {
+/// group, of each the highest first. Where there are none it is known how far a group is empty.
+std::vector<std::int32_t> Replay::Impl::left_behind(Request& r, std::int64_t computed) const {
   const auto groups = static_cast<std::int64_t>(header_.groups.size());
   const std::int64_t blocks = static_cast<std::int64_t>(r.table.size()) / std::max<std::int64_t>(groups, 1);
   std::vector<std::int32_t> out;
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
     if (window == 0 || computed < window) continue;
-    const std::int64_t whole = (computed - window + 1) / header_.quantum_tokens;
-    for (std::int64_t b = std::min(whole, blocks) - 1; b >= 0; --b) {
+    const std::int64_t end = std::min((computed - window + 1) / header_.quantum_tokens, blocks);
+    std::int64_t& empty_to = r.in_groups[static_cast<std::size_t>(g)].empty_to;
+    const std::size_t before = out.size();
+    for (std::int64_t b = end - 1; b >= empty_to; --b) {
       const std::int64_t entry = b * groups + g;
-      if (r.table[static_cast<std::size_t>(entry)] == kGone) break;  // so are those below it
-      out.push_back(static_cast<std::int32_t>(entry));
+      if (r.table[static_cast<std::size_t>(entry)] != kGone) out.push_back(static_cast<std::int32_t>(entry));
     }
+    if (out.size() == before) empty_to = std::max(empty_to, end);
   }
   return out;
 }
 
-Status Replay::Impl::check_left(const Request& r, std::int64_t computed) {
+Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
   // What a pass finds stays at least until the next one.
   if (!has_groups() || r.rank >= first_admitted_) return Done{};
   const auto due = left_behind(r, computed);
@@ -34,14 +36,16 @@ Status Replay::Impl::check_left(const Request& r, std::int64_t computed) {
                               std::to_string(computed) + " tokens are written");
 }
 
-/// In a pass, before it is granted or computes anything; it may be preempted after that.
+/// In a pass, before it is granted or computes anything; it may be preempted after that. All that is due has to be
+/// told, a long list in several facts.
 Status Replay::Impl::leave_windows(const log::LetGo& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || r->rank < order_ || r->stage != kNothing)
     return contradict(f.request, "lets blocks go out of turn");
   order_ = r->rank;
   const auto due = left_behind(*r, r->written);
-  if (f.logical_blocks.empty() || f.logical_blocks.size() > due.size() ||
+  const std::size_t told = std::min(due.size(), static_cast<std::size_t>(log::kMostListed));
+  if (f.logical_blocks.empty() || f.logical_blocks.size() != told ||
       !std::equal(f.logical_blocks.begin(), f.logical_blocks.end(), due.begin()))
     return contradict(f.request, "lets go of other blocks than its windows have left behind");
   for (const std::int32_t entry : f.logical_blocks) KVPLAN_TRY_DO(arena_.let_go(*r, entry, 1));
