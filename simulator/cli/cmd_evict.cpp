@@ -5,6 +5,8 @@
 #include "simulator/attention/overlap.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/evict_output.h"
+#include "simulator/cli/format_input.h"
+#include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/policy_input.h"
@@ -21,14 +23,19 @@ struct Asked {
   PolicyInput input;
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t group{1};
+  std::optional<formats::FormatChoice> format{};  ///< of what stays
 };
 
 Result<Asked> asked(const EvictOptions& options) {
   Asked out;
   KVPLAN_TRY(out.input, parse_policy_input(options.policy, "--policy", options.budget));
+  if (!options.format.empty()) {
+    KVPLAN_TRY(out.format, read_format_input(options.format));
+  }
   for (const std::vector<std::string>& inputs :
        {std::vector{options.input}, out.input.policy.choice.files(),
-        out.input.budget ? out.input.budget->files() : std::vector<std::string>{}})
+        out.input.budget ? out.input.budget->files() : std::vector<std::string>{},
+        out.format ? out.format->choice.files() : std::vector<std::string>{}})
     KVPLAN_TRY_DO(check_apart(inputs, {options.json}));
   KVPLAN_TRY(out.recording, open_recording(options.input));
   KVPLAN_TRY_DO(read_policy_input(out.input, *out.recording, options.sequence, options.prefill));
@@ -70,6 +77,35 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
   return std::move(summary);
 }
 
+/// The same tokens, stored in the format that is asked for: its bytes, and errors that come from both. Writes `format`
+/// where JSON is wanted.
+Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked, const EvictOptions& options,
+                                                              std::int32_t layer, JsonWriter* json) {
+  if (!asked.format) return std::optional<formats::EvaluationSummary>{};
+  formats::EvaluationRequest request{
+      .format = formats::of_layer(*asked.format, layer, asked.recording->info().layers),
+      .prompt = options.prefill,
+      .sequence = options.sequence,
+      .layer = layer,
+      .stop_asked = interrupted};
+  KVPLAN_TRY(request.evict, policy_at(asked.input, *asked.recording, layer, options.prefill));
+  auto found = formats::evaluate(*asked.recording, request, []() -> Status {
+    if (interrupted()) return interrupted_error();
+    return Done{};
+  });
+  if (!found.ok()) {
+    Error error = std::move(found).error();
+    if (error.file.empty() && error.kind == ErrorKind::kBadInput) error.file = options.input;
+    return error;
+  }
+  if (json != nullptr) {
+    json->key("format").begin_object();
+    write_stored(*json, request, found.value());
+    json->end_object();
+  }
+  return std::optional(found.value().summary);
+}
+
 /// Those that were recorded of the sequence; of a sequence that is not there any, which the evaluation then says.
 std::vector<std::int32_t> layers_of(const Asked& asked, const EvictOptions& options) {
   const attention::RecordingInfo& info = asked.recording->info();
@@ -94,11 +130,10 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
       }
     }
     KVPLAN_TRY(auto summary, evaluate_layer(asked, options, layer, json));
-    if (json != nullptr) {
-      write_summary(*json, options, summary);
-      json->end_object();
-    }
-    layers.push_back({index, std::move(summary)});
+    if (json != nullptr) write_summary(*json, options, summary);
+    KVPLAN_TRY(const auto stored, store_layer(asked, options, layer, json));
+    if (json != nullptr) json->end_object();
+    layers.push_back({index, std::move(summary), stored});
   }
   if (json == nullptr)
     return write_text("-", layers_text(options, asked.input.policy,
@@ -121,9 +156,11 @@ Status run_evict(const EvictOptions& options) {
     KVPLAN_TRY_DO(run_layers(asked_for, options, json));
   } else {
     writer.member("layer", options.layer);
-    KVPLAN_TRY(const EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
-    if (json == nullptr) return write_text("-", summary_text(options, asked_for.input.policy, summary));
-    write_summary(writer, options, summary);
+    KVPLAN_TRY(EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
+    if (json != nullptr) write_summary(writer, options, summary);
+    KVPLAN_TRY(const auto stored, store_layer(asked_for, options, options.layer, json));
+    const LayerOutcome outcome{static_cast<std::size_t>(options.layer), std::move(summary), stored};
+    if (json == nullptr) return write_text("-", summary_text(options, asked_for.input.policy, outcome));
   }
   if (json == nullptr) return Done{};
   writer.member("version", KVPLAN_VERSION).end_object();
@@ -163,6 +200,10 @@ void add_evict(Command& app, Outcome& outcome) {
       "--budget", options->budget,
       "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): it takes the place of the "
       "policy's number of tokens");
+  command->add_option(
+      "--format", options->format,
+      "Format as NAME[:key=value,...] (kvplan list codec) that stores what stays: its bytes, and "
+      "errors of both together; needs recorded queries, keys and values");
   Option* const all = command->add_flag("--all-layers", options->all_layers,
                                         "Every layer of the recording, one after another");
   all->excludes(layer);

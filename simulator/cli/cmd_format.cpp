@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/format_input.h"
 #include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/policy_input.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/formats/evaluation.h"
-#include "simulator/io/side_file.h"
 
 namespace kvplan::cli {
 namespace {
@@ -59,11 +59,7 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
   out.prompt = options.prefill;
   out.sequence = options.sequence;
   out.layer = options.layer;
-  auto format = formats::parse_format(options.format);
-  if (!format.ok()) return bad_input(format.error().to_string()).at_field("--format");
-  out.format = std::move(format).value();
-  const Status read = io::read_side_file(out.format);
-  if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
+  KVPLAN_TRY(out.format, read_format_input(options.format));
   for (const std::string& text : options.probes) {
     KVPLAN_TRY(const formats::Probe probe, probe_of(text));
     out.probes.push_back(probe);

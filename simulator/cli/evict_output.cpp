@@ -1,6 +1,7 @@
 #include "simulator/cli/evict_output.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "simulator/base/utf8.h"
@@ -47,6 +48,24 @@ void write_classes(JsonWriter& json, const std::vector<attention::ClassShare>& c
 
 std::string percent(double part, double whole) {
   return whole > 0 ? number(100 * part / whole, 1) + " %" : "-";
+}
+
+/// Relative to outputs that are all zero an error is none.
+std::string error_text(double error) {
+  return std::isfinite(error) ? number(error, 4) : "-";
+}
+
+/// What stays, stored in a format.
+std::string stored_text(const std::string& format, const formats::EvaluationSummary& s) {
+  std::string out = "\nWhat stays, in " + format + ", beside a full cache of 2 bytes an element:\n";
+  out += line("bytes", std::to_string(s.final_bytes), std::to_string(s.full_bytes),
+              percent(static_cast<double>(s.final_bytes), static_cast<double>(s.full_bytes)));
+  out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
+  if (s.mean_output_error)
+    out += line("output error", "mean " + error_text(*s.mean_output_error),
+                "most " + error_text(*s.max_output_error), "");
+  if (s.max_logit_error) out += line("logit error", "", "most " + error_text(*s.max_logit_error), "");
+  return out;
 }
 
 }  // namespace
@@ -115,7 +134,8 @@ void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t 
 }
 
 std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
-                         const EvaluationSummary& s) {
+                         const LayerOutcome& layer) {
+  const EvaluationSummary& s = layer.summary;
   const std::int64_t tokens = options.prefill + s.steps;
   std::string out = policy.choice.to_string() + "\n" + options.input + ", sequence " +
                     std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
@@ -154,6 +174,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
   } else {
     out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
   }
+  if (layer.stored) out += stored_text(options.format, *layer.stored);
   for (const std::string& assumption : s.assumptions) out += "Note: " + assumption + "\n";
   return out;
 }
@@ -187,6 +208,22 @@ EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
   return out;
 }
 
+/// Of all layers, what a format stores: sums of bytes, errors over all of them.
+std::optional<formats::EvaluationSummary> stored_together(const std::vector<LayerOutcome>& layers) {
+  std::optional<formats::EvaluationSummary> out = layers.front().stored;
+  for (std::size_t i = 1; out && i < layers.size(); ++i) {
+    const formats::EvaluationSummary& s = *layers[i].stored;
+    out->final_bytes += s.final_bytes;
+    out->full_bytes += s.full_bytes;
+    out->peak_bytes += s.peak_bytes;
+    if (!out->mean_output_error) continue;  // of all layers, or of none
+    *out->mean_output_error += *s.mean_output_error;
+    *out->max_output_error = std::max(*out->max_output_error, *s.max_output_error);
+  }
+  if (out && out->mean_output_error) *out->mean_output_error /= static_cast<double>(layers.size());
+  return out;
+}
+
 std::string grant_text(const attention::Grants& grants, std::size_t layer) {
   std::string out;
   for (const std::int64_t tokens : grants.tokens[layer])
@@ -203,15 +240,19 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
   const std::int64_t tokens = options.prefill + all.steps;
   std::string out = policy.choice.to_string() + "\n";
   if (grants != nullptr) out += "budget " + options.budget + "\n";
+  if (!options.format.empty()) out += "stored in " + options.format + "\n";
   out += options.input + ", sequence " + std::to_string(options.sequence) + ": " + std::to_string(tokens) +
          " tokens, of them " + std::to_string(options.prefill) + " prompt; " +
          std::to_string(all.stored_heads) + (all.stored_heads == 1 ? " stored head" : " stored heads") +
          " in each layer\n\n";
+  const std::optional<formats::EvaluationSummary> all_stored = stored_together(layers);
   char text[200];
-  std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s%s\n", "layer", "cells", "bytes", "of full",
-                "mass", "least", options.overlap ? "   overlap" : "", grants != nullptr ? "  budget" : "");
+  std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s%s%s\n", "layer", "cells", "bytes", "of full",
+                "mass", "least", options.overlap ? "   overlap" : "",
+                all_stored ? "         stored     error" : "", grants != nullptr ? "  budget" : "");
   out += text;
-  const auto row = [&](const std::string& name, const EvaluationSummary& s, const std::string& budget) {
+  const auto row = [&](const std::string& name, const EvaluationSummary& s,
+                       const std::optional<formats::EvaluationSummary>& stored, const std::string& budget) {
     std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s", name.c_str(),
                   std::to_string(s.entries).c_str(), std::to_string(s.bytes).c_str(),
                   percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)).c_str(),
@@ -222,12 +263,17 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
       std::snprintf(text, sizeof(text), " %9s", s.mean_overlap ? number(*s.mean_overlap, 4).c_str() : "-");
       out += text;
     }
+    if (stored) {
+      std::snprintf(text, sizeof(text), " %14s %9s", std::to_string(stored->final_bytes).c_str(),
+                    stored->mean_output_error ? error_text(*stored->mean_output_error).c_str() : "-");
+      out += text;
+    }
     out += (budget.empty() ? "" : "  " + budget) + "\n";
   };
   for (const LayerOutcome& each : layers)
-    row(std::to_string(each.layer), each.summary,
+    row(std::to_string(each.layer), each.summary, each.stored,
         grants != nullptr ? grant_text(*grants, each.layer) : std::string());
-  row("all", all, "");
+  row("all", all, all_stored, "");
   out += "\n";
   for (const std::string& assumption : all.assumptions) out += "Note: " + assumption + "\n";
   return out;
@@ -238,6 +284,11 @@ void write_layers_summary(JsonWriter& json, const EvictOptions& options,
   const EvaluationSummary s = together(layers);
   json.key("summary").begin_object();
   json.member("layers", static_cast<std::int64_t>(layers.size())).member("bytes", s.bytes);
+  if (const auto stored = stored_together(layers)) {
+    json.member("stored_bytes", stored->final_bytes).member("peak_stored_bytes", stored->peak_bytes);
+    json.member("mean_output_error", stored->mean_output_error);
+    json.member("max_output_error", stored->max_output_error);
+  }
   json.member("metadata_bytes", s.metadata_bytes).member("full_bytes", s.full_bytes);
   json.member("entries", s.entries).member("peak_entries", s.peak_entries);
   json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);

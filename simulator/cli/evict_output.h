@@ -9,6 +9,7 @@
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/evaluation.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/formats/evaluation.h"
 
 namespace kvplan::cli {
 
@@ -16,6 +17,7 @@ struct EvictOptions {
   std::string input;
   std::string policy;
   std::string budget;  ///< empty: the policy's own
+  std::string format;  ///< that stores what stays; empty: as it was recorded
   std::string json;
   std::int64_t prefill{0};
   std::int32_t sequence{0};
@@ -34,14 +36,14 @@ void write_summary(JsonWriter& json, const EvictOptions& options,
 /// One number, or one for each stored head.
 void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
 
-std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
-                         const attention::EvaluationSummary& summary);
-
-/// One layer of several.
+/// One layer.
 struct LayerOutcome {
   std::size_t layer{0};
   attention::EvaluationSummary summary;
+  std::optional<formats::EvaluationSummary> stored{};  ///< of what stays, in a format
 };
+std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
+                         const LayerOutcome& layer);
 /// `grants` may be null: the policy's own budget.
 std::string layers_text(const EvictOptions& options, const attention::PolicyChoice& policy,
                         const attention::Grants* grants, const std::vector<LayerOutcome>& layers);

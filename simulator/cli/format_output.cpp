@@ -95,6 +95,28 @@ void write_checkpoint(JsonWriter& json, const Checkpoint& checkpoint, bool after
   json.end_array().end_object();
 }
 
+void write_format(JsonWriter& json, const EvaluationRequest& request) {
+  json.member("format", request.format.kind->golden_name);
+  write_params(json, request.format.choice);
+}
+
+void write_class(JsonWriter& json, const EvaluationRequest& request) {
+  json.member("class", request.format.kind->exactness == formats::Exactness::kExact ? "exact" : "tolerance");
+}
+
+void write_steps(JsonWriter& json, const std::vector<StepResult>& steps) {
+  json.key("steps").begin_array();
+  for (const StepResult& step : steps) {
+    json.begin_object().member("t", step.t);
+    write_bytes(json, step.bytes);
+    json.member("total_at_attend", step.total_at_attend);
+    write_numbers(json, "output_error", step.output_error);
+    write_numbers(json, "logit_error", step.logit_error);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_summary(JsonWriter& json, const formats::EvaluationSummary& s) {
   json.key("summary").begin_object();
   json.member("final_bytes", s.final_bytes).member("full_bytes", s.full_bytes);
@@ -124,12 +146,12 @@ std::string error_text(double error) {
 std::string format_json(const EvaluationRequest& request, const Evaluation& found, const std::string& input,
                         std::int32_t group) {
   JsonWriter json(0);
-  json.begin_object().member("format", request.format.kind->golden_name);
-  write_params(json, request.format.choice);
+  json.begin_object();
+  write_format(json, request);
   write_evict(json, request, group);
   json.member("input", input).member("prefill_len", request.prompt);
   json.member("sequence", request.sequence).member("layer", request.layer);
-  json.member("class", request.format.kind->exactness == formats::Exactness::kExact ? "exact" : "tolerance");
+  write_class(json, request);
   write_columns(json);
   json.key("after_prefill").begin_object();
   write_bytes(json, found.after_prompt);
@@ -142,22 +164,26 @@ std::string format_json(const EvaluationRequest& request, const Evaluation& foun
     }
     json.end_array();
   }
-  json.end_object().key("steps").begin_array();
-  for (const StepResult& step : found.steps) {
-    json.begin_object().member("t", step.t);
-    write_bytes(json, step.bytes);
-    json.member("total_at_attend", step.total_at_attend);
-    write_numbers(json, "output_error", step.output_error);
-    write_numbers(json, "logit_error", step.logit_error);
-    json.end_object();
-  }
-  json.end_array().key("checkpoints").begin_array();
+  json.end_object();
+  write_steps(json, found.steps);
+  json.key("checkpoints").begin_array();
   write_checkpoint(json, found.checkpoints[0], true);
   write_checkpoint(json, found.checkpoints[1], false);
   json.end_array();
   write_summary(json, found.summary);
   json.member("version", KVPLAN_VERSION).end_object();
   return json.take();
+}
+
+void write_stored(JsonWriter& json, const EvaluationRequest& request, const Evaluation& found) {
+  write_format(json, request);
+  write_class(json, request);
+  write_columns(json);
+  json.key("after_prefill").begin_object();
+  write_bytes(json, found.after_prompt);
+  json.end_object();
+  write_steps(json, found.steps);
+  write_summary(json, found.summary);
 }
 
 std::string format_text(const EvaluationRequest& request, const Evaluation& found, const std::string& input) {

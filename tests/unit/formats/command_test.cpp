@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -80,6 +81,76 @@ TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
   const auto alone = run_kvplan("format " + sample + " --format int-token" + budget + "0");
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_EQ(alone.err, "kvplan: --budget: expected a policy that takes the number of tokens (--evict)\n");
+}
+
+/// kvplan evict --format: what kvplan evict and kvplan format --evict say of the same tokens, in one.
+TEST(FormatCommand, EvictStoresWhatStaysInAFormat) {
+  const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva --prefill 60 ";
+  const std::string policy = "h2o:hh=20,recent=8";
+  const std::string budget = " --budget pyramidkv:capacity=24,window=8,beta=6";
+  dom::parser a, b, c;
+  const auto parsed = [](dom::parser& parser, const std::string& command) -> dom::element {
+    const auto ran = run_kvplan(command + " --json -");
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return parser.parse(ran.out);
+  };
+  const std::string evict = "evict " + sample + "--policy " + policy + budget;
+  for (const std::string layer : {" --layer 0", " --layer 3"}) {
+    SCOPED_TRACE(layer);
+    const dom::element kept = parsed(a, evict + layer);
+    const dom::element both = parsed(b, evict + layer + " --format kivi:group=8,residual=8");
+    const dom::element format =
+        parsed(c, "format " + sample + "--format kivi:group=8,residual=8 --evict " + policy + budget + layer);
+    for (const char* key : {"policy", "params", "after_prefill", "steps", "summary"})
+      EXPECT_EQ(simdjson::minify(both[key]), simdjson::minify(kept[key])) << key;
+    EXPECT_EQ(kept["format"].error(), simdjson::NO_SUCH_FIELD);
+    for (const char* key : {"format", "params", "class", "byte_columns", "steps", "summary"})
+      EXPECT_EQ(simdjson::minify(both["format"][key]), simdjson::minify(format[key])) << key;
+    EXPECT_EQ(simdjson::minify(both["format"]["after_prefill"]["bytes"]),
+              simdjson::minify(format["after_prefill"]["bytes"]));
+  }
+
+  // All layers: bytes add up, and of errors the mean and the greatest are told.
+  const dom::element all = parsed(a, evict + " --format kivi:group=8,residual=8");
+  std::int64_t bytes = 0, peak = 0, layers = 0;
+  double error = 0, most = 0;
+  for (const dom::element layer : dom::array(all["layers"])) {
+    const dom::element stored = layer["format"]["summary"];
+    bytes += std::int64_t(stored["final_bytes"]);
+    peak += std::int64_t(stored["peak_bytes"]);
+    error += double(stored["mean_output_error"]);
+    most = std::max(most, double(stored["max_output_error"]));
+    ++layers;
+  }
+  EXPECT_EQ(layers, 6);
+  EXPECT_EQ(std::int64_t(all["summary"]["stored_bytes"]), bytes);
+  EXPECT_EQ(std::int64_t(all["summary"]["peak_stored_bytes"]), peak);
+  EXPECT_NEAR(double(all["summary"]["mean_output_error"]), error / 6, 1e-12);
+  EXPECT_EQ(double(all["summary"]["max_output_error"]), most);
+
+  // A policy that keeps everything, and people's tables.
+  const dom::element whole = parsed(a, "evict " + sample + "--policy full --format int-token");
+  const dom::element alone = parsed(b, "format " + sample + "--format int-token");
+  EXPECT_EQ(simdjson::minify(whole["format"]["summary"]), simdjson::minify(alone["summary"]));
+  const auto one = run_kvplan(evict + " --layer 3 --format int-token");
+  EXPECT_NE(one.out.find("What stays, in int-token, beside a full cache of 2 bytes an element:\n"),
+            std::string::npos)
+      << one.out;
+  const auto table = run_kvplan(evict + " --format int-token");
+  EXPECT_NE(table.out.find("stored in int-token\n"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("   stored     error"), std::string::npos) << table.out;
+}
+
+TEST(FormatCommand, EvictRefusesFormatsThatItCannotTry) {
+  const std::string source = KVPLAN_SOURCE_DIR;
+  const std::string rest = " --policy h2o:hh=4,recent=4 --prefill 10 --format ";
+  const auto unknown = run_kvplan("evict " + source + "/traces/samples/tiny_llama.kva" + rest + "int5");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.err.rfind("kvplan: --format: ", 0), 0U) << unknown.err;
+  const auto rows = run_kvplan("evict " + source + "/tests/golden/replay/A.kva" + rest + "int-token");
+  EXPECT_EQ(rows.exit_code, 2);
+  EXPECT_NE(rows.err.find("A.kva"), std::string::npos) << rows.err;
+  EXPECT_EQ(std::count(rows.err.begin(), rows.err.end(), '\n'), 1) << rows.err;
 }
 
 TEST(FormatCommand, BothKindsOfInputGiveTheSame) {
