@@ -2308,8 +2308,8 @@
         <translation>每层都保留的 token 数</translation>
     </message>
     <message>
-        <source>All tokens but the newest few in factors U, S, V of a fixed rank</source>
-        <translation>除最新的几个外，所有 token 用固定秩的三个因子存放</translation>
+        <source>All tokens but the newest few in factors U, S, V of a fixed rank, or of one by energy</source>
+        <translation>除最新的几个外，所有 token 用固定秩的三个因子存放，或按能量取秩</translation>
     </message>
     <message>
         <source>Rank of the factors</source>
@@ -2330,6 +2330,14 @@
     <message>
         <source>Above 0 it takes the place of rank: channels times (1 - compression_ratio), cut off, at least 1</source>
         <translation>大于 0 时代替秩：通道数乘以（1 减压缩率），截断取整，至少为 1</translation>
+    </message>
+    <message>
+        <source>energy</source>
+        <translation>能量</translation>
+    </message>
+    <message>
+        <source>Above 0 it takes the place of both: each time, the least rank of which the singular values have this share of the sum of all squares</source>
+        <translation>大于 0 时代替以上两者：每次取奇异值平方和达到此比例的最小秩</translation>
     </message>
     <message>
         <source>The newest tokens exactly; the oldest of them become chunks of low rank</source>

@@ -22,8 +22,15 @@ class LowRankCodec : public Codec {
   /// Tokens [begin, end) become their best approximation of this rank, in a new block. Returns the rank:
   /// min(rank, tokens, channels).
   static std::int64_t truncate(Plane& plane, std::int32_t begin, std::int32_t end, std::int64_t rank);
+  /// The same by the least rank of which the singular values have this share of the sum of all squares; at least 1.
+  static std::int64_t truncate_by_energy(Plane& plane, std::int32_t begin, std::int32_t end, double energy);
   /// Bytes of the exact tokens of a side.
   [[nodiscard]] std::int64_t exact_bytes(Side side) const;
+
+ private:
+  /// As many of the singular vectors as that stay.
+  static std::int64_t project_all(Plane& plane, std::int32_t begin, std::int32_t end, const Matrix& vectors,
+                                  std::size_t kept);
 };
 
 /// Of tokens x channels numbers in factors of at most this rank: U, V and the numbers between, 2 bytes each.

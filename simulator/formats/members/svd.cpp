@@ -1,4 +1,5 @@
-// Online SVD: all tokens but the newest few in factors of a fixed rank, factored again when the few are enough.
+// Online SVD: all tokens but the newest few in factors, of a fixed rank or of one that keeps a share of their squares,
+// factored again when the few are enough.
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -24,13 +25,22 @@ constexpr std::array kParams{
         .unit = Unit::kRatio,
         .fallback = "0",
         .low = 0,
-        .high = 1}};
+        .high = 1},
+    Param{.name = "energy",
+          .help =
+              "Above 0 it takes the place of both: each time, the least rank of which the singular values "
+              "have this share of the sum of all squares",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0",
+          .low = 0,
+          .high = 1}};
 
 class Svd final : public LowRankCodec {
  public:
-  /// `rank`: of keys and of values.
-  Svd(const Shape& shape, std::array<std::int64_t, 2> rank, std::int64_t update)
-      : LowRankCodec(shape), rank_(rank), update_(update) {
+  /// `rank`: of keys and of values; where `energy` is above 0 that decides instead.
+  Svd(const Shape& shape, std::array<std::int64_t, 2> rank, double energy, std::int64_t update)
+      : LowRankCodec(shape), rank_(rank), energy_(energy), update_(update) {
     for (auto& of_side : ranks_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
   }
 
@@ -58,11 +68,13 @@ class Svd final : public LowRankCodec {
         Plane& plane = plane_of(side, h);
         if (plane.exact_tokens() < least) continue;
         ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)] =
-            truncate(plane, 0, plane.tokens(), rank_[static_cast<std::size_t>(side)]);
+            energy_ > 0 ? truncate_by_energy(plane, 0, plane.tokens(), energy_)
+                        : truncate(plane, 0, plane.tokens(), rank_[static_cast<std::size_t>(side)]);
       }
   }
 
   std::array<std::int64_t, 2> rank_;
+  double energy_;
   std::int64_t update_;
   std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] of the latest factors
 };
@@ -77,7 +89,11 @@ std::int64_t rank_of(const Choice& choice, std::int32_t size) {
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Svd>(shape,
                                std::array{rank_of(choice, shape.key_size), rank_of(choice, shape.value_size)},
-                               choice.integer("update"));
+                               choice.decimal("energy"), choice.integer("update"));
+}
+
+bool numbers_decide(const Choice& choice) {
+  return choice.decimal("energy") > 0;
 }
 
 /// The prompt and whole updates in factors, U and V and the numbers between; what is left over is exact.
@@ -99,19 +115,22 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 extern const FormatKind kSvd;
 const FormatKind kSvd{
-    .descriptor = {.family = kFamily,
-                   .name = "svd",
-                   .summary = "All tokens but the newest few in factors U, S, V of a fixed rank",
-                   .source = "kvplan's founding notes on KV caches (online SVD)",
-                   .params = kParams,
-                   .divergences =
-                       "The notes' code keeps the dense product, and never factors the tokens that are "
-                       "pending; this follows their text. Its rank is int(d_head * ratio), the ratio being "
-                       "the share that stays; their table means the share that is taken away: 0.2, 0.4 and "
-                       "0.6 leave 102, 76 and 51 of 128 channels, cut off. This follows the table."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "svd",
+         .summary = "All tokens but the newest few in factors U, S, V of a fixed rank, or of one by energy",
+         .source = "kvplan's founding notes on KV caches (online SVD)",
+         .params = kParams,
+         .divergences = "The notes' code keeps the dense product, and never factors the tokens that are "
+                        "pending; this follows their text. Its rank is int(d_head * ratio), the ratio being "
+                        "the share that stays; their table means the share that is taken away: 0.2, 0.4 and "
+                        "0.6 leave 102, 76 and 51 of 128 channels, cut off. This follows the table."},
     .golden_name = "svd",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.regions = bytes_of, .by_position = always_by_position}};
+    .lengths = {.regions = bytes_of,
+                .numbers_decide = "with energy above 0 singular values decide the rank",
+                .by_position = always_by_position,
+                .undecided = numbers_decide}};
 
 }  // namespace kvplan::formats

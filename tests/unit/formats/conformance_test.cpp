@@ -1,6 +1,9 @@
 // What is true of every format of the catalogue; a new one joins by being in it, with parameters for small layers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
 
 #include "simulator/formats/linear.h"
@@ -28,7 +31,7 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
       {"mixed", {":recent=4,middle=6", ":recent=0,middle=3,group=8"}},
       {"sparse", {":density=0.3"}},
       {"pyramid-int8", {":max_len=12,min_size=4,layer=3,layers=5"}},
-      {"svd", {":rank=3,update=4"}},
+      {"svd", {":rank=3,update=4", ":energy=0.9,update=3"}},
       {"layered", {":window=6,rank=2", ":window=6,rank=3,keep_recent=2,factor_v=true"}},
       {"eigen",
        {":rank=5,rank_v=7", ":rank=4,rank_v=3,basis=kq", ":rank=4,rank_v=3,method=random,oversample=2"}},
@@ -290,6 +293,63 @@ TEST(FormatLowRank, ErrorsAreThoseOfEckartAndYoung) {
       }
     }
   }
+}
+
+/// By energy the rank is the least with so great a share of the squares, which are eigenvalues of the sum of outer
+/// products; what comes back is what that rank gives.
+TEST(FormatLowRank, EnergySaysTheLeastRank) {
+  std::set<std::int64_t> ranks;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "energy");
+    const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 12, .value_size = 7};
+    const std::int64_t prompt = random.between(1, 40);
+    const Layer layer = random_layer(random, shape, prompt);
+    const std::string energy = "0." + std::to_string(random.between(10, 99));
+    const auto prompt_of = [&](const std::string& text) {
+      auto codec = codec_of(text, shape, prompt);
+      append(*codec, layer, 0, prompt);
+      codec->end_prompt({.tokens = prompt, .heads = layer.queries});
+      return codec;
+    };
+    const auto codec = prompt_of("svd:rank=1,energy=" + energy);
+    for (const Side side : kSides) {
+      const Rows& rows = layer.side(side).front();
+      const std::size_t size = rows.front().size();
+      Matrix products(size, size);
+      for (const Vector& row : rows)
+        for (std::size_t i = 0; i < size; ++i)
+          for (std::size_t j = 0; j <= i; ++j) products.at(i, j) += row[i] * row[j];
+      const auto squares = symmetric_eigenvalues(products);
+      const double wanted = std::stod(energy) * std::accumulate(squares.begin(), squares.end(), 0.0);
+      std::int64_t rank = 0;
+      double held = 0, nearest = wanted;
+      while (held < wanted) {
+        held += squares[static_cast<std::size_t>(rank++)];
+        nearest = std::min(nearest, std::abs(held - wanted));
+      }
+      ASSERT_GT(nearest, 1e-9 * wanted) << "too near to tell";
+      ranks.insert(rank);
+      EXPECT_EQ(codec->regions(side).factors, 2 * rank * (prompt + static_cast<std::int64_t>(size) + 1));
+      const auto by_rank = prompt_of("svd:rank=" + std::to_string(rank));
+      EXPECT_EQ(stored_rows(codec->plane(side, 0)), stored_rows(by_rank->plane(side, 0)));
+    }
+  }
+  EXPECT_GT(ranks.size(), 5U);
+}
+
+TEST(FormatLowRank, AllEnergyIsEveryRankAndZerosHaveRankOne) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 3, .value_size = 2};
+  const Rows zeros(5, Vector(2, 0.0));
+  Random random(5);
+  Layer layer = random_layer(random, shape, 5);
+  layer.values = {zeros};
+  const auto codec = codec_of("svd:energy=1", shape, 5);
+  append(*codec, layer, 0, 5);
+  codec->end_prompt({.tokens = 5, .heads = layer.queries});
+  EXPECT_EQ(codec->regions(Side::kKeys).factors, 2 * 3 * (5 + 3 + 1));
+  EXPECT_EQ(codec->regions(Side::kValues).factors, 2 * 1 * (5 + 2 + 1));
+  EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), zeros);
 }
 
 /// A share of 20, 40 and 60 % less leaves 102, 76 and 51 of 128 channels, as the founding notes' table has them.

@@ -49,6 +49,7 @@ const std::map<std::string, Stand>& stands() {
 /// Parameters with which bytes do not follow from lengths, or nothing is stored.
 const std::map<std::string, std::string> kRefused{
     {"minicache:keep=far", "angles decide which tokens are merged"},
+    {"svd:energy=0.9", "singular values decide the rank"},
     {"minicache:keep=near", "angles decide which tokens are merged"},
     {"sparse:density=0", "expected a format that stores something of each token"},
     {"kivi:group=48,residual=96", "expected a divisor of the 128 channels"},

@@ -354,6 +354,8 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
         {"kvquant: ", "which tokens went", "`kvplan format --evict`"});
   error(llama + "--format minicache:keep=far",
         {"minicache: ", "do not follow from lengths", "angles", "`kvplan format`"});
+  error(llama + "--format svd:energy=0.9",
+        {"svd: ", "do not follow from lengths", "singular values decide the rank", "`kvplan format`"});
   error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
         {"kivi: ", "which tokens went", "`kvplan format --evict`"});
   error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});
