@@ -86,24 +86,15 @@ Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked
       .format = formats::of_layer(*asked.format, layer, asked.recording->info().layers),
       .prompt = options.prefill,
       .sequence = options.sequence,
-      .layer = layer,
-      .stop_asked = interrupted};
+      .layer = layer};
   KVPLAN_TRY(request.evict, policy_at(asked.input, *asked.recording, layer, options.prefill));
-  auto found = formats::evaluate(*asked.recording, request, []() -> Status {
-    if (interrupted()) return interrupted_error();
-    return Done{};
-  });
-  if (!found.ok()) {
-    Error error = std::move(found).error();
-    if (error.file.empty() && error.kind == ErrorKind::kBadInput) error.file = options.input;
-    return error;
-  }
+  KVPLAN_TRY(const formats::Evaluation found, evaluate_format(*asked.recording, request, options.input));
   if (json != nullptr) {
     json->key("format").begin_object();
-    write_stored(*json, request, found.value());
+    write_stored(*json, request, found);
     json->end_object();
   }
-  return std::optional(found.value().summary);
+  return std::optional(found.summary);
 }
 
 /// Those that were recorded of the sequence; of a sequence that is not there any, which the evaluation then says.

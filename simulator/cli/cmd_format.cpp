@@ -82,20 +82,11 @@ Status run_format(const FormatOptions& options) {
     KVPLAN_TRY_DO(read_policy_input(*evict, *recording, options.sequence, options.prefill));
     KVPLAN_TRY(request.evict, policy_at(*evict, *recording, options.layer, options.prefill));
   }
-  request.stop_asked = interrupted;
   request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
-  auto found = formats::evaluate(*recording, request, []() -> Status {
-    if (interrupted()) return interrupted_error();
-    return Done{};
-  });
-  if (!found.ok()) {
-    Error error = std::move(found).error();
-    if (error.file.empty() && error.kind == ErrorKind::kBadInput) error.file = options.input;
-    return error;
-  }
-  if (options.json.empty()) return write_text("-", format_text(request, found.value(), options.input));
-  return write_text(options.json, format_json(request, found.value(), options.input,
-                                              recording->info().layer(options.layer).group));
+  KVPLAN_TRY(const formats::Evaluation found, evaluate_format(*recording, request, options.input));
+  if (options.json.empty()) return write_text("-", format_text(request, found, options.input));
+  return write_text(options.json,
+                    format_json(request, found, options.input, recording->info().layer(options.layer).group));
 }
 
 std::string format_help() {
