@@ -216,9 +216,10 @@ std::optional<formats::EvaluationSummary> stored_together(const std::vector<Laye
     out->final_bytes += s.final_bytes;
     out->full_bytes += s.full_bytes;
     out->peak_bytes += s.peak_bytes;
-    if (!out->mean_output_error) continue;  // of all layers, or of none
-    *out->mean_output_error += *s.mean_output_error;
-    *out->max_output_error = std::max(*out->max_output_error, *s.max_output_error);
+    // A layer whose recording ends with the prompt has no step to measure.
+    if (!out->mean_output_error) continue;
+    *out->mean_output_error += s.mean_output_error.value_or(0.0);
+    *out->max_output_error = std::max(*out->max_output_error, s.max_output_error.value_or(0.0));
   }
   if (out && out->mean_output_error) *out->mean_output_error /= static_cast<double>(layers.size());
   return out;
