@@ -50,14 +50,23 @@ struct ReplicaSetup {
   const Workload* workload{nullptr};
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
+  bool courses_find{false};        ///< requests with courses find cached blocks; then blocks have ids
   bool reads_holes{false};         ///< attention reads dropped tokens, too, as long as they are held
-  ReadRule reads{};                ///< a part is read of what is kept; then everything is kept
+  /// So many tokens at the end of a prompt, or of what is recomputed, are computed even where they are found cached:
+  /// the last one is sampled from, and a token policy may decide by the rows of more. At least 1.
+  std::int64_t prompt_rows{1};
+  ReadRule reads{};  ///< a part is read of what is kept; then everything is kept
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
   RunControl* control{nullptr};      ///< may be null
   RequestColumns* columns{nullptr};  ///< of all replicas of the run; null: this one makes its own
   /// Replica::cached_tokens() may be asked at any moment: no pass that takes blocks is planned ahead.
   bool contents_asked{false};
+
+  /// What a lookup is told that a request has to compute, of so many tokens until it samples one.
+  [[nodiscard]] std::int64_t found_of(std::int64_t tokens) const {
+    return tokens > prompt_rows ? tokens - prompt_rows + 1 : 1;
+  }
 };
 
 /// Whether a request is served: it has tokens on both sides, no more than the engine takes, and an empty memory could

@@ -20,6 +20,30 @@ void Followers::gather_grants(std::int64_t step) {
     if (at(slot).course->grant(step + at(slot).offset).sum() > 0) grants_.push_back(slot);
 }
 
+void Followers::gather_fills(std::int64_t step, std::int64_t quantum_tokens) {
+  fills_.clear();
+  next_fill_ = 0;
+  for (const Slot slot : members_)
+    if (!at(slot).sliding && (step + at(slot).offset + 1) % quantum_tokens == 0) fills_.push_back(slot);
+}
+
+std::int64_t Followers::steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const {
+  std::int64_t least = INT64_MAX;
+  for (const Slot slot : members_)
+    if (!at(slot).sliding)
+      least = std::min(least, quantum_tokens - (step + at(slot).offset + 1) % quantum_tokens);
+  return least;
+}
+
+bool Followers::drops(std::int64_t step) const {
+  return std::ranges::any_of(members_, [&](Slot slot) {
+    const Course& course = *at(slot).course;
+    const std::int64_t held = step + at(slot).offset;
+    return held + 1 < course.shape().final_tokens &&
+           course.dropped_cells(held + 1) > course.dropped_cells(held);
+  });
+}
+
 Followers::Context Followers::context(std::int64_t step) const {
   Context context{0, 0};
   for (const Slot slot : members_) {

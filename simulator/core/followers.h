@@ -24,6 +24,17 @@ class Followers {
   /// kNoSlot: there is none left.
   Slot next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSlot; }
 
+  // Where contents are found by lookups.
+
+  /// Likewise those whose token in this step is the last of a block that can be found from then on: of requests that
+  /// have dropped nothing.
+  void gather_fills(std::int64_t step, std::int64_t quantum_tokens);
+  Slot next_fill() { return next_fill_ < fills_.size() ? fills_[next_fill_++] : kNoSlot; }
+  /// Steps from `step` on, at least 1, before the next one in which any of them does so; INT64_MAX if none ever will.
+  [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const;
+  /// Does any of them drop a cell at the end of this step?
+  [[nodiscard]] bool drops(std::int64_t step) const;
+
   struct Context {
     std::int64_t tokens;  ///< read in this step
     std::int64_t growth;  ///< from each step to the next, as long as steps are alike
@@ -41,6 +52,8 @@ class Followers {
   std::vector<Slot> members_;
   std::vector<Slot> grants_;
   std::size_t next_{0};  // of them
+  std::vector<Slot> fills_;
+  std::size_t next_fill_{0};
 };
 
 }  // namespace kvplan::core

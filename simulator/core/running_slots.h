@@ -37,7 +37,7 @@ struct alignas(64) SlotState {
   Slot run_prev{kNoSlot}, run_next{kNoSlot};
   std::uint32_t generation{0};  ///< counts the slot's uses: tells stale references
   bool decoding{false};
-  bool sliding{false};            ///< has dropped a cell: loses one with every token
+  bool sliding{false};            ///< has dropped a cell: without a course it loses one with every token
   const Course* course{nullptr};  ///< what it follows, if it follows one
   std::int64_t computed{0};       ///< before it decodes: tokens held
 

@@ -21,12 +21,23 @@ void CourseAccount::write(HeldCells& held, const Course& course, std::int64_t to
   held.reserved -= course.units() * tokens;
 }
 
-void CourseAccount::enter(RequestId r, const Course& course) {
-  members_.enter(r).course = &course;
+void CourseAccount::enter(RequestId r, const Course& course, std::span<const BlockId> found) {
+  Member& m = members_.enter(r);
+  m.course = &course;
   inside_.push_back(r);
+  if (shared_) shared_->enter(r, course, found);
+  if (found.empty()) return;
+  KVPLAN_CHECK(shared_.has_value(), r);
+  m.written = std::ssize(found) * course.shape().quantum_tokens;
+  HeldCells held = course.granted(0, std::ssize(found));
+  write(held, course, m.written);
+  set(m, held);
+  add_quanta(m, std::ssize(found));
 }
 
-void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t quanta) {
+void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t quanta,
+                                 std::span<const BlockId> blocks) {
+  if (shared_) shared_->grant(r, blocks);
   Member& m = member(r);
   const core::CourseShape& shape = m.course->shape();
   if (!shape.returns_quanta) m.beyond = m.course->units() * (quanta - shape.final_tokens);
@@ -34,7 +45,8 @@ void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t q
   add_quanta(m, quanta);
 }
 
-void CourseAccount::grant_next(RequestId r, std::int64_t quanta) {
+void CourseAccount::grant_next(RequestId r, std::int64_t quanta, BlockId block) {
+  if (shared_) shared_->grant(r, {&block, 1});
   Member& m = member(r);
   KVPLAN_CHECK(m.whole, r);
   set(m, m.held + m.course->grant(m.written));
@@ -51,6 +63,8 @@ HeldCells CourseAccount::growth() const {
     const Member& m = member(r);
     KVPLAN_CHECK(m.whole && m.course->alike_steps(m.written) > 1, r);
     const std::int64_t n = m.written;
+    const bool drops = m.course->dropped_cells(n + 1) > m.course->dropped_cells(n);
+    KVPLAN_CHECK(!drops || !shared_ || !shared_->any(), r, n);
     sum += m.course->settled(n + 1) + m.course->grant(n + 1);
     sum -= m.course->settled(n) + m.course->grant(n);
   }
@@ -73,20 +87,25 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
         held.internal += m.beyond;
         write(held, course, 1);
         dropped_cells_ += course.dropped_cells(m.written - 1) - before;
+        if (shared_) shared_->wrote(r, m.written - 1);
       } else {
         write(held, course, tokens);
+        if (shared_ && !m.finishing) shared_->wrote(r, m.written);
       }
     } else {
       m.whole = true;
       held = course.settled(m.written) + course.returned_cells(m.written);
       held.internal += m.beyond;
       dropped_cells_ += course.dropped_cells(m.written) - before;
+      if (shared_) shared_->wrote(r, m.written);
     }
     set(m, held);
   }
 }
 
-void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta) {
+void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta,
+                           std::span<const std::int32_t> entries) {
+  if (shared_) shared_->let_go(r, entries);
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
   // Of several tables some may move survivors and others let blocks go: the first of both tells what both leave.
@@ -97,6 +116,7 @@ void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quant
 }
 
 void CourseAccount::leave(RequestId r) {
+  if (shared_) shared_->leave(r);
   set(member(r), {});
   add_quanta(member(r), -member(r).quanta);
   members_.leave(r);

@@ -5,25 +5,33 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "simulator/core/course.h"
 #include "simulator/observe/in_flight.h"
+#include "simulator/observe/shared_blocks.h"
 
 namespace kvplan::observe {
 
 class CourseAccount {
  public:
-  /// `places`: of its members, among those of all accounts of the run.
-  explicit CourseAccount(core::RequestPlaces places) : members_(std::move(places)) {}
+  /// `places`: of its members, among those of all accounts of the run. `shared_quantum_tokens`: tokens of a block,
+  /// where blocks may have several holders; else 0.
+  CourseAccount(core::RequestPlaces places, std::int64_t shared_quantum_tokens)
+      : members_(std::move(places)) {
+    if (shared_quantum_tokens > 0) shared_.emplace(shared_quantum_tokens);
+  }
 
-  void enter(RequestId request, const core::Course& course);
-  /// Quanta [first, first + quanta) of a prompt's table.
-  void grant_prompt(RequestId request, std::int64_t first, std::int64_t quanta);
+  /// `found`: the blocks that it begins with, all full; of a prompt. None where blocks have one holder each.
+  void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
+  /// Quanta [first, first + quanta) of a prompt's table. `blocks`: their ids, where blocks have several holders.
+  void grant_prompt(RequestId request, std::int64_t first, std::int64_t quanta,
+                    std::span<const BlockId> blocks);
   /// What the next token of a request whose prompt is whole needs: a quantum, or several of several tables.
-  void grant_next(RequestId request, std::int64_t quanta);
+  void grant_next(RequestId request, std::int64_t quanta, BlockId block);
   void chunk(RequestId request, std::int64_t tokens);
   /// What one more of a run of alike steps changes. REQUIRES: nothing but such requests ran.
   [[nodiscard]] core::HeldCells growth() const;
@@ -31,14 +39,17 @@ class CourseAccount {
   /// dropped; blocks of which nothing is left are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
   /// Blocks that come back after `written` tokens, so many, have done so: all of them, or those that are let go and
-  /// those that moved survivors leave, one after the other.
-  void let_go(RequestId request, std::int64_t written, std::int64_t quanta);
+  /// those that moved survivors leave, one after the other. `entries`: of those that are let go.
+  void let_go(RequestId request, std::int64_t written, std::int64_t quanta,
+              std::span<const std::int32_t> entries);
   void leave(RequestId request);
 
-  /// Of all members.
-  [[nodiscard]] const core::HeldCells& held() const { return held_; }
-  /// Of one. REQUIRES: it is a member.
+  /// Of all members: what blocks hold, each once.
+  [[nodiscard]] core::HeldCells held() const { return shared_ ? held_ - shared_->surplus() : held_; }
+  /// Of one, whoever else holds it. REQUIRES: it is a member.
   [[nodiscard]] const core::HeldCells& held(RequestId request) const { return member(request).held; }
+  /// Blocks of several holders; null where there can be none.
+  [[nodiscard]] const SharedBlocks* shared() const { return shared_ ? &*shared_ : nullptr; }
   /// Quanta that all members hold; and one.
   [[nodiscard]] std::int64_t quanta() const { return quanta_; }
   [[nodiscard]] std::int64_t quanta(RequestId request) const { return member(request).quanta; }
@@ -71,6 +82,7 @@ class CourseAccount {
   core::HeldCells held_;
   std::int64_t quanta_{0};
   std::int64_t dropped_cells_{0};
+  std::optional<SharedBlocks> shared_;
 };
 
 }  // namespace kvplan::observe

@@ -1,6 +1,7 @@
 #include "simulator/observe/holders.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -46,8 +47,7 @@ void Holders::on_admit(const core::Admission& a) {
   if (t.num_tokens == 0) t.num_tokens = workload_.input[index(a.request)];
 }
 
-void Holders::on_course(RequestId request, const core::Course& /*course*/) {
-  KVPLAN_CHECK(at(request).ids.empty(), request);  // nothing is shared
+void Holders::on_course(RequestId /*request*/, const core::Course& /*course*/) {
   courses_ = true;
 }
 
@@ -157,6 +157,7 @@ void Holders::settle(SimTime time, const core::PoolCounts& pool) {
   ledger_bytes_ = ledger_.bytes();
   course_bytes_.clear();
   if (!courses_) return;
+  shared_ = ledger_.shared_bytes();
   for (const RequestId r : running_) course_bytes_[r] = ledger_.course_bytes(r);
 }
 
@@ -193,6 +194,7 @@ void Holders::take() {
   if (layout_.returns_quanta && !courses_) {
     take_blocks();
   } else {
+    take_shared();
     for (const RequestId r : running_)
       if (at(r).quanta > 0) courses_ ? take_course(r, at(r)) : take_alone(r, at(r));
   }
@@ -264,11 +266,14 @@ void Holders::take_blocks() {
     add(std::move(row));
   }
   for (const auto& [block, group] : found_) {
-    if (held.count(block) != 0) continue;
-    HeldRow row{HeldRow::Kind::kCached, block, 1, group, {}, {}};
-    row.bytes[index(State::kCached)] = layout_.quantum_bytes();
-    add(std::move(row));
+    if (held.count(block) == 0) take_cached(block, group);
   }
+}
+
+void Holders::take_cached(BlockId block, std::int64_t group) {
+  HeldRow row{HeldRow::Kind::kCached, block, 1, group, {}, {}};
+  row.bytes[index(State::kCached)] = layout_.quantum_bytes();
+  add(std::move(row));
 }
 
 /// A request that has its memory to itself.
@@ -295,16 +300,30 @@ void Holders::take_alone(RequestId r, const Table& t) {
   add(std::move(row));
 }
 
+/// Where requests follow courses: blocks of several of them, and those that can be found while nobody holds them.
+void Holders::take_shared() {
+  std::set<BlockId> held;
+  for (const RequestId r : running_) held.insert(at(r).ids.begin(), at(r).ids.end());
+  for (const auto& [block, holders, bytes] : shared_)
+    add({HeldRow::Kind::kBlock, block, 1, -1, holders, bytes});
+  for (const auto& [block, group] : found_)
+    if (!held.contains(block)) take_cached(block, group);
+}
+
 void Holders::take_course(RequestId r, const Table& t) {
+  const auto is_shared = [&](BlockId block) {
+    return std::ranges::any_of(shared_, [&](const auto& row) { return row.block == block; });
+  };
   HeldRow row{
       layout_.returns_quanta ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};
   for (const BlockId block : t.ids) {
+    if (block == kNoBlock || is_shared(block)) continue;
     if (row.id == kNoBlock) row.id = block;
-    if (block != kNoBlock) ++row.quanta;
+    ++row.quanta;
   }
   if (!layout_.returns_quanta) row.quanta = t.quanta;
   row.bytes = course_bytes_.at(r);
-  add(std::move(row));
+  if (row.quanta > 0) add(std::move(row));
 }
 
 std::string Holders::csv_header() {

@@ -7,7 +7,8 @@
 // checked.
 //
 // An observer of a run that is stepped one by one, with block ids. It knows every cell, and counts them apart from the
-// ledger; only what a request holds that follows a course is asked of the ledger, and is one row.
+// ledger; only what requests hold that follow courses is asked of the ledger: one row for what a request holds alone,
+// and one for each block of several.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ struct HeldRow {
   enum class Kind : std::uint8_t {
     kBlock,  ///< a block that requests hold
     kRange,  ///< of one request; `id` is its address
-    kTable,  ///< all of one request: pages, tensors, or blocks where it follows a course; `id` is that of the
-             ///< first page or block, or the address of the first tensor
+    kTable,  ///< all of one request: pages, tensors, or where it follows a course the blocks that it holds alone; `id`
+             ///< is that of the first page or block, or the address of the first tensor
     kCopied,   ///< a range that a copy reads until it ends
     kCached,   ///< a block that nobody holds
     kIdle,     ///< all quanta that nobody holds and no lookup finds; `id` means nothing
@@ -104,6 +105,8 @@ class Holders final : public core::Observer {
   void settle(SimTime time, const core::PoolCounts& pool);
   void take();
   void take_blocks();
+  void take_shared();
+  void take_cached(BlockId block, std::int64_t group);
   void take_alone(RequestId request, const Table& table);
   void take_course(RequestId request, const Table& table);
   void add(HeldRow row);
@@ -124,10 +127,11 @@ class Holders final : public core::Observer {
   std::vector<RequestId> running_;
   std::set<RequestId> held_back_;                    // in the step in progress
   bool courses_{false};                              // requests follow some
-  std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled
-  std::map<BlockId, std::int64_t> written_;          // by block: tokens from its first on
-  std::map<BlockId, std::int64_t> found_;            // blocks whose content a lookup can find: of which group
-  std::map<RequestId, Copy> copies_;                 // that are not done
+  std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled, as the next
+  std::vector<Ledger::SharedBytes> shared_;
+  std::map<BlockId, std::int64_t> written_;  // by block: tokens from its first on
+  std::map<BlockId, std::int64_t> found_;    // blocks whose content a lookup can find: of which group
+  std::map<RequestId, Copy> copies_;         // that are not done
   core::PoolCounts pool_{};
   StateCounts ledger_bytes_{};
   SimTime settled_at_{};

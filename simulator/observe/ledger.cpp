@@ -123,7 +123,7 @@ inline void Ledger::hold_fresh(BlockId block) {
 
 void Ledger::on_grant(const core::Grant& grant) {
   if (courses_) {
-    courses_->grant_prompt(grant.request, grant.first_block, grant.quanta);
+    courses_->grant_prompt(grant.request, grant.first_block, grant.quanta, grant.blocks);
     return set_courses();
   }
   if (groups_) {
@@ -144,7 +144,7 @@ void Ledger::on_grant(const core::Grant& grant) {
 void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants) {
     if (courses_) {
-      courses_->grant_next(grant.request, grant.quanta);
+      courses_->grant_next(grant.request, grant.quanta, grant.block);
       set_courses();
       continue;
     }
@@ -191,6 +191,10 @@ void Ledger::on_admit(const core::Admission& admission) {
     return set_groups();
   }
   if (layout_.tree) return;  // what it found is the pool's to count
+  if (courses_) {
+    found_.assign(admission.hits.begin(), admission.hits.end());  // until its course is told
+    return;
+  }
   if (alone_) {
     cell(State::kLive) += admission.hit_tokens;
     return;
@@ -450,10 +454,14 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) {
     cells_ = told(cells_);
-    courses_.emplace(columns_.place);
+    const bool shares = layout_.block_ids && layout_.returns_quanta && course.drops() != nullptr &&
+                        course.shape().placement == core::Placement::kHoles;
+    courses_.emplace(columns_.place, shares ? layout_.quantum_tokens : 0);
     find_how_told();
   }
-  courses_->enter(request, course);
+  courses_->enter(request, course, found_);
+  found_.clear();
+  set_courses();
 }
 
 void Ledger::on_chunk(const core::Chunk& chunk) {
@@ -468,7 +476,7 @@ void Ledger::on_let_go(const core::LetGo& gone) {
     groups_->let_go(gone.request, gone.entries);
     set_groups();
   } else {
-    courses_->let_go(gone.request, gone.written, blocks);
+    courses_->let_go(gone.request, gone.written, blocks, gone.entries);
     set_courses();
   }
 }
@@ -480,7 +488,7 @@ void Ledger::on_compact(const core::Compacted& compacted) {
     evictions_.compacted_cells += compacted.moved.kept_cells;
     evictions_.blocks_let_go += blocks;
   }
-  courses_->let_go(compacted.request, compacted.written, blocks);
+  courses_->let_go(compacted.request, compacted.written, blocks, {});
   set_courses();
 }
 

@@ -51,8 +51,15 @@ class Ledger final : public core::Observer {
   /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
   [[nodiscard]] StateCounts cells() const { return told(cells_); }
   [[nodiscard]] StateCounts bytes() const;
-  /// Of one request. REQUIRES: it is running and follows a course.
+  /// Of one request, what it holds alone. REQUIRES: it is running and follows a course.
   [[nodiscard]] StateCounts course_bytes(RequestId request) const;
+  /// Blocks of several requests that follow courses.
+  struct SharedBytes {
+    BlockId block;
+    std::vector<RequestId> holders;  ///< ascending
+    StateCounts bytes;
+  };
+  [[nodiscard]] std::vector<SharedBytes> shared_bytes() const;
   [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
   /// When the last step ended. REQUIRES: after on_end.
@@ -175,6 +182,7 @@ class Ledger final : public core::Observer {
   std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
   std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;  // once a request follows one; then all do
+  std::vector<BlockId> found_;            // by the request admitted last, until its course is told
   std::unique_ptr<GroupAccount> groups_;  // where layers lie in groups
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:

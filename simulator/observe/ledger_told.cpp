@@ -30,10 +30,22 @@ StateCounts Ledger::bytes() const {
 
 StateCounts Ledger::course_bytes(RequestId request) const {
   KVPLAN_CHECK(courses_, request);
-  StateCounts bytes = counts_of(courses_->held(request));
+  core::HeldCells held = courses_->held(request);
+  if (courses_->shared() != nullptr) held -= courses_->shared()->shared_part(request).cells;
+  StateCounts bytes = counts_of(held);
   bytes[index(State::kMetadata)] += courses_->quanta(request) * layout_.entry_bytes;
   for (std::int64_t& state : bytes) state *= layout_.count_bytes();
   return bytes;
+}
+
+std::vector<Ledger::SharedBytes> Ledger::shared_bytes() const {
+  std::vector<SharedBytes> out;
+  if (!courses_ || courses_->shared() == nullptr) return out;
+  for (SharedBlocks::Row& row : courses_->shared()->rows()) {
+    out.push_back({row.block, std::move(row.holders), counts_of(row.cells)});
+    for (std::int64_t& state : out.back().bytes) state *= layout_.count_bytes();
+  }
+  return out;
 }
 
 StateCounts Ledger::counts_of(const core::HeldCells& cells) const {

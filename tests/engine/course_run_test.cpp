@@ -2,7 +2,11 @@
 // running request, and positional policies told both ways.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "simulator/attention/drops.h"
 #include "tests/support/course_walk.h"
@@ -134,22 +138,35 @@ class Recount final : public core::Observer {
   std::map<RequestId, Member> running_;
 };
 
+/// What becomes findable and is given up, in order.
+class Publications final : public core::Observer {
+ public:
+  void on_publish(RequestId r, std::int64_t logical, BlockId block) override {
+    told.push_back({number(r), logical, number(block)});
+  }
+  void on_reclaim(BlockId block) override { told.push_back({-1, -1, number(block)}); }
+  [[nodiscard]] bool wants_publications() const override { return true; }
+  std::vector<std::array<std::int64_t, 3>> told;
+};
+
 struct CourseCase {
   std::unique_ptr<RandomCase> base;
   core::Placement placement;
   Courses::MakeDrops drops;
 };
 
-CourseCase draw(std::uint64_t seed) {
+CourseCase draw(std::uint64_t seed, bool finds = false) {
   CourseCase out{test::draw_case(seed), {}, {}};
   RandomCase& c = *out.base;
   c.take_courses();
   c.keep = {};
-  c.prefix_cache = false;
-  c.workload.prefix = nullptr;
-  c.block_ids = seed % 2 == 0;
+  c.prefix_cache = finds;
+  if (!finds) c.workload.prefix = nullptr;
+  c.block_ids = finds || seed % 2 == 0;
+  c.courses_find = finds;
   Random random(seed, "course runs");
-  out.placement = random.chance(1, 2) ? core::Placement::kHoles : core::Placement::kReuse;
+  out.placement = random.chance(1, 2) || finds ? core::Placement::kHoles : core::Placement::kReuse;
+  if (finds && random.chance(1, 2)) c.prompt_rows = random.between(1, 40);
   // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run.
   const std::uint64_t tracks_seed = seed * 7919;
   c.metadata_bytes = random.between(0, 2);
@@ -165,6 +182,129 @@ CourseCase draw(std::uint64_t seed) {
   c.token_bytes = c.cells_per_token * (random.between(1, 3) + c.metadata_bytes);
   return out;
 }
+
+/// The states by walking the cells of every block: one is kept as long as any of its holders keeps it.
+class RecountShared final : public core::Observer {
+ public:
+  RecountShared(const core::MemoryLayout& layout, const observe::Ledger& ledger)
+      : layout_(layout), ledger_(ledger) {}
+
+  void on_admit(const core::Admission& a) override {
+    EXPECT_TRUE(a.hit_tokens == 0 || a.hit_tokens % layout_.quantum_tokens == 0);
+    Member& m = running_[a.request];
+    m.table.assign(a.hits.begin(), a.hits.end());
+    m.written = a.hit_tokens;
+  }
+  void on_course(RequestId r, const Course& course) override {
+    running_.at(r).course = &course;
+    running_.at(r).dropped.resize(course.drops()->track_units().size());
+  }
+  void on_grant(const core::Grant& g) override {
+    for (const BlockId block : g.blocks) fresh(running_.at(g.request), block);
+  }
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
+    for (const auto& g : grants) fresh(running_.at(g.request), g.block);
+  }
+  void on_chunk(const core::Chunk& c) override { running_.at(c.request).chunk = c.tokens; }
+  void on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) override {
+    for (auto& [r, m] : running_) {
+      const std::int64_t prompt = m.course->shape().prompt;
+      const std::int64_t tokens = m.written >= prompt ? 1 : std::exchange(m.chunk, 0);
+      for (std::int64_t i = 0; i < tokens; ++i, ++m.written) {
+        std::int64_t& written = written_.at(m.table.at(block_of(m.written)));
+        written = std::max(written, m.written % layout_.quantum_tokens + 1);
+      }
+      if (tokens == 0 || m.written < prompt || std::ranges::count(finishing, r) > 0) continue;
+      for (std::size_t t = 0; t < m.dropped.size(); ++t) {
+        std::vector<std::int32_t> positions;
+        m.course->drops()->dropped(static_cast<std::int32_t>(t), m.written, positions);
+        m.dropped[t].insert(positions.begin(), positions.end());
+      }
+    }
+  }
+  void on_let_go(const core::LetGo& gone) override {
+    for (const std::int32_t entry : gone.entries)
+      running_.at(gone.request).table.at(static_cast<std::size_t>(entry)) = kNoBlock;
+  }
+  void on_preempt(const core::Release& r) override { running_.erase(r.request); }
+  void on_finish(SimTime /*time*/, const core::Release& r) override { running_.erase(r.request); }
+  void on_pass_end(const core::Pass& /*pass*/) override { compare(); }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    for (const auto& [r, m] : running_)
+      for (std::size_t b = 0; b < m.table.size(); ++b) {
+        if (m.table[b] == kNoBlock || m.written < m.course->shape().prompt) continue;
+        bool needed = false;
+        for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i)
+          needed = needed || position(b, i) >= m.written || keeps_any(m, position(b, i));
+        EXPECT_TRUE(needed) << number(r) << " keeps block " << b;
+      }
+    compare();
+  }
+  /// Cells that one holder had dropped and another kept, and those that all of several holders had; at any moment.
+  std::int64_t kept_by_others{0}, holes_of_several{0};
+
+ private:
+  struct Member {
+    const Course* course{nullptr};
+    std::vector<BlockId> table;
+    std::int64_t written{0}, chunk{0};
+    std::vector<std::set<std::int64_t>> dropped;  ///< by track
+  };
+  void fresh(Member& m, BlockId block) {
+    m.table.push_back(block);
+    written_[block] = 0;
+  }
+  [[nodiscard]] std::size_t block_of(std::int64_t position) const {
+    return static_cast<std::size_t>(position / layout_.quantum_tokens);
+  }
+  [[nodiscard]] std::int64_t position(std::size_t block, std::int64_t slot) const {
+    return static_cast<std::int64_t>(block) * layout_.quantum_tokens + slot;
+  }
+  static bool keeps_any(const Member& m, std::int64_t position) {
+    return std::ranges::any_of(m.dropped, [&](const auto& gone) { return !gone.contains(position); });
+  }
+  void compare() {
+    if (testing::Test::HasFailure()) return;
+    std::map<BlockId, std::vector<std::pair<const Member*, std::size_t>>> holders;
+    for (const auto& [r, m] : running_)
+      for (std::size_t b = 0; b < m.table.size(); ++b)
+        if (m.table[b] != kNoBlock) holders[m.table[b]].emplace_back(&m, b);
+    HeldCells sum;
+    for (const auto& [block, who] : holders) {
+      const auto units = who.front().first->course->drops()->track_units();
+      for (std::size_t t = 0; t < units.size(); ++t) {
+        for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i) {
+          const bool awaited = std::ranges::any_of(who, [&](const auto& x) {
+            return position(x.second, i) < x.first->course->shape().final_tokens;
+          });
+          const auto keepers = std::ranges::count_if(
+              who, [&](const auto& x) { return !x.first->dropped[t].contains(position(x.second, i)); });
+          if (i >= written_.at(block)) {
+            (awaited ? sum.reserved : sum.tail) += units[t];
+          } else {
+            (keepers > 0 ? sum.live : sum.hole) += units[t];
+            if (keepers > 0 && keepers < std::ssize(who)) ++kept_by_others;
+            if (keepers == 0 && who.size() > 1) ++holes_of_several;
+          }
+        }
+      }
+    }
+    using observe::State;
+    const auto cells = ledger_.cells();
+    const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
+    const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
+    EXPECT_EQ(cells[index(State::kMetadata)], sum.live * metadata);
+    EXPECT_EQ(cells[index(State::kLive)], sum.live * (cell - metadata));
+    EXPECT_EQ(cells[index(State::kReserved)], sum.reserved * cell);
+    EXPECT_EQ(cells[index(State::kHole)], sum.hole * cell);
+    EXPECT_EQ(cells[index(State::kTail)], sum.tail * cell);
+    EXPECT_EQ(cells[index(State::kPadding)] + cells[index(State::kInternal)], 0);
+  }
+  core::MemoryLayout layout_;
+  const observe::Ledger& ledger_;
+  std::map<RequestId, Member> running_;
+  std::map<BlockId, std::int64_t> written_;
+};
 
 TEST(CourseRuns, FastEqualsNaive) {
   Coverage coverage;
@@ -195,6 +335,57 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
   }
 }
 
+TEST(CourseRuns, FastEqualsNaiveWherePrefixesAreFound) {
+  Coverage coverage;
+  for (std::int64_t seed = 1; seed <= test::random_cases(500); ++seed) {
+    CourseCase c = draw(static_cast<std::uint64_t>(seed), true);
+    if (c.base->allocator.rfind("paged", 0) != 0) continue;
+    // As an event log has it, and as nobody watches.
+    for (const bool watched : {false, true}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + (watched ? " watched" : ""));
+      Courses naive(*c.base, c.placement, c.drops);
+      Courses fast(*c.base, c.placement, c.drops);
+      Publications of_naive;
+      Publications of_fast;
+      const auto beside = [watched](Publications& all) {
+        return [&all, watched](const core::MemoryLayout&, const observe::Ledger&) {
+          return watched ? std::vector<core::Observer*>{&all} : std::vector<core::Observer*>{};
+        };
+      };
+      const std::string expected = observe_run(*c.base, true, &naive, nullptr, beside(of_naive));
+      ASSERT_EQ(expected, observe_run(*c.base, false, &fast, &coverage, beside(of_fast)));
+      ASSERT_EQ(of_naive.told, of_fast.told);
+    }
+  }
+  for (const std::int64_t count : {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go,
+                                   coverage.hits, coverage.rehits})
+    EXPECT_GT(count, 100);
+}
+
+TEST(CourseRuns, LedgerEqualsWalkingEveryCellOfSharedBlocks) {
+  std::int64_t kept_by_others = 0;
+  std::int64_t holes_of_several = 0;
+  for (std::int64_t seed = 1; seed <= test::random_cases(120); ++seed) {
+    const CourseCase c = draw(static_cast<std::uint64_t>(seed), true);
+    if (c.base->allocator.rfind("paged", 0) != 0) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Courses courses(*c.base, c.placement, c.drops);
+    std::unique_ptr<RecountShared> recount;
+    observe_run(
+        *c.base, true, &courses, nullptr,
+        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+          recount = std::make_unique<RecountShared>(layout, ledger);
+          return {recount.get()};
+        });
+    if (HasFailure()) return;
+    if (recount == nullptr) continue;
+    kept_by_others += recount->kept_by_others;
+    holes_of_several += recount->holes_of_several;
+  }
+  EXPECT_GT(kept_by_others, 1000);
+  EXPECT_GT(holes_of_several, 100);
+}
+
 /// Who holds what: a row for each request, at every moment what the ledger says.
 TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   test::Seen seen;
@@ -211,21 +402,39 @@ TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   EXPECT_GT(seen.rows[observe::HeldRow::Kind::kRange], 20);
 }
 
+TEST(CourseRuns, TablesOfHoldersAreTheLedgersWherePrefixesAreFound) {
+  test::Seen seen;
+  for (std::int64_t seed = 1; seed <= test::random_cases(120, 120); ++seed) {
+    const CourseCase c = draw(static_cast<std::uint64_t>(seed), true);
+    if (c.base->allocator.rfind("paged", 0) != 0) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(static_cast<std::uint64_t>(seed), "holders");
+    test::check_tables(*c.base, random, seen,
+                       [&] { return std::make_unique<Courses>(*c.base, c.placement, c.drops); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kBlock], 100);
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kTable], 100);
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kCached], 100);
+}
+
 /// A positional policy that leaves holes, told by the keep rule and by courses: the same run.
 TEST(CourseRuns, KeepRuleEqualsCourses) {
   std::int64_t evicting = 0;
+  Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(400, 400); ++seed) {
     const auto c = test::draw_case(static_cast<std::uint64_t>(seed));
     if (!c->keep.evicts()) continue;
     c->take_courses();
     ++evicting;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
-    c->prefix_cache = false;
-    c->workload.prefix = nullptr;
-    const std::string by_rule = observe_run(*c, false);
+    c->prefix_cache = c->prefix_cache && seed % 3 > 0;
+    if (!c->prefix_cache) c->workload.prefix = nullptr;
+    const std::string by_rule = observe_run(*c, false, nullptr, &coverage);
     const core::KeepRule keep = c->keep;
     c->keep = {};
-    c->block_ids = seed % 2 == 0;
+    c->courses_find = c->prefix_cache;
+    c->block_ids = c->courses_find || seed % 2 == 0;
     Courses courses(*c, core::Placement::kHoles, [&](RequestId /*r*/, std::int64_t prompt) {
       return std::make_shared<attention::IntervalDrops>(attention::KeptInterval{keep.sink, keep.recent},
                                                         prompt, 1);
@@ -233,6 +442,8 @@ TEST(CourseRuns, KeepRuleEqualsCourses) {
     ASSERT_EQ(by_rule, observe_run(*c, false, &courses));
   }
   EXPECT_GT(evicting, 100);
+  EXPECT_GT(coverage.hits, 100);
+  EXPECT_GT(coverage.rehits, 100);
 }
 
 }  // namespace

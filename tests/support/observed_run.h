@@ -139,7 +139,9 @@ inline std::string observe_run(
   const core::ReplicaSetup run{.workload = &c.workload,
                                .keep = c.keep,
                                .courses = courses,
+                               .courses_find = c.courses_find,
                                .reads_holes = c.reads_holes,
+                               .prompt_rows = c.prompt_rows,
                                .reads = c.reads,
                                .latency = c.latency.get(),
                                .observers = observers};

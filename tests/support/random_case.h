@@ -27,6 +27,8 @@ struct RandomCase {
   scheduling::vllm::Params scheduler;
   core::KeepRule keep;
   bool reads_holes{false};
+  bool courses_find{false};  ///< with courses; and how much of a prompt is computed all the same:
+  std::int64_t prompt_rows{1};
   core::ReadRule reads{};
   std::unique_ptr<core::LatencyModel> latency;
   std::string allocator;  ///< component text

@@ -107,7 +107,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     KVPLAN_CHECK(run_.contents_asked, r);
-    return contents_ == nullptr ? 0 : contents_->cached_tokens(r, workload_.input[index(r)]);
+    return contents_ == nullptr ? 0 : contents_->cached_tokens(r, run_.found_of(workload_.input[index(r)]));
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -171,7 +171,8 @@ class FastReplica final : public Replica, public BlockListener {
     for (const Slot slot : batch().following.members()) {
       const SlotState& s = batch().at(slot);
       const std::int64_t held = batch().tokens_held(s);
-      if (held == workload_.final_tokens(s.request) || s.course->returns_blocks(held))
+      if (held == workload_.final_tokens(s.request) || s.course->returns_blocks(held) ||
+          begins_to_drop(s, held))
         visits_.push_back({s.rank, slot, 0});
     }
     for (const auto& [slot, tokens] : scheduler_.pieces())
@@ -224,6 +225,10 @@ class FastReplica final : public Replica, public BlockListener {
       batch().change_reads(visit.slot, held);
     }
     if (s.course != nullptr) {
+      if (begins_to_drop(s, held)) {
+        s.sliding = true;
+        contents_->close(r, held);
+      }
       if (const auto moved = s.course->compaction(held)) scheduler_.moves().compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
@@ -232,6 +237,11 @@ class FastReplica final : public Replica, public BlockListener {
       return;
     }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
+  }
+
+  /// Has a request with a course dropped its first cell since its admission? Asked only where that closes its contents.
+  [[nodiscard]] bool begins_to_drop(const SlotState& s, std::int64_t held) const {
+    return run_.courses_find && !s.sliding && s.course->dropped_cells(held) > 0;
   }
 
   /// REQUIRES: it drops its first cell since its admission, or one that completes a quantum.

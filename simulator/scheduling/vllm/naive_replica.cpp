@@ -109,7 +109,8 @@ class NaiveReplica final : public Replica, public BlockListener {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     Contents* const contents = allocator_.contents();
-    return contents == nullptr ? 0 : contents->cached_tokens(r, workload_.input[index(r)]);
+    const std::int64_t told = std::max<std::int64_t>(workload_.input[index(r)] - (run_.prompt_rows - 1), 1);
+    return contents == nullptr ? 0 : contents->cached_tokens(r, told);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -142,7 +143,10 @@ class NaiveReplica final : public Replica, public BlockListener {
   }
 
   Found lookup(RequestId r, std::int64_t tokens) {
-    return allocator_.contents() == nullptr ? Found{} : allocator_.contents()->lookup(r, tokens);
+    if (allocator_.contents() == nullptr) return Found{};
+    // At most one less than it is told: so that as many are computed as a policy wants rows of.
+    const std::int64_t rows = run_.prompt_rows;
+    return allocator_.contents()->lookup(r, std::max<std::int64_t>(tokens - (rows - 1), 1));
   }
   void publish(RequestId r, std::int64_t tokens) {
     if (allocator_.contents() != nullptr) allocator_.contents()->publish(r, tokens);
@@ -424,6 +428,8 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   void follow_course(RequestId r) {
     const State& s = state(r);
+    if (run_.courses_find && s.course->dropped_cells(s.computed) > 0)
+      allocator_.contents()->close(r, s.computed);
     if (const auto moved = s.course->compaction(s.computed)) {
       allocator_.block_returns()->cut_table(r, moved->quanta);
       compacted_cells_ += moved->kept_cells;

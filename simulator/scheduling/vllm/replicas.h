@@ -16,7 +16,7 @@
 namespace kvplan::scheduling::vllm {
 
 /// `setup` and all that it names, and the allocator, outlive the replica. REQUIRES: the allocator is empty; with
-/// courses, one that finds nothing (no prefix cache).
+/// courses, one that finds nothing (no prefix cache), unless ReplicaSetup::courses_find.
 std::unique_ptr<core::Replica> make_fast_replica(const core::ReplicaSetup& setup, const Params& params,
                                                  core::Allocator& allocator);
 std::unique_ptr<core::Replica> make_naive_replica(const core::ReplicaSetup& setup, const Params& params,

@@ -32,6 +32,7 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
     stretches_ = stretches_ && observer->follows_stretches();
   }
   tells_publications_ = tells_publications_ && contents_ != nullptr;
+  KVPLAN_CHECK(!run.courses_find || (run.courses != nullptr && contents_ != nullptr && ids_));
   grants_together_ = batch_.grows && !costs_ && run.courses == nullptr && !tells_publications_;
 }
 
@@ -75,6 +76,10 @@ void Scheduler::schedule_running() {
   if (batch_.run.courses != nullptr) {
     if (batch_.grows) batch_.following.gather_grants(batch_.step);
     need_ = batch_.following.next_grant();
+    if (tells_publications_ && batch_.run.courses_find) {
+      batch_.following.gather_fills(batch_.step, batch_.quantum_tokens);
+      fill_ = batch_.following.next_fill();
+    }
   }
   if (batch_.grows_anywhere) need_ = next_to_grow();
   KVPLAN_CHECK(batch_.sums.requests <= budget_, batch_.sums.requests, budget_);
@@ -135,7 +140,7 @@ void Scheduler::visit_running() {
     if (slot == fill_) {
       tell_decode_grants();
       contents_->publish(at(slot).request, batch_.tokens_held(at(slot)) + 1);
-      fill_ = at(slot).phase_next;
+      fill_ = batch_.run.courses != nullptr ? batch_.following.next_fill() : at(slot).phase_next;
     }
   }
 }
@@ -281,7 +286,7 @@ Status Scheduler::admit_waiting() {
     const RequestId r = waiting_.front();
     const std::int64_t goal = batch_.columns.goal[r];
     if (contents_ != nullptr && (looked_up_ != r || looked_up_epoch_ != contents_->lookup_epoch())) {
-      found_ = contents_->lookup(r, goal);
+      found_ = contents_->lookup(r, batch_.run.found_of(goal));
       looked_up_ = r;
       looked_up_epoch_ = contents_->lookup_epoch();
     }
@@ -318,6 +323,12 @@ Status Scheduler::admit_waiting() {
 std::int64_t Scheduler::alike_steps(bool granting) {
   const std::int64_t step = batch_.step;
   std::int64_t most = batch_.following.alike_steps(step);
+  if (batch_.run.courses_find && !batch_.following.empty()) {
+    // What is dropped of a shared block stays for whoever else holds it: no step need be like the one before.
+    if (batch_.following.drops(step)) most = 1;
+    if (tells_publications_)
+      most = std::min(most, batch_.following.steps_to_fill(step, batch_.quantum_tokens));
+  }
   if (batch_.following.empty()) {
     const auto due = batch_.dues.next();
     KVPLAN_CHECK(due, batch_.sums.requests);
