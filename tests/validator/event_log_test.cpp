@@ -294,7 +294,8 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
                                                           {"sglang", 7},
                                                           {"sglang_without_tree", 7},
                                                           {"priority", 9},
-                                                          {"groups_found", 10}}) {
+                                                          {"groups_found", 10},
+                                                          {"courses_found", 11}}) {
     const std::string bytes =
         test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
     v1::EventLogHeader header = header_message(bytes);
@@ -302,7 +303,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 10, found 11");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 11, found 12");
   }
 }
 
@@ -339,6 +340,26 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
               l.records[0].fact = event_log::Compact{0_r, -1, 0, 0};
             }).find("facts[0].compact.slots: expected 0 to 2147483648, found -1"),
             std::string::npos);
+}
+
+TEST(EventLog, HeadersOfCoursesThatFindPrefixes) {
+  const auto cases = test::small_cases();
+  const std::string bytes =
+      test::log_of_run(test::random_trace(5), case_named(cases, "courses_found"), Stepping::kFast);
+  const auto error_with = [&](const std::function<void(v1::EventLogHeader&)>& change) {
+    v1::EventLogHeader header = header_message(bytes);
+    change(header);
+    return error_of(std::string(event_log::kMagic) +
+                    frame::make(event_log::kHead, header.SerializeAsString()));
+  };
+  const std::string expected =
+      "a.kve: byte 8: prefix_cache: expected no prefix cache where requests follow courses, unless these "
+      "leave "
+      "holes in blocks of one table";
+  EXPECT_EQ(error_with([](v1::EventLogHeader& header) { header.set_reuse(true); }), expected);
+  EXPECT_EQ(error_with([](v1::EventLogHeader& header) { header.set_compacts(true); }), expected);
+  EXPECT_EQ(error_with([](v1::EventLogHeader& header) { header.set_returns_quanta(false); }), expected);
+  EXPECT_NE(error_with([](v1::EventLogHeader&) {}), expected);
 }
 
 TEST(EventLog, HeadersAndFactsOfTrees) {

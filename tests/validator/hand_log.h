@@ -1,6 +1,7 @@
 // An event log worked out by hand.
 #pragma once
 
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,9 @@
 namespace kvplan::test {
 
 inline event_log::Record with_totals(event_log::Fact fact, const event_log::Totals& totals,
-                                     std::int64_t running = 0) {
-  return {std::move(fact), {.places = {}, .has_totals = true, .totals = totals, .running = running}};
+                                     std::int64_t running = 0, std::int64_t waiting = 0) {
+  return {std::move(fact),
+          {.places = {}, .has_totals = true, .totals = totals, .running = running, .waiting = waiting}};
 }
 
 /// Two requests in a pool of four blocks of two tokens (and the null block). The second finds the first block
@@ -107,6 +109,79 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
       {event_log::End{30}, {}},
   };
   return {std::move(header), std::move(records)};
+}
+
+/// Two requests that follow courses and share a block, worked out by hand: two tracks of 1 byte, blocks of 2 tokens,
+/// four of them and the null block. Request 1 finds the first block while request 0 fills it. Each drops of it for
+/// itself: after 3 tokens both token 0 in track 0, and request 1 token 1 in track 1; after 4 request 0 all the rest, so
+/// that its block goes back, and request 1 token 0 in track 1. Then request 1 has to give way, comes back with its 5
+/// tokens as its prompt, and finds the block again, whole.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_shared_course_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 2,
+                                 .token_bytes = 2,
+                                 .capacity_bytes = 20,
+                                 .quanta = 4,
+                                 .null_block = true,
+                                 .prefix_cache = true,
+                                 .track_units = {1, 1},
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const auto keeps = [](std::initializer_list<std::int64_t> first,
+                        std::initializer_list<std::int64_t> second) {
+    event_log::Claims kept;
+    kept.has_kept = true;
+    for (const std::int64_t token : first) kept.kept_digest += event_log::kept_term(token, 0, 2);
+    for (const std::int64_t token : second) kept.kept_digest += event_log::kept_term(token, 1, 2);
+    return kept;
+  };
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0_r, 3, 3, true}, {}},
+      {event_log::Arrival{0, 1_r, 3, 3, true}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0_r, {}, {}}, {}},
+      {event_log::Course{0_r, {1, 0, 0, 1, 1, 2, 0, 1}}, {}},
+      {event_log::Grant{0_r, 0, 2, {8}}, {.places = {1, 2}}},
+      {event_log::Publish{0_r, 0, 8}, {}},
+      {event_log::Chunk{0_r, 0, 3}, {}},
+      {event_log::Admit{1_r, {0}, {8}}, {.places = {1}}},
+      {event_log::Course{1_r, {1, 0, 1, 1, 0, 1, 0}}, {}},
+      {event_log::Grant{1_r, 1, 1, {}}, {.places = {3}}},
+      {event_log::Chunk{1_r, 2, 1}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 12, 0, 0, 4, 0, 0, 0, 4}, 2),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{10, {}}, {0, 7, 4, 1, 0, 4, 0, 0, 0, 4}),
+      {event_log::FirstToken{0_r}, {}},
+      {event_log::FirstToken{1_r}, {}},
+      with_totals(event_log::Settled{10}, {0, 7, 4, 1, 0, 4, 0, 0, 0, 4}),
+      {event_log::PassBegin{10}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 7, 4, 1, 0, 4, 0, 0, 0, 4}, 2),
+      {event_log::StepRun{10, 5, 0, 1}, {}},
+      with_totals(event_log::StepEnd{15, {}}, {0, 9, 0, 3, 0, 4, 0, 0, 0, 4}),
+      {event_log::LetGo{0_r, {0}}, {}},
+      with_totals(event_log::Settled{15}, {0, 9, 0, 3, 0, 4, 0, 0, 0, 4}),
+      {event_log::PassBegin{15}, {}},
+      {event_log::Grant{0_r, 2, 1, {}}, {.places = {4}}},
+      {event_log::Preempt{1_r, 4}, keeps({1, 2, 3}, {2, 3})},
+      with_totals(event_log::PassEnd{true}, {0, 4, 2, 0, 2, 4, 0, 4, 4, 0}, 1, 1),
+      {event_log::StepRun{15, 5, 0, 1}, {}},
+      with_totals(event_log::StepEnd{20, {0_r}}, {0, 6, 0, 0, 2, 4, 0, 4, 4, 0}),
+      {event_log::Finish{0_r, 5}, keeps({2, 3, 4}, {2, 3, 4})},
+      with_totals(event_log::Settled{20}, {0, 0, 0, 0, 0, 4, 0, 4, 12, 0}),
+      {event_log::PassBegin{20}, {}},
+      {event_log::Admit{1_r, {0}, {8}}, {.places = {1}}},
+      {event_log::Grant{1_r, 1, 2, {}}, {.places = {3, 2}}},
+      {event_log::Publish{1_r, 1, event_log::own_key(1_r, 1)}, {}},
+      {event_log::Chunk{1_r, 2, 3}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 4, 6, 0, 2, 4, 0, 0, 0, 4}, 1),
+      {event_log::StepRun{20, 8, 0, 1}, {}},
+      with_totals(event_log::StepEnd{28, {1_r}}, {0, 10, 0, 0, 2, 4, 0, 0, 0, 4}),
+      {event_log::Finish{1_r, 5}, keeps({0, 1, 2, 3, 4}, {0, 1, 2, 3, 4})},
+      with_totals(event_log::Settled{28}, {0, 0, 0, 0, 0, 4, 0, 8, 0, 8}),
+      {event_log::End{28}, {}},
+  };
+  return {header, records};
 }
 
 /// Survivors that move together, worked out by hand: blocks of 4 tokens, cells of 2 bytes of which 1 is metadata, 5

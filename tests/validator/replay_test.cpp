@@ -24,9 +24,9 @@ using validator::Report;
 class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {};
 INSTANTIATE_TEST_SUITE_P(Logs, HandMade,
                          testing::Values(test::hand_made_log, test::hand_made_course_log,
-                                         test::hand_made_compact_log, test::hand_made_move_log,
-                                         test::hand_made_tree_log, test::hand_made_priority_log,
-                                         test::hand_made_groups_log));
+                                         test::hand_made_shared_course_log, test::hand_made_compact_log,
+                                         test::hand_made_move_log, test::hand_made_tree_log,
+                                         test::hand_made_priority_log, test::hand_made_groups_log));
 
 TEST_P(HandMade, CountsAsWorkedOut) {
   const auto [header, records] = GetParam()();
@@ -165,6 +165,49 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
 }
 
 /// More blocks than one fact lists: all of them have to be told before the request goes on.
+/// What follows a course publishes what it fills until it drops something, and shares no block that it writes.
+TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
+  const auto made = test::hand_made_shared_course_log();
+  const auto problem = [&](auto change) {
+    auto records = made.second;
+    change(records);
+    return replay({made.first, records}).first_problem;
+  };
+  const auto at = [](auto& records, auto is) {
+    return std::find_if(records.begin(), records.end(), [&](const auto& record) { return is(record.fact); });
+  };
+  const auto own = [](const event_log::Fact& fact) {
+    const auto* const publish = std::get_if<event_log::Publish>(&fact);
+    return publish != nullptr && publish->key != 8;
+  };
+  EXPECT_EQ(problem([&](auto& records) { records.erase(at(records, own)); }),
+            "event 38 (step_end): request 1 has 2 full blocks and published 1");
+  // In the pass at 10 both fill their second block, but have dropped cells by then.
+  EXPECT_EQ(problem([&](auto& records) {
+              const auto pass = at(records, [](const event_log::Fact& fact) {
+                const auto* const begin = std::get_if<event_log::PassBegin>(&fact);
+                return begin != nullptr && begin->time == 10;
+              });
+              records.insert(pass + 1, {event_log::Publish{0_r, 1, event_log::own_key(0_r, 1)}, {}});
+            }),
+            "event 19 (publish): request 0 publishes after it dropped cells");
+  // Whatever request 1 keeps, request 0 keeps nothing and has to let its block go.
+  EXPECT_EQ(problem([&](auto& records) {
+              records.erase(at(records, [](const event_log::Fact& fact) {
+                return std::holds_alternative<event_log::LetGo>(fact);
+              }));
+            }),
+            "event 22 (settled): request 0 keeps blocks of which it keeps nothing");
+  EXPECT_EQ(problem([&](auto& records) {
+              auto& first =
+                  std::get<event_log::Grant>(at(records, [](const event_log::Fact& fact) {
+                                               return std::holds_alternative<event_log::Grant>(fact);
+                                             })->fact);
+              first.shared_keys = {10};
+            }),
+            "event 6 (publish): request 0 publishes another content than the block was granted for");
+}
+
 TEST(Replay, ManyBlocksThatWindowsLeaveAreToldInSeveralFacts) {
   traces::Trace trace;
   trace.arrival_ns = {0};

@@ -91,7 +91,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                          static_cast<std::int32_t>((requests - i) / 6));
   workload.priority = priorities;
   const bool follows = c.courses || !c.counted.empty();
-  if (follows) workload.prefix = nullptr;
+  if (follows && !c.courses_find) workload.prefix = nullptr;
   std::vector<std::int32_t> track_units;
   for (const auto& [kept, units] : c.counted)
     track_units.insert(track_units.end(), static_cast<std::size_t>(units), 1);
@@ -132,7 +132,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                  : nullptr,
       .first_layer = c.first_layer,
       .step_tokens = c.scheduler.token_budget,
-      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !follows,
+      .prefix_cache = c.prefix_cache && entry.shares_prefixes && (!follows || c.courses_find),
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
   const auto allocator = make(choice.value(), request);
@@ -166,6 +166,8 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const core::ReplicaSetup run{.workload = &workload,
                                .keep = c.keep,
                                .courses = follows ? &courses : nullptr,
+                               .courses_find = c.courses_find,
+                               .prompt_rows = c.prompt_rows,
                                .latency = &latency.model(),
                                .observers = observers};
   KVPLAN_CHECK(
@@ -368,6 +370,28 @@ std::vector<LogCase> small_cases() {
        .scheduler = small,
        .courses = core::Placement::kHoles,
        .metadata_bytes = 3},
+      {.name = "courses_found",
+       .allocator = paged,
+       .pool_blocks = 60,
+       .token_bytes = 5,
+       .scheduler = small,
+       .courses = core::Placement::kHoles,
+       .courses_find = true,
+       .metadata_bytes = 3},
+      {.name = "courses_found_roomy",
+       .allocator = tiny,
+       .pool_blocks = 2000,
+       .scheduler = roomy,
+       .courses = core::Placement::kHoles,
+       .courses_find = true},
+      {.name = "courses_found_tight",
+       .allocator = tiny,
+       .pool_blocks = 140,
+       .scheduler = trickle,
+       .courses = core::Placement::kHoles,
+       .courses_find = true,
+       .prompt_rows = 30,
+       .metadata_bytes = 1},
       {.name = "courses_reuse",
        .allocator = paged,
        .pool_blocks = 48,

@@ -30,8 +30,10 @@ struct LogCase {
   bool prefix_cache{true};
   scheduling::vllm::Params scheduler{};
   core::KeepRule keep{};
-  /// Set: requests follow courses of random policies; no prefix cache, no keep rule.
+  /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only where they find.
   std::optional<core::Placement> courses{};
+  bool courses_find{false};
+  std::int64_t prompt_rows{1};
   /// Not empty: survivors move together, of units that keep so many; no prefix cache, no keep rule.
   std::vector<core::CountedUnits> counted{};
   bool tells_tokens{false};  ///< of those: it is known which tokens go

@@ -158,6 +158,12 @@ Result<CellCounts> Arena::scan_all() {
 }
 
 Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
+  if (!header_.track_units.empty()) {
+    views_.clear();
+    marks_.clear();
+    add_cached_views(quantum(q), q * header_.quantum_tokens, content_of(key, quantum(q).generation));
+    return backend_.recount(views_, {}, marks_);
+  }
   const View view{q * header_.quantum_tokens,
                   header_.quantum_tokens,
                   content_of(key, quantum(q).generation),
@@ -187,6 +193,7 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
       quantum.owner = r.id;
       const auto entry = static_cast<std::int64_t>(r.table.size());
       quantum.group = entry % header_.entries_per_block();
+      quantum.entry = entry;
       quantum.holders.push_back({&r, entry});
       r.table.push_back(taken[i]);
     }

@@ -91,6 +91,7 @@ struct Quantum {
   std::uint64_t generation{0};
   RequestId owner{-1};    ///< whoever was granted it, and alone writes it
   std::int64_t group{0};  ///< of layers, for which it was granted
+  std::int64_t entry{0};  ///< of the table for which it was granted
   std::int64_t publication{-1};
   std::vector<Holder> holders;
   std::int32_t place{-1};  ///< the simulator's id
@@ -110,8 +111,9 @@ class Arena {
   [[nodiscard]] const CellCounts& counts() const { return counts_; }
   /// Recounts all of memory.
   Result<CellCounts> scan_all();
-  /// How many cells of a quantum hold the content of this key, of the quantum's generation.
+  /// How many cells of a quantum hold the content of this key, of the quantum's generation; of quantum_cells().
   Result<CellCounts> read(std::int64_t q, event_log::ContentKey key);
+  [[nodiscard]] std::int64_t quantum_cells() const;
 
   // Paged. `take` appends to the request's table. REQUIRES: that many are free.
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
@@ -200,6 +202,8 @@ class Arena {
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(header_.groups.size()); }
   // arena_courses.cpp
   void add_track_views(const Piece& piece);
+  void add_held_views(const Quantum& quantum, std::int64_t first_place);
+  void add_cached_views(const Quantum& quantum, std::int64_t first_place, std::uint64_t content);
   void add_quantum_views(const Request& request, std::int64_t first_track, std::int64_t first_slot,
                          std::int64_t slots, std::int64_t first_place, std::uint64_t content);
   [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;

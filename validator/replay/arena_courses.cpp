@@ -28,6 +28,9 @@ void Arena::add_track_views(const Piece& piece) {
   const std::int64_t q = header_.quantum_tokens;
   if (header_.returns_quanta) {
     const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / q)];
+    if (header_.prefix_cache && !quantum.holders.empty()) return add_held_views(quantum, piece.first_cell);
+    if (quantum.holders.empty() && quantum.publication >= 0)
+      return add_cached_views(quantum, piece.first_cell, content_of(quantum.key, quantum.generation));
     if (!quantum.holders.empty()) {
       const Holder& holder = quantum.holders.front();
       const Request& r = *holder.request;
@@ -49,6 +52,54 @@ void Arena::add_track_views(const Piece& piece) {
   for (std::int64_t track = 0; track < tracks_; ++track) {
     View view{cell_of(piece.first_cell, track), piece.cells, 0, 0, 0, 0, Use::kFree, 0};
     view.units = header_.track_units[static_cast<std::size_t>(track)];
+    views_.push_back(view);
+  }
+}
+
+std::int64_t Arena::quantum_cells() const {
+  std::int64_t units = header_.track_units.empty() ? 1 : 0;
+  for (const std::int32_t u : header_.track_units) units += u;
+  return units * header_.quantum_tokens;
+}
+
+/// A view for each track of a block that others may hold too: what is kept is what any of them keeps, and what is
+/// written its owner wrote. Tokens lie in order, in each track at their own number.
+void Arena::add_held_views(const Quantum& quantum, std::int64_t first_place) {
+  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t first_slot = quantum.entry * q;
+  // Who is being admitted keeps all that it finds.
+  const auto follows = [](const Request& r) { return r.course != nullptr && r.course->complete(); };
+  const auto owner = std::ranges::find(quantum.holders, quantum.owner,
+                                       [](const Holder& holder) { return holder.request->id; });
+  const std::int64_t written = owner == quantum.holders.end() ? first_slot + q : owner->request->written;
+  for (std::int64_t track = 0; track < tracks_; ++track) {
+    View view{
+        cell_of(first_place, track), q, content_of(quantum.key, quantum.generation), 0, 0, 0, Use::kHeld, 1};
+    view.units = header_.track_units[static_cast<std::size_t>(track)];
+    view.first_mark = static_cast<std::int64_t>(marks_.size());
+    for (std::int64_t slot = first_slot; slot < first_slot + q; ++slot) {
+      Mark mark{slot < written ? slot * tracks_ + track : -1, 0, 0};
+      for (const Holder& holder : quantum.holders) {
+        const Request& r = *holder.request;
+        const Mark own = follows(r) ? r.course->mark(track, slot, r.written) : Mark{mark.offset, 1, 1};
+        mark.kept = mark.kept | own.kept;
+        mark.awaited = mark.awaited | (slot < r.final_tokens() ? 1 : 0);
+      }
+      marks_.push_back(mark);
+    }
+    views_.push_back(view);
+  }
+}
+
+/// The same of one that nobody holds, if it has this content.
+void Arena::add_cached_views(const Quantum& quantum, std::int64_t first_place, std::uint64_t content) {
+  const std::int64_t q = header_.quantum_tokens;
+  for (std::int64_t track = 0; track < tracks_; ++track) {
+    View view{cell_of(first_place, track), q, content, 0, 0, 0, Use::kCached, 1};
+    view.units = header_.track_units[static_cast<std::size_t>(track)];
+    view.first_mark = static_cast<std::int64_t>(marks_.size());
+    for (std::int64_t slot = quantum.entry * q; slot < (quantum.entry + 1) * q; ++slot)
+      marks_.push_back({slot * tracks_ + track, 1, 0});
     views_.push_back(view);
   }
 }
@@ -84,13 +135,14 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::i
 
 Status Arena::follow(const std::vector<Followed>& all, const std::function<void()>& f) {
   Pieces pieces;
+  ++change_;
   for (const Followed& p : all) {
     if (!header_.returns_quanta) {
       for (const Piece& piece : range_pieces(*p.request)) pieces.push_back(piece);
       continue;
     }
-    for (const std::int64_t quantum : p.request->table)
-      if (quantum != kGone) pieces.push_back(piece_of(quantum));
+    for (std::int64_t entry = 0; entry < std::ssize(p.request->table); ++entry)
+      add_piece(*p.request, entry, pieces);
   }
   const auto step = [&] {
     for (const Followed& p : all) {

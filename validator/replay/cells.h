@@ -116,8 +116,12 @@ struct CellCounts {
 /// The same for a cell of which a mark says what is expected.
 KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp found, CellCounts& counts) {
   const Stamp expected = mark.offset < 0 ? kPoison : stamp_of(view.content, mark.offset);
-  if (found != expected) {
+  if (view.use == Use::kCached && found == kPoison) {
+    ++counts.tail;  // published in this pass, filled by its step
+  } else if (found != expected) {
     ++counts.wrong;
+  } else if (view.use == Use::kCached) {
+    ++counts.cached;
   } else if (mark.offset >= 0 && mark.kept != 0) {
     ++counts.live;
   } else if (mark.offset >= 0 && view.rewritable == 0) {

@@ -51,6 +51,7 @@ void Course::place() {
   for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
     auto& over = let_go_.emplace_back();
     for (std::int64_t t = 0; t < s_.tracks; ++t) {
+      if (!told_.tokens(t, n).empty()) first_drop_ = std::min(first_drop_, n);
       for (const std::int32_t token : told_.tokens(t, n)) {
         const std::int32_t slot = tracks_[at(t)].slot[at(token)];
         if (s_.reuse) free[at(t)].push(slot);

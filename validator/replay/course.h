@@ -42,6 +42,8 @@ class Course {
   [[nodiscard]] std::int64_t slots_written(std::int64_t n) const;
   /// What is expected in a slot of a track after n tokens.
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
+  /// How many tokens are written when the first ones go; INT64_MAX if none ever do.
+  [[nodiscard]] std::int64_t first_drop() const { return first_drop_; }
   /// The digest of what is kept after n tokens, as claims have it.
   [[nodiscard]] std::uint64_t kept_digest(std::int64_t n) const;
   /// Entries that go back after n tokens, block b of table t being b x tables + t: table by table, of each the highest
@@ -65,6 +67,7 @@ class Course {
   void sort_by_slot(Track& track) const;
   std::vector<Track> tracks_;
   std::vector<std::vector<std::int32_t>> let_go_;  ///< [n - prompt]
+  std::int64_t first_drop_{INT64_MAX};
 };
 
 }  // namespace kvplan::validator

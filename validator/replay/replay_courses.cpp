@@ -1,4 +1,6 @@
 // Requests that follow courses: what their facts may say, and which blocks they owe.
+#include <algorithm>
+
 #include "validator/replay/replay_impl.h"
 
 namespace kvplan::validator {
@@ -73,6 +75,10 @@ Status Replay::Impl::check_course(Request& r) {
   return contradict(r.id, "follows a course that is not told to its end");
 }
 
+std::int64_t Replay::Impl::findable_to(const Request& r) const {
+  return follows_courses() ? std::min(r.written, r.course->first_drop()) : r.written;
+}
+
 /// Are the places of its next tokens there, in every track?
 Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   if (header_.compacts) return check_gathered_room(r, tokens);
@@ -85,6 +91,9 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
       const bool there = header_.returns_quanta ? entry < static_cast<std::int64_t>(r.table.size()) &&
                                                       r.table[static_cast<std::size_t>(entry)] != kGone
                                                 : slot < r.range_cells;
+      if (there && header_.prefix_cache &&
+          arena_.quantum(r.table[static_cast<std::size_t>(entry)]).owner != r.id)
+        return contradict(r.id, "writes into a block that is not its own");
       if (!there)
         return contradict(r.id, "writes token " + std::to_string(token) + " to slot " + std::to_string(slot) +
                                     ", which it does not hold");

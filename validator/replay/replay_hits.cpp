@@ -67,24 +67,27 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
   std::unordered_set<std::int64_t> taken;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::int64_t publication = f.hit_publications[i];
-    KVPLAN_TRY_DO(read_hit(r, publication, f.hit_keys[i], entries[i] % header_.entries_per_block()));
+    KVPLAN_TRY_DO(read_hit(r, publication, f.hit_keys[i], entries[i]));
     if (stopped()) return Done{};
     taken_hits_.push_back(publications_.at(publication));
     if (!taken.insert(taken_hits_.back()).second)
       return contradict(r.id, "finds publication " + std::to_string(publication) + " twice");
   }
   if (stopped()) return Done{};
+  if (!has_groups()) {
+    r.published = std::ssize(r.table);
+    r.written = r.published * header_.quantum_tokens;
+  }
   KVPLAN_TRY_DO(arena_.share(r, entries, taken_hits_));
   if (has_groups()) return Done{};
-  r.published = std::ssize(r.table);
-  r.written = r.published * header_.quantum_tokens;
   if (r.written >= r.target) return contradict(r.id, "finds all its tokens; one is always computed");
   return Done{};
 }
 
 /// What was found is read: it must be the content that was looked for, or be on its way.
 Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::ContentKey key,
-                              std::int64_t group) {
+                              std::int64_t entry) {
+  const std::int64_t group = entry % header_.entries_per_block();
   const std::string name = "publication " + std::to_string(publication);
   const auto found = publications_.find(publication);
   if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
@@ -94,15 +97,17 @@ Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::C
                   [&](const Holder& holder) { return holder.request == &r; }))
     return contradict(r.id, "finds " + name + " twice");
   if (quantum.group != group) return contradict(r.id, "finds " + name + ", which is of other layers");
+  if (follows_courses() && quantum.entry != entry)
+    return contradict(r.id, "finds " + name + " elsewhere in its table than where it was filled");
   KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
   if (cells.wrong > 0 || quantum.key != key)
     return contradict(r.id, "finds another content in " + name + " than it looked for");
   if (publication >= first_of_pass_) {
     unfinished_hits_.emplace_back(q, key);
-  } else if (cells.cached < header_.quantum_tokens) {
+  } else if (cells.cached < arena_.quantum_cells()) {
     return contradict(r.id, "finds " + name + " not written");
   } else {
-    hit_cells_read_ += header_.quantum_tokens;
+    hit_cells_read_ += arena_.quantum_cells();
     hit_cells_right_ += cells.cached;
   }
   return Done{};
@@ -133,7 +138,8 @@ Status Replay::Impl::on(const log::Publish& f) {
     return contradict(f.request, "publishes, but does not run or nothing can be found here");
   if (r->stage != kPublished) r->publishing_group = 0;
   if (!in_order(*r, kPublished)) return contradict(f.request, "is told of out of order");
-  if (r->sliding) return contradict(f.request, "publishes after it dropped cells");
+  const bool dropped = r->sliding || (r->course != nullptr && r->course->first_drop() <= r->written);
+  if (dropped) return contradict(f.request, "publishes after it dropped cells");
   const std::int64_t groups = header_.entries_per_block();
   const std::int64_t group = f.logical_block % groups;
   const auto in_group = [&](std::int64_t g) -> std::int64_t& {

@@ -109,7 +109,7 @@ class Replay::Impl {
   // replay_hits.cpp
   Status begin_found(Request& request, const log::Admit& f, bool goes_on);
   Status take_hits(Request& request, const log::Admit& f);
-  Status read_hit(const Request& request, std::int64_t publication, log::ContentKey key, std::int64_t group);
+  Status read_hit(const Request& request, std::int64_t publication, log::ContentKey key, std::int64_t entry);
   Result<std::vector<std::int64_t>> entries_of_hits(Request& request, std::int64_t hits);
   Status check_found();
 
@@ -150,6 +150,8 @@ class Replay::Impl {
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
   Status begin_course(Request& request);
   Status check_course(Request& request);
+  /// Tokens that a request had written when the first ones went; blocks that fill later are not published.
+  [[nodiscard]] std::int64_t findable_to(const Request& request) const;
   Status check_course_room(const Request& request, std::int64_t tokens);
   Status check_let_go_between(const Request& request, std::int64_t tokens);
   [[nodiscard]] bool owes_blocks(const Request& request) const;

@@ -163,9 +163,11 @@ Status Replay::Impl::step_to(std::int64_t time, std::int64_t event) {
 
 /// Every block that is full can be found, unless cells were dropped before it filled.
 Status Replay::Impl::check_published(Request& r) {
-  if (!header_.prefix_cache || r.sliding || r.published == r.written / header_.quantum_tokens) return Done{};
-  return contradict(r.id, "has " + std::to_string(r.written / header_.quantum_tokens) +
-                              " full blocks and published " + std::to_string(r.published));
+  if (!header_.prefix_cache || r.sliding) return Done{};
+  const std::int64_t full = findable_to(r) / header_.quantum_tokens;
+  if (r.published == full) return Done{};
+  return contradict(
+      r.id, "has " + std::to_string(full) + " full blocks and published " + std::to_string(r.published));
 }
 
 Status Replay::Impl::after_step() {
@@ -176,9 +178,9 @@ Status Replay::Impl::after_step() {
   publishing_.clear();
   for (auto& [q, key] : unfinished_hits_) {
     KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
-    hit_cells_read_ += header_.quantum_tokens;
+    hit_cells_read_ += arena_.quantum_cells();
     hit_cells_right_ += cells.cached;
-    if (cells.cached < header_.quantum_tokens) return contradict("a block that was found did not fill");
+    if (cells.cached < arena_.quantum_cells()) return contradict("a block that was found did not fill");
   }
   unfinished_hits_.clear();
 

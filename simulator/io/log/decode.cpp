@@ -222,8 +222,13 @@ Status check_tracks(const Header& header, std::int64_t units) {
                      " cells of a token, each with room for its metadata, found " +
                      std::to_string(header.token_bytes))
         .at_field("token_bytes");
-  if (header.prefix_cache)
-    return bad_input("expected no prefix cache where requests follow courses").at_field("prefix_cache");
+  if (header.prefix_cache &&
+      (!header.returns_quanta || header.reuse || header.compacts || header.tables > 1 || header.unnumbered))
+    return bad_input(
+               "expected no prefix cache where requests follow courses, unless these leave holes in blocks "
+               "of "
+               "one table")
+        .at_field("prefix_cache");
   return Done{};
 }
 

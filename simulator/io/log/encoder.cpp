@@ -190,6 +190,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (!header.track_units.empty() && header.prefix_cache) return 11;
   if (!header.groups.empty() && header.prefix_cache) return 10;
   if (header.by_priority) return 9;
   if (header.replicas > 1) return 8;
