@@ -165,6 +165,7 @@ struct PolicyTraits {
   bool head_tables{false};      ///< its parameters that name files are HeadTables, given to it likewise
   bool keys{false};             ///< decides by recorded keys
   bool queries{false};          ///< decides by recorded queries too, or by logits
+  bool prompt_queries{false};   ///< by those of the whole prompt
   bool value_norms{false};      ///< decides by lengths of values; recorded values say them too
   bool output_weights{false};   ///< decides by recorded output weights
   bool values{false};           ///< decides by recorded values
@@ -177,6 +178,13 @@ struct PolicyTraits {
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
   std::optional<core::KeptCount> count{};  ///< set where lengths alone say how many stay, in every set alike
 
+  /// Where the beginning of a prompt is found cached (prefix caching): its last tokens that are computed all the same,
+  /// so that the policy sees by what it decides. At least 1; kAllRows: nothing may be found. Keys and values lie in the
+  /// cache, rows and queries do not.
+  [[nodiscard]] std::int64_t computed_rows() const {
+    if (makes_room || recorded || lower_layers || prompt_queries) return kAllRows;
+    return prompt_rows < 1 ? 1 : prompt_rows;
+  }
   /// Everything stays in the cache, and queries read a part of it: it frees nothing.
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
 };

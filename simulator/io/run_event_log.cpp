@@ -62,7 +62,7 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   log.workload = &watched.workload;
   log.layout = watched.memory.layout();
   log.null_block = log.layout.null_block;
-  log.prefix_cache = scenario.finds_prefixes();
+  log.prefix_cache = watched.tokens.finds_prefixes;
   log.prefills_apart = scenario.engine_traits().prefills_apart;
   log.by_priority = scenario.engine_traits().by_priority;
   log.keep = scenario.keep;

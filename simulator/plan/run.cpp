@@ -51,19 +51,17 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
            "that "
            "find its blocks.";
-  if (!tokens.by_head.empty() && tokens.placement == core::Placement::kHoles)
-    return "prefix_cache is ignored: each head is followed by itself, and others could not find whole blocks "
-           "of which some heads drop tokens.";
-  if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles && !tokens.budget)
-    return "prefix_cache is ignored: layers that see only a window drop other tokens than the policy does, "
-           "and others could not find the rest.";
-  if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles)
-    return "prefix_cache is ignored: with a budget each layer is followed by itself, and others could not "
-           "find whole blocks of which some drop tokens.";
-  if (tokens.recordings.empty())
+  if (tokens.placement == core::Placement::kReuse)
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
-  return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
-         "which found blocks do not bring.";
+  if (tokens.tables > 1)
+    return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, and others could "
+           "not "
+           "find the rest.";
+  if (tokens.budget && tokens.budget->measured())
+    return "prefix_cache is ignored: what the budget \"" + tokens.budget->choice().to_string() +
+           "\" shares out follows from the attention of the whole prompt, which found blocks do not bring.";
+  return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
+         "\" decides by the attention of the whole prompt, which found blocks do not bring.";
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
@@ -139,6 +137,10 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
         "was preempted, in its own blocks.");
+  if (setup.tokens.finds_prefixes && setup.tokens.prompt_rows > 1)
+    result.assumptions.push_back("Of a prompt that is found cached the last " +
+                                 std::to_string(setup.tokens.prompt_rows) +
+                                 " tokens are computed all the same: the policy decides by their attention.");
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
   setup.undriven = undriven_requests(setup.tokens, setup.workload);

@@ -127,7 +127,7 @@ struct Scenario {
   [[nodiscard]] Origin origin(std::string_view path) const;
   /// Of field i.
   [[nodiscard]] Origin origin(std::size_t i) const { return origin_of(sources[i]); }
-  /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
+  /// True: requests follow courses (core/course.h).
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
            evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kSets || encodes();
@@ -146,7 +146,7 @@ struct Scenario {
   /// True: nothing is kept, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
   /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,
-  /// offered by the allocator, and not in the way of the token policy.
+  /// offered by the allocator, and no courses: of those TokenPlan::finds_prefixes says it.
   [[nodiscard]] bool finds_prefixes() const;
   /// True: memory.replacement names a policy; false: the pool hands out blocks its own way.
   [[nodiscard]] bool replaces_by_policy() const;

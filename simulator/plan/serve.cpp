@@ -40,7 +40,8 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .step_tokens = step_tokens(s),
       .prefix_cache = setup.tokens.finds_prefixes,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
-      .block_ids = !setup.options.extra_observers.empty(),
+      .block_ids = !setup.options.extra_observers.empty() ||
+                   (setup.tokens.finds_prefixes && setup.tokens.follows_courses()),
       .max_model_len = s.engine_traits().request_tokens.value,
       .columns = &columns};
   const auto& entry = memory::allocator_entry(s.allocator);
@@ -124,7 +125,9 @@ class Fleet {
           .workload = &setup_.workload,
           .keep = setup_.tokens.keep,
           .courses = part->courses ? &*part->courses : nullptr,
+          .courses_find = part->courses && setup_.tokens.finds_prefixes,
           .reads_holes = s.engine_traits().reads_holes,
+          .prompt_rows = setup_.tokens.finds_prefixes ? setup_.tokens.prompt_rows : 1,
           .reads = setup_.tokens.reader ? setup_.tokens.reader->rule : core::ReadRule{},
           .latency = setup_.latency.get(),
           .observers = part->observers,

@@ -423,6 +423,23 @@ Status set_encoded(TokenPlan& plan, std::vector<std::string>& assumptions) {
   return Done{};
 }
 
+/// Whether requests find cached blocks, and how much of a prompt is computed all the same.
+void find_prefix_rule(const Scenario& s, TokenPlan& plan) {
+  const bool asked = s.engine_traits().wants_prefixes && memory::allocator_entry(s.allocator).shares_prefixes;
+  if (!plan.follows_courses()) {
+    plan.finds_prefixes = asked && s.finds_prefixes();
+    return;
+  }
+  // What is dropped in place stays there for others, and one table has whole blocks for them.
+  const bool in_place = plan.policy && plan.placement == core::Placement::kHoles && plan.encoded.empty() &&
+                        plan.tables == 1 && plan.windows.empty();
+  if (!in_place) return;
+  plan.prompt_rows = plan.budget && plan.budget->measured()
+                         ? attention::kAllRows
+                         : plan.policy->kind->traits(plan.policy->choice).computed_rows();
+  plan.finds_prefixes = asked && plan.prompt_rows != attention::kAllRows;
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
@@ -496,7 +513,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       assumptions.emplace_back("What an engine's start needs is checked without the metadata of the reader.");
   }
   if (s.encodes()) KVPLAN_TRY_DO(set_encoded(plan, assumptions));
-  plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
+  find_prefix_rule(s, plan);
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);

@@ -64,11 +64,13 @@ struct TokenPlan {
   /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
   attention::IntervalTable by_head;
   core::Placement placement{core::Placement::kHoles};
-  core::KeepRule keep;         ///< of all layers alike, where requests follow no courses
-  bool finds_prefixes{false};  ///< as Scenario::finds_prefixes, and no courses stand in the way
-  bool counted{false};         ///< lengths say how many tokens stay, survivors are moved together
-  bool reads_holes{false};     ///< attention reads what was dropped, as long as it is held
-  std::int64_t tables{1};      ///< of a request; units.per_token is a multiple
+  core::KeepRule keep;  ///< of all layers alike, where requests follow no courses
+  bool finds_prefixes{
+      false};  ///< requests find cached blocks; with courses, those of one table, dropped in place
+  std::int64_t prompt_rows{1};  ///< then so many tokens at the end of a prompt are computed all the same
+  bool counted{false};          ///< lengths say how many tokens stay, survivors are moved together
+  bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
+  std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
   std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which

@@ -354,12 +354,13 @@ TEST(HeadTableRuns, SayWhatHeadsKeepAndWhatBlocksHold) {
     EXPECT_GT(percent, 1);
   }
   const auto warned = run(scenario_with(kDuo, "head", "500"), true, false, trace, with_tables()).warnings;
-  EXPECT_EQ(warned,
-            (std::vector<std::string>{
-                "workload.attention drives no request: what eviction=duo-attention keeps does not depend "
-                "on attention.",
-                "prefix_cache is ignored: each head is followed by itself, and others could not find whole "
-                "blocks of which some heads drop tokens."}));
+  EXPECT_EQ(
+      warned,
+      (std::vector<std::string>{
+          "workload.attention drives no request: what eviction=duo-attention keeps does not depend "
+          "on attention.",
+          "prefix_cache is ignored: tables of layers or heads lose blocks of their own, and others could "
+          "not find the rest."}));
 }
 
 }  // namespace

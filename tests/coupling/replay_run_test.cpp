@@ -525,7 +525,8 @@ TEST(Replay, SaysWhatItIgnores) {
       warnings({{"eviction", "window:window=8,placement=reuse"}}),
       (std::vector<std::string>{"prefix_cache is ignored: placement=reuse writes into blocks that others "
                                 "could have found."}));
-  EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "tova:budget=8"}}).size(), 1U);
+  EXPECT_TRUE(warnings({{"workload.attention", "r"}, {"eviction", "tova:budget=8"}}).empty());
+  EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "h2o:hh=4,recent=4"}}).size(), 1U);
   EXPECT_TRUE(
       warnings({{"eviction", "window:window=8,placement=reuse"}, {"engine", "vllm-v1:prefix_cache=false"}})
           .empty());

@@ -195,6 +195,7 @@ PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = 1,
           .keys = true,
           .queries = true,
+          .prompt_queries = true,
           .value_norms = true,
           .count = core::KeptCount{.budget = choice.integer("budget"), .once = true}};
 }
