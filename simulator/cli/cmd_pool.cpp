@@ -39,7 +39,7 @@ struct Answer {
   [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
   [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine_traits().request_tokens.value; }
   /// Blocks, not slots of one range.
-  [[nodiscard]] bool has_blocks() const { return layout().returns_quanta; }
+  [[nodiscard]] bool has_blocks() const { return layout().returns_quanta(); }
   /// As engines print it: blocks over those of a request of max_model_len.
   [[nodiscard]] std::optional<double> concurrency() const {
     if (!laid_out.longest_quanta) return std::nullopt;

@@ -24,14 +24,27 @@ namespace kvplan::core {
 /// for itself (simulator/io/log/FORMAT.md defines each).
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
 
-/// What a request's table is made of.
+/// What a request's table is made of, and how its memory comes back: blocks one by one, all else only as a whole, when
+/// the request ends.
 enum class TableForm : std::uint8_t {
-  kTokens,  ///< quanta of whole tokens: blocks, or one range of slots
+  kBlocks,  ///< blocks of whole tokens
+  kRange,   ///< one range of slots
   kPages,   ///< pages under contiguous tensors, which the rows of tokens fill without regard to their borders
   kTensors,  ///< tensors of so many tokens, each in a block that may be longer
   /// No token has a place and nothing is ever held: every step computes all tokens of its requests again. The
   /// capacity is one quantum that nobody takes.
   kNothing,
+};
+
+/// What is said of which quanta a request holds.
+enum class QuantumIds : std::uint8_t {
+  kListed,  ///< its table says which, and several requests may hold the same
+  /// No quantum is ever held by two requests, and none has an id: tables are empty, and so are spans of ids; where a
+  /// span's length says how many quanta were let go, each id in it is kNoBlock.
+  kNone,
+  /// As kNone, but prefixes lie in a tree of runs of tokens, and its quanta are nobody's: a table has only what a
+  /// request has beside it, and PoolCounts::shared what of the tree somebody holds.
+  kTree,
 };
 
 /// Tensors in which a token has rows of one length.
@@ -41,8 +54,18 @@ struct TokenRow {
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
+/// Quanta of tensors, where the form is kPages or kTensors; core/table_bytes.h says what a table's bytes are for.
+struct TensorQuanta {
+  std::int64_t quantum_bytes{0};
+  std::int64_t page_bytes{0};  ///< kPages: of a page; a quantum is one page of each of so many tensors
+  std::vector<TokenRow> rows{};
+};
+
 /// What one block id spans and how capacity divides into blocks: fixed for a run.
 struct MemoryLayout {
+  /// Where quanta are not of whole tokens (of_tokens() is false) quantum_tokens is 1 and means nothing, and no token
+  /// policy is replayed.
+  TableForm form{TableForm::kBlocks};
   std::int64_t quantum_tokens{
       1};  ///< tokens of the least amount that can be granted or returned (block; 1 slot)
   std::int64_t token_bytes{
@@ -50,49 +73,41 @@ struct MemoryLayout {
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
   std::int64_t quanta{0};          ///< quanta that requests can hold
   bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
-  bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
-  RangePlacement ranges{RangePlacement::kFirstFit};  ///< where returns_quanta is false
-  /// True: granting, or giving back, may move ranges or take time: the engine asks for `moves` and `take_delay`.
-  /// False: both are always nothing.
-  bool costs{false};
-  /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
-  /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
-  bool block_ids{true};
-  /// True: prefixes lie in a tree of runs of tokens, and its quanta are nobody's: a table has only what a request has
-  /// beside it, and PoolCounts::shared what of the tree somebody holds. Then block_ids is false.
-  bool tree{false};
-  TableForm form{TableForm::kTokens};
-  // Where quanta are not of whole tokens (form is not kTokens; quantum_tokens is 1 and means nothing). Then
-  // returns_quanta is false, no token policy is replayed, and core/table_bytes.h says what a table's bytes are for.
-  std::int64_t odd_quantum_bytes{0};  ///< bytes of a quantum
-  std::int64_t page_bytes{0};         ///< kPages: of a page; a quantum is one page of each of so many tensors
-  std::vector<TokenRow> rows{};
+  RangePlacement ranges{RangePlacement::kFirstFit};  ///< kRange: which free range a request gets
+  QuantumIds ids{QuantumIds::kListed};
+  TensorQuanta tensors{};  ///< kPages, kTensors: what quanta are
   /// Not empty: a block is of one of these groups of layers, all of the same size, and a token has a place in a
   /// block of each. The entry of logical block b of group g in a table is b * groups.size() + g. A cell is a token's
-  /// place in one layer, cells_per_token how many layers a block has room for. The form is kTokens, returns_quanta
-  /// is true, no token policy is followed, and growth_tokens() is below 0. What is found by a lookup may be missing in
-  /// a group where its window does not show it: such an entry is kNoBlock from the start.
+  /// place in one layer, cells_per_token how many layers a block has room for. The form is kBlocks, no token policy is
+  /// followed, and growth_tokens() is below 0. What is found by a lookup may be missing in a group where its window
+  /// does not show it: such an entry is kNoBlock from the start.
   std::vector<model::LayerGroup> groups{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   /// Tables of a request, each of whose blocks is of so many of a token's cells less; divides cells_per_token. More
-  /// than one only where every request follows a course; then block_ids is false, and the entry of logical block b of
+  /// than one only where every request follows a course; then quanta have no ids, and the entry of logical block b of
   /// table t is b * tables + t.
   std::int64_t tables{1};
-  std::int64_t entry_bytes{0};     ///< kTokens: of a quantum, beside its cells: its entry in a table
+  std::int64_t entry_bytes{0};     ///< of a quantum of tokens, beside its cells: its entry in a table
   std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: a policy's or reader's, scales
 
+  /// Quanta are of whole tokens.
+  [[nodiscard]] bool of_tokens() const { return form == TableForm::kBlocks || form == TableForm::kRange; }
+  /// True: quanta come back one by one. False: a request's memory comes back only as a whole, when it ends.
+  [[nodiscard]] bool returns_quanta() const { return form == TableForm::kBlocks; }
+  [[nodiscard]] bool block_ids() const { return ids == QuantumIds::kListed; }
+  [[nodiscard]] bool tree() const { return ids == QuantumIds::kTree; }
   [[nodiscard]] std::int64_t quantum_bytes() const {
-    return form == TableForm::kTokens ? quantum_tokens * (token_bytes / tables) + entry_bytes
-                                      : odd_quantum_bytes;
+    if (of_tokens()) return quantum_tokens * (token_bytes / tables) + entry_bytes;
+    return form == TableForm::kNothing ? capacity_bytes : tensors.quantum_bytes;
   }
   /// True: a table has an entry for each quantum. False: an address, or a pair (address, quanta) for each tensor.
-  [[nodiscard]] bool table_by_quanta() const { return returns_quanta || form == TableForm::kPages; }
+  [[nodiscard]] bool table_by_quanta() const { return returns_quanta() || form == TableForm::kPages; }
   [[nodiscard]] std::int64_t cell_bytes() const { return token_bytes / cells_per_token; }
   /// Bytes that one count of the ledger stands for: a token's place, or a byte where tokens are told apart by
   /// cell or quanta are not of whole tokens.
   [[nodiscard]] std::int64_t count_bytes() const {
-    return cells_per_token == 1 && metadata_bytes == 0 && form == TableForm::kTokens ? token_bytes : 1;
+    return cells_per_token == 1 && metadata_bytes == 0 && of_tokens() ? token_bytes : 1;
   }
   /// Counts of the ledger in one quantum.
   [[nodiscard]] std::int64_t quantum_counts() const { return quantum_bytes() / count_bytes(); }
@@ -140,8 +155,6 @@ struct RangeMove {
   friend bool operator==(const RangeMove&, const RangeMove&) = default;
 };
 
-class Observer;
-
 /// Told of contents that become findable or are given up. For event logs; a run without one has no listener.
 class BlockListener {
  public:
@@ -150,6 +163,9 @@ class BlockListener {
   virtual void on_publish(RequestId request, std::int64_t logical_block, BlockId block) = 0;
   virtual void on_reclaim(BlockId block) = 0;
 };
+
+class Observer;
+class Placing;
 
 /// What is asked of any memory, whoever places in it.
 class Memory {
@@ -164,6 +180,8 @@ class Memory {
   /// Null: it need not know the time. Else an observer that must be among the replica's; of the memory, and lives as
   /// long.
   [[nodiscard]] virtual Observer* clock() { return nullptr; }
+  /// Null: granting, or giving back, moves no ranges and takes no time.
+  [[nodiscard]] virtual Placing* placing() { return nullptr; }
 };
 
 /// In tables of contiguous memory amounts stand in the place of block ids: an address in tokens, or of each tensor the
@@ -296,8 +314,6 @@ class Allocator : public Memory {
 
   [[nodiscard]] virtual Contents* contents() { return nullptr; }
   [[nodiscard]] virtual BlockReturns* block_returns() { return nullptr; }
-  /// There where layout().costs.
-  [[nodiscard]] virtual Placing* placing() { return nullptr; }
 };
 
 }  // namespace kvplan::core

@@ -18,7 +18,7 @@ class LettingGo {
         contents_(allocator.contents()),
         returns_(allocator.block_returns()),
         quantum_tokens_(allocator.layout().quantum_tokens),
-        block_ids_(allocator.layout().block_ids) {}
+        block_ids_(allocator.layout().block_ids()) {}
 
   /// Logical blocks [first, first + ids.size()), kNoBlock each where blocks have no ids. Valid until the next call.
   struct Gone {

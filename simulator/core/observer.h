@@ -28,7 +28,7 @@
 // blocks that this frees, on_compact what it moves. Where layers have windows, on_let_go tells in a pass what they
 // have left behind. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 //
-// Where quanta have no ids (MemoryLayout::block_ids) the spans of ids below are empty, `DecodeGrant::block`
+// Where quanta have no ids (MemoryLayout::ids) the spans of ids below are empty, `DecodeGrant::block`
 // is kNoBlock, and `Drop::released` has as many kNoBlock as quanta were let go.
 #pragma once
 

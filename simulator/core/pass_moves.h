@@ -14,7 +14,7 @@ namespace kvplan::core {
 class PassMoves {
  public:
   PassMoves(Allocator& allocator, std::span<Observer* const> observers)
-      : allocator_(allocator), observers_(observers), costs_(allocator.layout().costs) {}
+      : allocator_(allocator), observers_(observers), costs_(allocator.placing() != nullptr) {}
 
   /// `copied`: written slots of the range.
   void tell(const RangeMove& range, std::int64_t copied) {

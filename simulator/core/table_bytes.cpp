@@ -5,33 +5,35 @@
 namespace kvplan::core {
 namespace {
 
-std::int64_t pages_of_row(const MemoryLayout& layout, const TokenRow& row, std::int64_t tokens) {
-  return static_cast<std::int64_t>((Wide{tokens} * row.bytes + layout.page_bytes - 1) / layout.page_bytes);
+std::int64_t pages_of_row(std::int64_t page_bytes, const TokenRow& row, std::int64_t tokens) {
+  return static_cast<std::int64_t>((Wide{tokens} * row.bytes + page_bytes - 1) / page_bytes);
 }
 
 /// Tokens whose rows lie whole in so many pages.
-std::int64_t whole_tokens(const MemoryLayout& layout, const TokenRow& row, std::int64_t pages) {
-  return static_cast<std::int64_t>(Wide{pages} * layout.page_bytes / row.bytes);
+std::int64_t whole_tokens(std::int64_t page_bytes, const TokenRow& row, std::int64_t pages) {
+  return static_cast<std::int64_t>(Wide{pages} * page_bytes / row.bytes);
 }
 
 }  // namespace
 
 std::int64_t pages_under(const MemoryLayout& layout, std::int64_t tokens) {
+  const TensorQuanta& of = layout.tensors;
   std::int64_t quanta = 0;
-  for (const TokenRow& row : layout.rows) quanta += row.quanta * pages_of_row(layout, row, tokens);
+  for (const TokenRow& row : of.rows) quanta += row.quanta * pages_of_row(of.page_bytes, row, tokens);
   return quanta;
 }
 
 std::int64_t tokens_over(const MemoryLayout& layout, std::int64_t quanta) {
-  if (layout.rows.size() == 1) {
-    const TokenRow& row = layout.rows.front();
-    return quanta % row.quanta == 0 ? whole_tokens(layout, row, quanta / row.quanta) : -1;
+  const TensorQuanta& of = layout.tensors;
+  if (of.rows.size() == 1) {
+    const TokenRow& row = of.rows.front();
+    return quanta % row.quanta == 0 ? whole_tokens(of.page_bytes, row, quanta / row.quanta) : -1;
   }
   // Tokens that the table could hold if the others needed nothing bound the search from above.
   std::int64_t low = 0;
   std::int64_t high = INT64_MAX;
-  for (const TokenRow& row : layout.rows)
-    high = std::min(high, whole_tokens(layout, row, quanta / row.quanta));
+  for (const TokenRow& row : of.rows)
+    high = std::min(high, whole_tokens(of.page_bytes, row, quanta / row.quanta));
   while (low < high) {
     const std::int64_t middle = low + (high - low + 1) / 2;
     if (pages_under(layout, middle) <= quanta) {
@@ -56,10 +58,11 @@ TableBytes table_bytes(const MemoryLayout& layout, std::int64_t final_tokens, st
   }
   const std::int64_t tokens = tokens_over(layout, quanta);
   KVPLAN_CHECK(tokens >= 0, quanta);
-  const std::int64_t tensors = layout.quantum_bytes() / layout.page_bytes;  // of a quantum
-  for (const TokenRow& row : layout.rows) {
-    const std::int64_t pages = pages_of_row(layout, row, tokens);
-    const auto written = std::min(Wide{final_tokens} * row.bytes, Wide{pages} * layout.page_bytes);
+  const TensorQuanta& of = layout.tensors;
+  const std::int64_t tensors = of.quantum_bytes / of.page_bytes;  // of a quantum
+  for (const TokenRow& row : of.rows) {
+    const std::int64_t pages = pages_of_row(of.page_bytes, row, tokens);
+    const auto written = std::min(Wide{final_tokens} * row.bytes, Wide{pages} * of.page_bytes);
     out.reserved += static_cast<std::int64_t>(written) * row.quanta * tensors;
   }
   out.tail = all - out.reserved;

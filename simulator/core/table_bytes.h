@@ -2,7 +2,7 @@
 //
 // Pages: token t has bytes [t x row, (t + 1) x row) of its tensor, so that a row may begin in one page and end in the
 // next. n tokens need ceil(n x row / page) pages of each tensor. The quanta of a table are in the order in which tokens
-// come to need them: by first token with a byte in the page, then by place in MemoryLayout::rows.
+// come to need them: by first token with a byte in the page, then by place in TensorQuanta::rows.
 //
 // Tensors: each is so many tokens long and lies in a block whose length the allocator rounds; what is more than the
 // tensor is nobody's cell.
@@ -30,7 +30,7 @@ struct TableBytes {
 [[nodiscard]] std::int64_t tokens_over(const MemoryLayout& layout, std::int64_t quanta);
 
 /// Of a table of so many quanta, of a request that writes `final_tokens` in all. `tensor_tokens`: how long the tensors
-/// are, for kTensors. REQUIRES: the form is not kTokens; of pages, some number of tokens needs just as many.
+/// are, for kTensors. REQUIRES: the form is kPages or kTensors; of pages, some number of tokens needs just as many.
 [[nodiscard]] TableBytes table_bytes(const MemoryLayout& layout, std::int64_t final_tokens,
                                      std::int64_t quanta, std::int64_t tensor_tokens);
 

@@ -35,7 +35,8 @@ std::vector<std::int32_t> places_of(std::span<const BlockId> blocks) {
 
 log::TableForm form_of(core::TableForm form) {
   switch (form) {
-    case core::TableForm::kTokens:
+    case core::TableForm::kBlocks:
+    case core::TableForm::kRange:
       return log::TableForm::kTokens;
     case core::TableForm::kPages:
       return log::TableForm::kPages;
@@ -72,13 +73,13 @@ std::vector<TrackOf> tracks_of(const core::Course& course) {
 }
 
 bool finds_in_tree(const EventLogOptions& options) {
-  return options.layout.tree && options.prefix_cache;
+  return options.layout.tree() && options.prefix_cache;
 }
 bool publishes(const EventLogOptions& options) {
-  return options.prefix_cache && options.layout.returns_quanta && !options.layout.tree;
+  return options.prefix_cache && options.layout.returns_quanta() && !options.layout.tree();
 }
 bool has_block_ids(const core::MemoryLayout& layout) {
-  return layout.tables == 1 && !layout.tree;
+  return layout.tables == 1 && !layout.tree();
 }
 
 /// Calls `put(figures, first table, tables)` for tables that have figures, neighbours with equal ones together.
@@ -175,7 +176,7 @@ event_log::Header header_of(const EventLogOptions& options) {
   const traces::PrefixHashes* const ids = options.workload->prefix;
   const bool tree = finds_in_tree(options);
   std::vector<log::TokenRow> rows;
-  for (const core::TokenRow& row : layout.rows) rows.push_back({row.bytes, row.quanta});
+  for (const core::TokenRow& row : layout.tensors.rows) rows.push_back({row.bytes, row.quanta});
   std::vector<log::LayerGroup> groups;
   for (const model::LayerGroup& group : layout.groups) groups.push_back({group.layers, group.window});
   return {.writer = options.writer,
@@ -183,16 +184,16 @@ event_log::Header header_of(const EventLogOptions& options) {
           .token_bytes = layout.token_bytes,
           .capacity_bytes = layout.capacity_bytes,
           .quanta = layout.quanta,
-          .null_block = options.null_block && layout.returns_quanta,
-          .returns_quanta = layout.returns_quanta,
+          .null_block = options.null_block && layout.returns_quanta(),
+          .returns_quanta = layout.returns_quanta(),
           .prefix_cache = publishes(options),
           .track_units = options.track_units,
           .metadata_bytes = layout.metadata_bytes,
           .reuse = options.reuse,
           .range_placement = placement_of(layout.ranges),
           .table_form = form_of(layout.form),
-          .odd_quantum_bytes = layout.odd_quantum_bytes,
-          .page_bytes = layout.page_bytes,
+          .odd_quantum_bytes = layout.of_tokens() ? 0 : layout.quantum_bytes(),
+          .page_bytes = layout.tensors.page_bytes,
           .rows = rows,
           .groups = groups,
           .compacts = options.compacts,

@@ -190,10 +190,10 @@ Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest&
   if (choice.text("per") == "request") setup.tensors = {{request.token_bytes, 1}};
   KVPLAN_TRY(setup.layout, byte_layout(request));
   setup.layout.form = core::TableForm::kTensors;
-  setup.layout.odd_quantum_bytes = kCachingUnit;
+  setup.layout.tensors.quantum_bytes = kCachingUnit;
   std::int64_t tensors = 0;
   for (const TensorRows& t : setup.tensors) {
-    setup.layout.rows.push_back({t.row_bytes, t.tensors});
+    setup.layout.tensors.rows.push_back({t.row_bytes, t.tensors});
     tensors += t.tensors;
   }
   if (tensors > kMostTensors)

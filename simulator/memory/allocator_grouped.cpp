@@ -35,7 +35,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
         groups_(static_cast<std::int64_t>(layout_.groups.size())),
         workload_(*request.workload),
         holder_of_(request.places()) {
-    layout_.block_ids = request.block_ids;
+    if (!request.block_ids) layout_.ids = core::QuantumIds::kNone;
   }
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -77,7 +77,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     const auto count = static_cast<std::int64_t>(entries.size());
     holder.held -= count;
     held_ -= count;
-    if (!layout_.block_ids) return;
+    if (!layout_.block_ids()) return;
     for (const std::int32_t entry : entries)
       queue_.push_back(std::exchange(holder.table[static_cast<std::size_t>(entry)], kNoBlock));
   }
@@ -87,7 +87,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = existing(r);
     held_ -= holder.held;
-    if (layout_.block_ids) {
+    if (layout_.block_ids()) {
       for (std::int64_t g = 0; g < groups_; ++g) {
         for (std::int64_t b = holder.blocks - 1; b >= 0; --b) {
           const BlockId block = holder.table[static_cast<std::size_t>(b * groups_ + g)];
@@ -131,7 +131,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     holder.blocks += blocks;
     holder.held += blocks * groups_;
     held_ += blocks * groups_;
-    if (!layout_.block_ids) return;
+    if (!layout_.block_ids()) return;
     holder.table.resize(static_cast<std::size_t>(holder.blocks * groups_));
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t b = first; b < holder.blocks; ++b)

@@ -251,9 +251,8 @@ constexpr std::array<Param, 7> kParams{{
 }  // namespace
 
 Result<GrowingParts> growing_parts(const Choice& choice, const AllocatorRequest& request) {
-  KVPLAN_TRY(core::MemoryLayout layout, one_range_layout(request, placement_of(choice)));
+  KVPLAN_TRY(const core::MemoryLayout layout, one_range_layout(request, placement_of(choice)));
   KVPLAN_TRY(const CopyCost copy, CopyCost::make(choice, request.token_bytes));
-  layout.costs = true;
   const auto factor = decimal_times_power_of_two(choice.text("factor"), GrowthRule::kFactorBits);
   if (!factor) return bad_input("expected a plain decimal number").at_field("growing:factor");
   const GrowthRule rule{.slack = choice.integer("slack"),

@@ -40,7 +40,6 @@ Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const Al
   KVPLAN_TRY(core::MemoryLayout layout, byte_layout(request));
   if (layout.capacity_bytes < 1) return bad_input("expected a pool of at least one byte").at_field("memory");
   layout.form = core::TableForm::kNothing;
-  layout.odd_quantum_bytes = layout.capacity_bytes;
   layout.quanta = 1;
   return std::unique_ptr<core::Allocator>(std::make_unique<NoCache>(layout));
 }

@@ -551,7 +551,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 }  // namespace
 
 std::unique_ptr<core::Allocator> make_paged_runs(MemoryLayout layout, const AllocatorRequest& request) {
-  layout.block_ids = false;
+  layout.ids = core::QuantumIds::kNone;
   return std::make_unique<PagedRuns>(layout, request);
 }
 

@@ -16,7 +16,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
         workload_(*request.workload),
         beyond_(request.quanta_beyond),
         holder_of_(request.places()) {
-    layout_.block_ids = false;
+    layout_.ids = core::QuantumIds::kNone;
   }
 
   const core::MemoryLayout& layout() const override { return layout_; }

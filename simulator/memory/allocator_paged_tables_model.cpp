@@ -13,7 +13,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
  public:
   TablesModel(const core::MemoryLayout& layout, const AllocatorRequest& request)
       : layout_(layout), workload_(*request.workload), beyond_(request.quanta_beyond) {
-    layout_.block_ids = false;
+    layout_.ids = core::QuantumIds::kNone;
     for (std::int64_t b = 0; b < layout_.quanta; ++b) free_.insert(free_.end(), b);
   }
 

@@ -56,7 +56,9 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
-  core::Placing* placing() override { return layout_.costs ? this : nullptr; }
+  core::Placing* placing() override {
+    return costs_.map_ticks > 0 || costs_.unmap_ticks > 0 ? this : nullptr;
+  }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return core::tokens_over(layout_, table(r).quanta); }
   bool fits_empty(RequestId r) const override {
@@ -251,24 +253,25 @@ Result<std::int64_t> page_ticks(const Choice& choice, std::string_view param,
 Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const std::vector<TensorRows> tensors, token_rows(request));
   KVPLAN_TRY(MemoryLayout layout, byte_layout(request));
-  layout.form = core::TableForm::kPages;
-  layout.page_bytes = parse_integer(choice.text("page_kib")).value_or(0) * 1024;
+  const std::int64_t page_bytes = parse_integer(choice.text("page_kib")).value_or(0) * 1024;
+  std::vector<core::TokenRow> rows;
   for (const TensorRows& t : tensors) {
-    const auto same = std::find_if(layout.rows.begin(), layout.rows.end(),
+    const auto same = std::find_if(rows.begin(), rows.end(),
                                    [&](const core::TokenRow& row) { return row.bytes == t.row_bytes; });
-    if (same == layout.rows.end()) {
-      layout.rows.push_back({t.row_bytes, t.tensors});
+    if (same == rows.end()) {
+      rows.push_back({t.row_bytes, t.tensors});
     } else {
       same->quanta += t.tensors;
     }
   }
   std::int64_t alike = 0;
-  for (const core::TokenRow& row : layout.rows) alike = std::gcd(alike, row.quanta);
-  for (core::TokenRow& row : layout.rows) row.quanta /= alike;
-  layout.odd_quantum_bytes = layout.page_bytes * alike;
-  layout.quanta = layout.capacity_bytes / layout.odd_quantum_bytes;
+  for (const core::TokenRow& row : rows) alike = std::gcd(alike, row.quanta);
+  for (core::TokenRow& row : rows) row.quanta /= alike;
+  layout.form = core::TableForm::kPages;
+  layout.tensors = {.quantum_bytes = page_bytes * alike, .page_bytes = page_bytes, .rows = std::move(rows)};
+  layout.quanta = layout.capacity_bytes / layout.quantum_bytes();
   if (layout.quanta < 1 || layout.quanta > kMostQuanta)
-    return bad_input("expected room for 1 to 2^25 pages of " + std::to_string(layout.page_bytes / 1024) +
+    return bad_input("expected room for 1 to 2^25 pages of " + std::to_string(page_bytes / 1024) +
                      " KiB under each of " + std::to_string(alike) + " tensors, found " +
                      std::to_string(layout.capacity_bytes) + " bytes")
         .at_field("memory");
@@ -277,11 +280,10 @@ Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& re
 
 template <class Slots>
 Result<std::unique_ptr<core::Allocator>> make_vmm(const Choice& choice, const AllocatorRequest& request) {
-  KVPLAN_TRY(MemoryLayout layout, vmm_layout(choice, request));
-  const std::int64_t pages = layout.odd_quantum_bytes / layout.page_bytes;
+  KVPLAN_TRY(const MemoryLayout layout, vmm_layout(choice, request));
+  const std::int64_t pages = layout.tensors.quantum_bytes / layout.tensors.page_bytes;
   KVPLAN_TRY(const std::int64_t map_ticks, page_ticks(choice, "map_us", kMapUs));
   KVPLAN_TRY(const std::int64_t unmap_ticks, page_ticks(choice, "unmap_us", kUnmapUs));
-  layout.costs = map_ticks > 0 || unmap_ticks > 0;
   return std::unique_ptr<core::Allocator>(std::make_unique<VmmAllocator<Slots>>(
       layout, PageCosts{map_ticks * pages, unmap_ticks * pages, choice.flag("overlap")},
       choice.text("reclaim") == "deferred", *request.workload, request.places()));

@@ -50,7 +50,7 @@ struct AllocatorRequest {
   /// member's own way. Means nothing to those that share no prefixes.
   const Choice* replacement{nullptr};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
-  /// (core::MemoryLayout::block_ids); every other answer stays the same.
+  /// (core::QuantumIds::kNone); every other answer stays the same.
   bool block_ids{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
   /// Of all replicas of the run; null: the allocator makes its own.

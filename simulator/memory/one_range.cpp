@@ -7,11 +7,11 @@ Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, cor
     return bad_input("contiguous memory has no blocks; give memory.pool_bytes or memory.pool_tokens")
         .at_field("memory.pool_blocks");
   core::MemoryLayout layout;
+  layout.form = core::TableForm::kRange;
   layout.quantum_tokens = 1;
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
   layout.metadata_bytes = request.metadata_bytes;
-  layout.returns_quanta = false;
   layout.ranges = ranges;
   layout.quanta = request.pool.tokens >= 0 ? request.pool.tokens : request.pool.bytes / request.token_bytes;
   const Wide capacity =

@@ -45,9 +45,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
         reserve_(reserve),
         max_model_len_(request.max_model_len),
         compaction_(compaction),
-        holder_of_(request.places()) {
-    layout_.costs = compaction_.has_value();
-  }
+        holder_of_(request.places()) {}
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {

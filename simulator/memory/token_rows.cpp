@@ -97,7 +97,6 @@ Result<core::MemoryLayout> byte_layout(const AllocatorRequest& request) {
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
   layout.metadata_bytes = request.metadata_bytes;
-  layout.returns_quanta = false;
   layout.capacity_bytes = static_cast<std::int64_t>(capacity);
   return layout;
 }

@@ -65,7 +65,7 @@ class GroupRequests final : public GroupAccount {
 std::unique_ptr<GroupAccount> GroupAccount::make(const core::Workload& workload,
                                                  const core::MemoryLayout& layout,
                                                  const core::AccountColumns& columns) {
-  if (layout.block_ids) return std::make_unique<GroupBlocks>(workload, layout, columns);
+  if (layout.block_ids()) return std::make_unique<GroupBlocks>(workload, layout, columns);
   return std::make_unique<GroupRequests>(workload, layout, columns);
 }
 

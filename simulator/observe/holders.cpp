@@ -11,8 +11,6 @@
 namespace kvplan::observe {
 namespace {
 
-using core::TableForm;
-
 constexpr std::array<std::string_view, 7> kKindNames{"block",  "range", "table",  "copied",
                                                      "cached", "idle",  "padding"};
 
@@ -31,7 +29,7 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
       moment_(moment),
       groups_(layout_.groups),
       ledger_bytes_(ledger.bytes()) {
-  KVPLAN_CHECK(layout_.block_ids);
+  KVPLAN_CHECK(layout_.block_ids());
   if (groups_.empty()) groups_ = {{.layers = layout_.cells_per_token}};
   pool_.free = layout_.quanta;
 }
@@ -55,7 +53,7 @@ void Holders::on_grant(const core::Grant& g) {
   Table& t = at(g.request);
   t.quanta = g.first_block + g.quanta;
   t.tensor_tokens = g.tensor_tokens;
-  if (layout_.returns_quanta) {
+  if (layout_.returns_quanta()) {
     for (const BlockId b : g.blocks) fresh(t, b);
   } else if (t.ids.empty()) {
     t.ids.assign(g.blocks.begin(), g.blocks.end());
@@ -100,7 +98,7 @@ void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/
 void Holders::write(RequestId r, std::int64_t tokens) {
   Table& t = at(r);
   for (std::int64_t n = 0; n < tokens; ++n, ++t.written) {
-    if (!layout_.returns_quanta || courses_) continue;
+    if (!layout_.returns_quanta() || courses_) continue;
     const auto groups = static_cast<std::int64_t>(groups_.size());
     for (std::int64_t g = 0; g < groups; ++g) {
       const BlockId block = t.ids[place(t.written / layout_.quantum_tokens * groups + g)];
@@ -191,7 +189,7 @@ void Holders::add(HeldRow row) {
 
 void Holders::take() {
   taken_ = true;
-  if (layout_.returns_quanta && !courses_) {
+  if (layout_.returns_quanta() && !courses_) {
     take_blocks();
   } else {
     take_shared();
@@ -278,7 +276,7 @@ void Holders::take_cached(BlockId block, std::int64_t group) {
 
 /// A request that has its memory to itself.
 void Holders::take_alone(RequestId r, const Table& t) {
-  const bool tokens = layout_.form == TableForm::kTokens;
+  const bool tokens = layout_.of_tokens();
   HeldRow row{tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.quanta, -1, {r}, {}};
   const std::int64_t final_tokens = workload_.final_tokens(r);
   // What a copy will bring is still to be written.
@@ -315,13 +313,13 @@ void Holders::take_course(RequestId r, const Table& t) {
     return std::ranges::any_of(shared_, [&](const auto& row) { return row.block == block; });
   };
   HeldRow row{
-      layout_.returns_quanta ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};
+      layout_.returns_quanta() ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};
   for (const BlockId block : t.ids) {
     if (block == kNoBlock || is_shared(block)) continue;
     if (row.id == kNoBlock) row.id = block;
     ++row.quanta;
   }
-  if (!layout_.returns_quanta) row.quanta = t.quanta;
+  if (!layout_.returns_quanta()) row.quanta = t.quanta;
   row.bytes = course_bytes_.at(r);
   if (row.quanta > 0) add(std::move(row));
 }

@@ -20,7 +20,8 @@ std::size_t at(BlockId block) {
 /// Of a token's place, where requests follow no courses; none where nothing has a place.
 std::int64_t counts_of_token(const core::MemoryLayout& layout) {
   switch (layout.form) {
-    case core::TableForm::kTokens:
+    case core::TableForm::kBlocks:
+    case core::TableForm::kRange:
       return 1;
     case core::TableForm::kNothing:
       return 0;
@@ -43,9 +44,9 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
-      alone_(!layout.returns_quanta || !layout.block_ids),
+      alone_(!layout.returns_quanta() || !layout.block_ids()),
       token_counts_(counts_of_token(layout)),
-      own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1),
+      own_bytes_(layout.of_tokens() ? layout.token_bytes : 1),
       columns_(columns != nullptr ? *columns : core::AccountColumns(workload.input.size())),
       sliders_(columns_.place) {
   std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
@@ -130,7 +131,7 @@ void Ledger::on_grant(const core::Grant& grant) {
     groups_->grant(grant);
     return set_groups();
   }
-  if (layout_.form != core::TableForm::kTokens) {
+  if (!layout_.of_tokens()) {
     if (layout_.form == core::TableForm::kTensors) tensor_tokens_[grant.request] = grant.tensor_tokens;
     add_table(grant.request, grant.first_block, -1);
     return add_table(grant.request, grant.first_block + grant.quanta, 1);
@@ -190,7 +191,7 @@ void Ledger::on_admit(const core::Admission& admission) {
     groups_->enter(admission);
     return set_groups();
   }
-  if (layout_.tree) return;  // what it found is the pool's to count
+  if (layout_.tree()) return;  // what it found is the pool's to count
   if (courses_) {
     found_.assign(admission.hits.begin(), admission.hits.end());  // until its course is told
     return;
@@ -252,7 +253,7 @@ void Ledger::give_back(const core::Release& release) {
 }
 
 void Ledger::give_back_alone(const core::Release& release) {
-  if (layout_.form == core::TableForm::kTokens) {
+  if (layout_.of_tokens()) {
     add_unwritten(release.request, release.written, release.quanta * layout_.quantum_tokens, -1);
   } else {
     add_table(release.request, release.quanta, -1);
@@ -272,7 +273,7 @@ void Ledger::give_back_alone(const core::Release& release) {
 }
 
 void Ledger::on_settle(const core::Settled& settled) {
-  KVPLAN_CHECK(layout_.tree, settled.request);
+  KVPLAN_CHECK(layout_.tree(), settled.request);
   cell(State::kLive) -= settled.to - settled.from;
 }
 
@@ -454,7 +455,7 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) {
     cells_ = told(cells_);
-    const bool shares = layout_.block_ids && layout_.returns_quanta && course.drops() != nullptr &&
+    const bool shares = layout_.block_ids() && layout_.returns_quanta() && course.drops() != nullptr &&
                         course.shape().placement == core::Placement::kHoles;
     courses_.emplace(columns_.place, shares ? layout_.quantum_tokens : 0);
     find_how_told();

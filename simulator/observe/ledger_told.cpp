@@ -8,8 +8,7 @@ void Ledger::find_how_told() {
   const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
   told_as_kept_ = by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes());
   check_bytes_ = by_cell() ? layout_.count_bytes() : own_bytes_;
-  quantum_counts_ = by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
-                                                                          : layout_.quantum_tokens;
+  quantum_counts_ = by_cell() || !layout_.of_tokens() ? layout_.quantum_counts() : layout_.quantum_tokens;
 }
 
 StateCounts Ledger::told(const StateCounts& counts) const {

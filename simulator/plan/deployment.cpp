@@ -142,13 +142,13 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
     out.layout.capacity_bytes = bytes;
     out.layout.quanta = std::max<std::int64_t>(bytes / out.layout.quantum_bytes() - 1, 0);
   }
-  if (out.layout.form != core::TableForm::kTokens)
+  if (!out.layout.of_tokens())
     return bad_input("expected an allocator whose memory is counted in tokens, found " +
                      std::string(s.allocator.name()) +
                      (entry.keeps_nothing ? ", which keeps nothing" : ", which takes it in bytes"))
         .at_field("memory.allocator");
   // Ranges of other allocators are longer than what they hold.
-  if (out.layout.returns_quanta || s.allocator.name() == "contiguous")
+  if (out.layout.returns_quanta() || s.allocator.name() == "contiguous")
     out.longest_quanta =
         ceil_div(longest, out.layout.quantum_tokens) + (s.encodes() ? core::kEncodedBlocksBeyond : 0);
   return out;

@@ -273,7 +273,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                     .shape = {.prompt = prompt,
                               .final_tokens = workload_.final_tokens(r),
                               .quantum_tokens = layout_.quantum_tokens,
-                              .returns_quanta = layout_.returns_quanta,
+                              .returns_quanta = layout_.returns_quanta(),
                               .placement = plan_.placement,
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};

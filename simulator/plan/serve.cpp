@@ -52,7 +52,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
         .at_field("eviction");
   KVPLAN_TRY(auto memory, scheduling::engine_entry(s.engine).make_memory(s.engine, s.allocator, request,
                                                                          setup.options.step_by_step));
-  if (setup.tokens.policy && memory->layout().form != core::TableForm::kTokens)
+  if (setup.tokens.policy && !memory->layout().of_tokens())
     return bad_input(
                "the allocator \"" + std::string(s.allocator.name()) +
                "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
@@ -234,7 +234,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks, &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.follows_held()) part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
-  if (layout.costs || setup.tokens.placement == core::Placement::kCompact)
+  if (part.memory->placing() != nullptr || setup.tokens.placement == core::Placement::kCompact)
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);
   for (const ObserverMaker& make : setup.options.extra_observers) {

@@ -111,8 +111,7 @@ Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::All
   layout.quantum_tokens = page_tokens;
   layout.token_bytes = request.token_bytes;
   layout.metadata_bytes = request.metadata_bytes;
-  layout.block_ids = false;
-  layout.tree = true;
+  layout.ids = core::QuantumIds::kTree;
   Wide capacity = request.pool.bytes;
   if (request.pool.blocks >= 0) capacity = Wide{request.pool.blocks} * layout.quantum_bytes();
   if (request.pool.tokens >= 0) capacity = Wide{request.pool.tokens} * request.token_bytes;

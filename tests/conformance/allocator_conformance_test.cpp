@@ -232,7 +232,7 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
     const core::BlockTable table = a.table(r);
     const auto x = table.ids;
     const auto y = b.table(r).ids;
-    if (a.layout().block_ids) {
+    if (a.layout().block_ids()) {
       ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << "table of request " << number(r);
     } else {
       ASSERT_TRUE(x.empty());
@@ -245,7 +245,7 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
   }
   // Counted from the tables: a block is held if some table names it.
   ASSERT_EQ(a.counts().held,
-            a.layout().returns_quanta ? static_cast<std::int64_t>(held.size()) : contiguous_held + copying);
+            a.layout().returns_quanta() ? static_cast<std::int64_t>(held.size()) : contiguous_held + copying);
 }
 
 Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
@@ -259,12 +259,11 @@ Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
 /// What costs is told alike: moves, and time that grows with what is moved; just time where ranges do not move. Adds
 /// what copies read to `copying`.
 void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int64_t>& copying) {
-  ASSERT_EQ(a.placing() != nullptr, a.layout().costs);
-  ASSERT_EQ(b.placing() != nullptr, b.layout().costs);
+  ASSERT_EQ(a.placing() != nullptr, b.placing() != nullptr);
   const auto x = test::moves(a);
   const auto y = test::moves(b);
   ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end()));
-  if (!a.layout().costs || a.layout().form != core::TableForm::kTokens) {
+  if (a.placing() == nullptr || !a.layout().of_tokens()) {
     ASSERT_TRUE(x.empty());
     return;
   }
@@ -308,9 +307,9 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     World world(GetParam(), random);
     Allocator& fast = *world.fast;
     Allocator& model = *world.model;
-    returns_quanta = fast.layout().returns_quanta;
-    costs = fast.layout().costs;
-    ranges = fast.layout().form == core::TableForm::kTokens;
+    returns_quanta = fast.layout().returns_quanta();
+    costs = fast.placing() != nullptr;
+    ranges = fast.layout().of_tokens();
     const std::int64_t layers = world.layers > 0 ? fast.layout().cells_per_token : 0;
     ASSERT_EQ(fast.layout().token_bytes,
               layers > 0 ? world.token_bytes / world.layers * layers : world.token_bytes);
@@ -335,7 +334,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       model.block_returns()->let_go(r, entries);
     };
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
-    const bool courses = seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta && !groups;
+    const bool courses =
+        seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta() && !groups;
     std::map<RequestId, Life> running;
     std::map<RequestId, std::int64_t> copying;  // slots that the copy of a request's range reads
     const auto reads = [&] {
@@ -496,7 +496,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           continue;
         }
         if (fast.growth_tokens() < 0) {
-          if (fast.layout().form == core::TableForm::kTokens && !groups) {
+          if (fast.layout().of_tokens() && !groups) {
             ASSERT_EQ(fast.next_growth(r), fast.table(r).quanta);
           }
           ASSERT_EQ(fast.next_growth(r), model.next_growth(r));
@@ -569,7 +569,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
         .workload = &workload, .pool = {.blocks = 31}, .block_ids = block_ids};
     const auto fast = memory::allocator_entry(choice).make(choice, request).value();
     const auto model = memory::allocator_entry(choice).make_model(choice, request).value();
-    ASSERT_EQ(fast->layout().block_ids, block_ids);
+    ASSERT_EQ(fast->layout().block_ids(), block_ids);
     const auto live = [&](RequestId r, std::int64_t goal, std::int64_t found, std::int64_t tokens) {
       for (Allocator* a : {fast.get(), model.get()}) {
         const core::Found hits = a->contents()->lookup(r, goal);

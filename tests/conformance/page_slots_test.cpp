@@ -77,9 +77,7 @@ TEST(PageSlots, EagerPagesGoAtOnce) {
 core::MemoryLayout pages_of(std::int64_t page_bytes, std::vector<core::TokenRow> rows, std::int64_t tensors) {
   core::MemoryLayout layout;
   layout.form = core::TableForm::kPages;
-  layout.page_bytes = page_bytes;
-  layout.odd_quantum_bytes = page_bytes * tensors;
-  layout.rows = std::move(rows);
+  layout.tensors = {.quantum_bytes = page_bytes * tensors, .page_bytes = page_bytes, .rows = std::move(rows)};
   return layout;
 }
 
@@ -114,7 +112,7 @@ TEST(TableBytes, RowsOfSeveralLengths) {
     EXPECT_GT(core::pages_under(layout, most + 1), quanta);
     for (const std::int64_t last : {std::int64_t{7}, tokens, tokens + 1, tokens + 9}) {
       core::TableBytes counted;
-      for (const core::TokenRow& row : layout.rows)
+      for (const core::TokenRow& row : layout.tensors.rows)
         for (std::int64_t byte = 0; byte < ceil_div(tokens * row.bytes, 64) * 64; ++byte)
           (byte < last * row.bytes ? counted.reserved : counted.tail) += row.quanta;
       EXPECT_EQ(core::table_bytes(layout, last, quanta, 0), counted) << tokens << " of " << last;
@@ -126,7 +124,7 @@ TEST(TableBytes, Tensors) {
   core::MemoryLayout layout;
   layout.form = core::TableForm::kTensors;
   layout.token_bytes = 100;
-  layout.odd_quantum_bytes = 512;
+  layout.tensors.quantum_bytes = 512;
   EXPECT_EQ(core::table_bytes(layout, 7, 4, 16),
             (core::TableBytes{.reserved = 700, .internal = 900, .padding = 4 * 512 - 1600}));
 }
@@ -206,14 +204,14 @@ TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
     const Choice vmm = parse_component("vmm:page_kib=64", "allocator", allocator_descriptors()).value();
     const auto pages = allocator_entry(vmm).make(vmm, request);
     ASSERT_TRUE(pages.ok()) << pages.error().to_string();
-    EXPECT_EQ(pages.value()->layout().rows, known.rows);
-    EXPECT_EQ(pages.value()->layout().odd_quantum_bytes, known.tensors * 65536);
+    EXPECT_EQ(pages.value()->layout().tensors.rows, known.rows);
+    EXPECT_EQ(pages.value()->layout().quantum_bytes(), known.tensors * 65536);
     EXPECT_EQ(core::tokens_over(pages.value()->layout(), 1), known.tokens);
     const Choice caching =
         parse_component("caching:reserve=oracle", "allocator", allocator_descriptors()).value();
     const auto tensors = allocator_entry(caching).make(caching, request);
     ASSERT_TRUE(tensors.ok());
-    EXPECT_EQ(tensors.value()->layout().rows,
+    EXPECT_EQ(tensors.value()->layout().tensors.rows,
               (std::vector<core::TokenRow>{{known.rows.front().bytes, known.tensors}}));
   }
 }

@@ -162,7 +162,8 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const core::Workload workload = workload::build_workload(trace, {1, 1}, -1).value();
     core::MemoryLayout layout;
     layout.quantum_tokens = random.between(1, 12);
-    layout.returns_quanta = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
+    const bool blocks = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
+    layout.form = blocks ? core::TableForm::kBlocks : core::TableForm::kRange;
     attention::TrajectoryStore store(1 << 20);
     const plan::LongestDriven nobody, longest = plan::longest_driven(replayed, workload);
     plan::RunCourses by_lengths(made.value(), workload, nobody, layout, store, nullptr);

@@ -225,7 +225,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         EXPECT_TRUE(trajectory.ok());
         drops = std::make_shared<attention::RecordedDrops>(trajectory.value());
       }
-      const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta,
+      const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta(),
                                     placement, reads_holes};
       courses[r] = core::Course::make(shape, drops);
       return courses[r].get();

@@ -38,7 +38,7 @@ class Courses final : public core::CourseSource {
     const CourseShape shape{prompt,
                             case_.workload.final_tokens(r),
                             layout.quantum_tokens,
-                            layout.returns_quanta,
+                            layout.returns_quanta(),
                             placement_,
                             case_.reads_holes};
     EXPECT_EQ(in_use_.count(r), 0U);
@@ -118,7 +118,7 @@ class Recount final : public core::Observer {
     HeldCells sum;
     for (const auto& [r, m] : running_) {
       sum += m.walk.count(*m.whole);
-      if (!layout_.returns_quanta)
+      if (!layout_.returns_quanta())
         sum.internal += (m.range - m.course->shape().final_tokens) * m.course->units();
     }
     using observe::State;

@@ -79,7 +79,7 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     const auto pool = c->make_allocator(false);
     if (pool) {
-      ASSERT_FALSE(pool.value()->layout().block_ids);
+      ASSERT_FALSE(pool.value()->layout().block_ids());
     }
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }

@@ -101,7 +101,7 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaive) {
     c->block_ids = seed % 2 == 0;
     const auto count = [&](const core::MemoryLayout& layout,
                            const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
-      EXPECT_TRUE(layout.block_ids);
+      EXPECT_TRUE(layout.block_ids());
       return {&reclaims};
     };
     ASSERT_EQ(test::observe_run(*c, true), test::observe_run(*c, false, nullptr, &coverage, count));

@@ -74,7 +74,7 @@ class ByteWalker final : public core::Observer {
       counts[index(State::kMetadata)] += scales;
       counts[index(State::kLive)] -= scales;
     }
-    counts[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.odd_quantum_bytes;
+    counts[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.quantum_bytes();
     return counts;
   }
 
@@ -99,18 +99,19 @@ class ByteWalker final : public core::Observer {
   /// Which pages a request has follows from how many quanta: those that its tokens come to need first.
   void count_pages(RequestId r, const Sequence& s, observe::StateCounts& counts) const {
     using observe::State;
+    const auto& [quantum_bytes, page_bytes, rows] = layout_.tensors;
     std::vector<std::tuple<std::int64_t, std::size_t, std::int64_t>> pages;  // first token, row, page
-    for (std::size_t row = 0; row < layout_.rows.size(); ++row)
+    for (std::size_t row = 0; row < rows.size(); ++row)
       for (std::int64_t page = 0; page < s.quanta; ++page)
-        for (std::int64_t copy = 0; copy < layout_.rows[row].quanta; ++copy)
-          pages.emplace_back(page * layout_.page_bytes / layout_.rows[row].bytes, row, page);
+        for (std::int64_t copy = 0; copy < rows[row].quanta; ++copy)
+          pages.emplace_back(page * page_bytes / rows[row].bytes, row, page);
     std::sort(pages.begin(), pages.end());
     pages.resize(static_cast<std::size_t>(s.quanta));
-    const std::int64_t tensors = layout_.odd_quantum_bytes / layout_.page_bytes;
+    const std::int64_t tensors = quantum_bytes / page_bytes;
     for (const auto& [first, row, page] : pages) {
-      const std::int64_t bytes = layout_.rows[row].bytes;
-      const std::int64_t begin = page * layout_.page_bytes;
-      const std::int64_t end = begin + layout_.page_bytes;
+      const std::int64_t bytes = rows[row].bytes;
+      const std::int64_t begin = page * page_bytes;
+      const std::int64_t end = begin + page_bytes;
       std::int64_t used = 0;
       for (std::int64_t token = first; token * bytes < end; ++token) {
         const State state = state_of(r, s, token);
@@ -129,7 +130,7 @@ class ByteWalker final : public core::Observer {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const std::int64_t length = core::amount_of_entry(s.blocks[2 * i + 1]);
       quanta += length;
-      std::int64_t rest = length * layout_.odd_quantum_bytes;
+      std::int64_t rest = length * layout_.quantum_bytes();
       for (std::int64_t token = 0; token < s.tensor_tokens; ++token) {
         counts[index(state_of(r, s, token))] += rows_[i];
         rest -= rows_[i];

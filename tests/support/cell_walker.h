@@ -32,7 +32,7 @@ class CellWalker final : public core::Observer {
   }
   void on_grant(const core::Grant& g) override {
     Sequence& s = sequences_[at(g.request)];
-    if (layout_.returns_quanta) {
+    if (layout_.returns_quanta()) {
       for (const BlockId b : g.blocks) fresh(s, b);
     } else {  // one block as long as the range
       s.blocks = {own_block(g.request)};
@@ -115,7 +115,7 @@ class CellWalker final : public core::Observer {
           ++never;
         }
       }
-      const bool shares_quantum = layout_.returns_quanta && used > 0;
+      const bool shares_quantum = layout_.returns_quanta() && used > 0;
       counts[index(shares_quantum ? State::kTail : State::kInternal)] += never;
     }
     for (const auto& [r, written] : read_) {
@@ -142,7 +142,7 @@ class CellWalker final : public core::Observer {
   static std::size_t at(RequestId r) { return index(r); }
 
   [[nodiscard]] std::int64_t block_cells() const {
-    return layout_.returns_quanta ? layout_.quantum_tokens : INT64_MAX / 4;
+    return layout_.returns_quanta() ? layout_.quantum_tokens : INT64_MAX / 4;
   }
   [[nodiscard]] BlockId block_of(const Sequence& s, std::int64_t position) const {
     return s.blocks[at(position / block_cells())];
@@ -152,7 +152,7 @@ class CellWalker final : public core::Observer {
   [[nodiscard]] std::int64_t place_of(const Sequence& s, BlockId block) const {
     std::int64_t b = 0;
     while (s.blocks[at(b)] != block) ++b;
-    return b * (layout_.returns_quanta ? layout_.quantum_tokens : 0);
+    return b * (layout_.returns_quanta() ? layout_.quantum_tokens : 0);
   }
   /// Where memory is contiguous: the range of a request, however it moves, as a block by the number of its request.
   static BlockId own_block(RequestId r) { return id_at<BlockId>(number(r)); }
@@ -174,7 +174,7 @@ class CellWalker final : public core::Observer {
     if (written == workload_.final_tokens(r) || !keep_.evicts()) return;
     for (std::int64_t p = 0; p < written; ++p) s.kept[at(p)] = p < keep_.sink || p >= written - keep_.recent;
     if (written <= keep_.sink + keep_.recent) s.kept.assign(at(written), true);
-    if (!layout_.returns_quanta) return;
+    if (!layout_.returns_quanta()) return;
     for (std::size_t b = 0; b < s.blocks.size(); ++b) {
       bool needed = false;
       for (std::int64_t cell = 0; cell < layout_.quantum_tokens; ++cell) {

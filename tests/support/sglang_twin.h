@@ -51,8 +51,7 @@ inline core::MemoryLayout sglang_layout(std::int64_t page_tokens, std::int64_t p
   layout.metadata_bytes = metadata_bytes;
   layout.capacity_bytes = pool_tokens * layout.token_bytes;
   layout.quanta = pool_tokens / page_tokens;
-  layout.block_ids = false;
-  layout.tree = true;
+  layout.ids = core::QuantumIds::kTree;
   return layout;
 }
 

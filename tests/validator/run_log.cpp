@@ -39,7 +39,7 @@ class LogCourses final : public core::CourseSource {
   }
   Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
     const core::CourseShape shape{prompt, workload_.final_tokens(r), layout.quantum_tokens,
-                                  layout.returns_quanta, case_.courses.value_or(core::Placement::kCompact)};
+                                  layout.returns_quanta(), case_.courses.value_or(core::Placement::kCompact)};
     return (running_[r] = case_.courses ? placed(r, shape) : counted(r, shape)).get();
   }
   void end(RequestId r) override { running_.erase(r); }

@@ -71,7 +71,7 @@ struct Batch {
   /// Joins the running list, with a prompt to compute. `arrival`: when the request arrived.
   Slot enter(RequestId request, SimTime arrival) {
     const Slot slot = slots.open(request);
-    if (allocator.layout().costs) slot_of.emplace(request, slot);
+    if (allocator.placing() != nullptr) slot_of.emplace(request, slot);
     if (by_priority) {
       at(slot).arrival = arrival;
       giving_way.enter(standing_of(slot), slot);

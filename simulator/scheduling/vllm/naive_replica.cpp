@@ -187,11 +187,11 @@ class NaiveReplica final : public Replica, public BlockListener {
     const BlockTable table = allocator_.table(r);
     const std::int64_t after = table.quanta;
     if (after == before) return;
-    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().block_ids
+    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().block_ids()
                            ? table.ids.subspan(static_cast<std::size_t>(before))
                            : table.ids;
     if (decoding) {
-      KVPLAN_CHECK(after == before + 1 || !allocator_.layout().block_ids, after, before);
+      KVPLAN_CHECK(after == before + 1 || !allocator_.layout().block_ids(), after, before);
       const DecodeGrant grant{r, fresh.empty() ? kNoBlock : fresh.front(), before, after - before};
       for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
     } else {
@@ -465,7 +465,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       returns->let_go(r, entries);
       s.quanta_gone += std::ssize(entries);
     }
-    if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
+    if (!first && (!layout.returns_quanta() || begin % layout.quantum_tokens != 0)) return;
     const std::int64_t first_released = entries.empty() ? 0 : entries.back();
     for (Observer* o : run_.observers)
       o->on_drop(Drop{r, keep.sink, begin_before, begin, first_released, released, allocator_.table(r).ids});
