@@ -31,9 +31,7 @@ enum class TableForm : std::uint8_t {
   kRange,   ///< one range of slots
   kPages,   ///< pages under contiguous tensors, which the rows of tokens fill without regard to their borders
   kTensors,  ///< tensors of so many tokens, each in a block that may be longer
-  /// No token has a place and nothing is ever held: every step computes all tokens of its requests again. The
-  /// capacity is one quantum that nobody takes.
-  kNothing,
+  kNothing,  ///< no token has a place and nothing is ever held; the capacity is one quantum that nobody takes
 };
 
 /// What is said of which quanta a request holds.

@@ -49,6 +49,8 @@ struct RunControl {
 struct ReplicaSetup {
   const Workload* workload{nullptr};
   KeepRule keep;
+  /// No token has a place: every step computes all tokens of its requests again.
+  bool keeps_nothing{false};
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
   bool courses_find{false};        ///< requests with courses find cached blocks; then blocks have ids
   bool reads_holes{false};         ///< attention reads dropped tokens, too, as long as they are held

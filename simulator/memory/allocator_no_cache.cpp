@@ -3,10 +3,10 @@
 // Face's transformers does with use_cache=False: every forward pass is given the whole sequence, prompt and output so
 // far. Batches here are without padding.
 //
-// What that means for a step (the engines do it, where the layout's form is kNothing): a request with n tokens computes
-// all n, reads none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in pieces, since a later piece
-// would have nothing to go on from; the token budget counts a request's tokens when it is admitted and one a step
-// afterwards, as with a cache.
+// What that means for a step, which the engine sees to (core::ReplicaSetup::keeps_nothing): a request with n tokens
+// computes all n, reads none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in pieces, since a
+// later piece would have nothing to go on from; the token budget counts a request's tokens when it is admitted and one
+// a step afterwards, as with a cache.
 #include "simulator/base/check.h"
 #include "simulator/memory/token_rows.h"
 

@@ -76,6 +76,7 @@ struct AllocatorEntry {
   /// them is given up may be a policy's to say (AllocatorRequest::replacement).
   bool shares_prefixes;
   /// True: nothing is ever kept (core::TableForm::kNothing): no policy has anything to drop, no format to store.
+  /// Whoever makes replicas over it says so to them (core::ReplicaSetup::keeps_nothing).
   bool keeps_nothing{false};
   /// True: layers with a window hold what it shows, not every token.
   bool follows_windows{false};

@@ -124,6 +124,7 @@ class Fleet {
       const core::ReplicaSetup replica{
           .workload = &setup_.workload,
           .keep = setup_.tokens.keep,
+          .keeps_nothing = s.keeps_nothing(),
           .courses = part->courses ? &*part->courses : nullptr,
           .courses_find = part->courses && setup_.tokens.finds_prefixes,
           .reads_holes = s.engine_traits().reads_holes,

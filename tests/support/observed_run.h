@@ -138,6 +138,7 @@ inline std::string observe_run(
   if (core::Observer* const clock = allocator.value()->clock()) observers.push_back(clock);
   const core::ReplicaSetup run{.workload = &c.workload,
                                .keep = c.keep,
+                               .keeps_nothing = c.keeps_nothing(),
                                .courses = courses,
                                .courses_find = c.courses_find,
                                .reads_holes = c.reads_holes,

@@ -48,6 +48,10 @@ struct RandomCase {
   void take_courses() {
     if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
   }
+  [[nodiscard]] bool keeps_nothing() const {
+    const auto choice = parse_component(allocator, "allocator", memory::allocator_descriptors());
+    return choice.ok() && memory::allocator_entry(choice.value()).keeps_nothing;
+  }
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool slow) const {
     KVPLAN_TRY(const Choice choice, parse_component(allocator, "allocator", memory::allocator_descriptors()));
     const memory::AllocatorEntry& entry = memory::allocator_entry(choice);

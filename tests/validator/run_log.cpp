@@ -165,6 +165,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   courses.layout = allocator.value()->layout();
   const core::ReplicaSetup run{.workload = &workload,
                                .keep = c.keep,
+                               .keeps_nothing = entry.keeps_nothing,
                                .courses = follows ? &courses : nullptr,
                                .courses_find = c.courses_find,
                                .prompt_rows = c.prompt_rows,

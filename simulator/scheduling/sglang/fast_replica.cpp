@@ -25,7 +25,7 @@ class FastReplica final : public Replica {
         memory_(memory),
         page_(memory.layout().quantum_tokens),
         scheduler_(params, memory.pool()) {
-    KVPLAN_CHECK(!run.keep.evicts() && run.courses == nullptr);
+    KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
     // What is planned ahead takes pages, and is told at once.
     for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_stretches();
     const bool told = std::any_of(run.observers.begin(), run.observers.end(),

@@ -19,7 +19,7 @@ class NaiveReplica final : public Replica {
  public:
   NaiveReplica(const ReplicaSetup& run, const Params& params, NaiveMemory& memory)
       : run_(run), workload_(*run.workload), memory_(memory), scheduler_(params, memory) {
-    KVPLAN_CHECK(!run.keep.evicts() && run.courses == nullptr);
+    KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
     KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % memory.page_tokens() == 0);
     for (const Observer* observer : run.observers)
       evictions_wanted_ = evictions_wanted_ || observer->wants_publications();

@@ -38,14 +38,13 @@ struct Batch {
         by_priority(params.by_priority),
         grows(memory.growth_tokens() > 0),
         grows_anywhere(memory.growth_tokens() < 0),
-        keeps(memory.layout().form != core::TableForm::kNothing),
         quantum_tokens(memory.layout().quantum_tokens),
         block_entries(std::max<std::int64_t>(std::ssize(memory.layout().groups), 1)),
         columns(setup.columns != nullptr ? *setup.columns
                                          : core::RequestColumns(setup.workload->input.size())),
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
     KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
-    KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && keeps));
+    KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && !run.keeps_nothing));
     // Who gives way may have been granted something in the same pass, and who decodes may have to wait for a step.
     KVPLAN_CHECK(!by_priority || (run.courses == nullptr && !run.keep.evicts() &&
                                   memory.placing() == nullptr && memory.layout().groups.empty()));
@@ -190,7 +189,6 @@ struct Batch {
   const bool by_priority;     ///< who waits is asked, and who runs gives way, by priority
   const bool grows;           ///< decoding requests are granted quanta as they go, each after as many tokens
   const bool grows_anywhere;  ///< or when their allocator says
-  const bool keeps;           ///< false: every step computes everything again
   const std::int64_t quantum_tokens;
   const std::int64_t block_entries;  ///< of a table, for each logical block
   core::RequestColumns columns;
@@ -203,7 +201,7 @@ struct Batch {
   GivingWay giving_way;                         ///< of all that run, by priority; else empty
   std::vector<Slot> held_back;                  ///< decode, but not in the step that comes
   core::Followers following{slots};             ///< decoding with a course
-  core::DecodeSums sums{.squared = !keeps};
+  core::DecodeSums sums{.squared = run.keeps_nothing};
   core::WindowSums windows{allocator, run.observers};
   core::PartReads reads{run.reads};
   core::DueSteps dues{slots};

@@ -36,7 +36,6 @@ class NaiveReplica final : public Replica, public BlockListener {
         params_(params),
         workload_(*run.workload),
         allocator_(allocator),
-        keeps_(allocator.layout().form != TableForm::kNothing),
         states_(static_cast<std::size_t>(workload_.size())),
         windows_(model::windows_of(allocator.layout().groups)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
@@ -252,8 +251,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     std::int64_t read = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
     if (run_.reads_holes) read = s.computed - s.quanta_gone * allocator_.layout().quantum_tokens;
     if (s.course != nullptr && s.prompt_done) read = s.course->read_tokens(s.computed);
-    if (!keeps_) read = 0;
-    const std::int64_t work = keeps_ ? tokens : s.computed + tokens;
+    if (run_.keeps_nothing) read = 0;
+    const std::int64_t work = run_.keeps_nothing ? s.computed + tokens : tokens;
     pass_.load.requests += 1;
     pass_.load.tokens += work;
     pass_.load.context_tokens += read;
@@ -382,7 +381,7 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   /// Tokens of a request's next piece. Where nothing is kept there is nothing that a later piece could go on from.
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
-    if (!keeps_) return wanted;
+    if (run_.keeps_nothing) return wanted;
     const std::int64_t threshold = params_.long_prefill_threshold;
     if (threshold > 0 && wanted > threshold) wanted = threshold;
     return wanted < budget ? wanted : budget;
@@ -475,7 +474,6 @@ class NaiveReplica final : public Replica, public BlockListener {
   const Params params_;
   const Workload& workload_;
   Allocator& allocator_;
-  bool keeps_;  // false: every step computes everything again
   std::vector<State> states_;
   std::vector<model::WindowLayers> windows_;  // of groups of layers
   std::vector<RequestId> running_;            // in admission order

@@ -60,7 +60,7 @@ Status Scheduler::decide(SimTime now) {
 }
 
 std::int64_t Scheduler::piece(std::int64_t wanted, std::int64_t budget) const {
-  if (!batch_.keeps) return wanted;
+  if (batch_.run.keeps_nothing) return wanted;
   const std::int64_t threshold = params_.long_prefill_threshold;
   if (threshold > 0 && wanted > threshold) wanted = threshold;
   return std::min(wanted, budget);
@@ -99,7 +99,7 @@ void Scheduler::schedule_running() {
   }
   pass_.decoding += batch_.sums.requests;
   pass_.sampled += batch_.sums.requests;
-  batch_.keeps ? add_decoding(pass_, batch_.sums) : add_recomputing(pass_, batch_.sums);
+  batch_.run.keeps_nothing ? add_recomputing(pass_, batch_.sums) : add_decoding(pass_, batch_.sums);
   batch_.windows.add_decoding(pass_);
   if (batch_.reads.part()) batch_.reads.add_decoding(pass_);
   budget_ -= batch_.sums.requests + prompt_tokens_;
