@@ -32,6 +32,18 @@ struct KeepRule {
   [[nodiscard]] std::int64_t kept(std::int64_t written) const {
     return evicts() && written > sink + recent ? sink + recent : written;
   }
+  /// Logical blocks [first, end) in which nothing is kept once the cells [sink, begin) are dropped, and something was
+  /// as long as only those up to `begin_before` were.
+  struct Emptied {
+    std::int64_t first, end;
+    [[nodiscard]] std::int64_t blocks() const { return end > first ? end - first : 0; }
+  };
+  [[nodiscard]] Emptied emptied(std::int64_t begin_before, std::int64_t begin,
+                                std::int64_t quantum_tokens) const {
+    const std::int64_t reached = begin_before / quantum_tokens;
+    const std::int64_t unprotected = ceil_div(sink, quantum_tokens);
+    return {reached > unprotected ? reached : unprotected, begin / quantum_tokens};
+  }
 };
 
 /// Shared with whoever waits for the run: may ask it to stop and see how far it is.

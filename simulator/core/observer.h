@@ -12,7 +12,7 @@
 //                          the passes between them (see Stretch)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_let_go, on_compact or on_settle, on_finish (with on_publish before a request
+//     on_first_token, on_drop, on_compact or on_settle, on_let_go, on_finish (with on_publish before a request
 //     gives blocks back)
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
@@ -21,15 +21,17 @@
 // after which everybody who is left is held back or has a prompt that was not reached.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every step,
-// but for those that were held back in the pass before it. A request that has dropped cells drops its oldest
-// unprotected cell with every further token after which it goes on: on_drop tells the first drop after an
-// admission and, where memory comes back in quanta, each later one that completes a quantum; the drops between
-// follow from the rule. A request with a course drops at on_step_end what the course says; on_let_go tells the
-// blocks that this frees, on_compact what it moves. Where layers have windows, on_let_go tells in a pass what they
-// have left behind. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+// but for those that were held back in the pass before it.
 //
-// Where quanta have no ids (MemoryLayout::ids) the spans of ids below are empty, `DecodeGrant::block`
-// is kNoBlock, and `Drop::released` has as many kNoBlock as quanta were let go.
+// Which cells go: a request that has dropped cells by a keep rule drops its oldest unprotected cell with every
+// further token after which it goes on: on_drop tells the first drop after an admission and, where memory comes
+// back in quanta, each later one that completes a quantum; the drops between follow from the rule. A request with a
+// course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those that this empties,
+// and in a pass those that windows of layers have left behind; on_compact what survivors that move leave behind them.
+// Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+//
+// Where quanta have no ids (MemoryLayout::ids) the spans of ids below are empty, and `DecodeGrant::block` is
+// kNoBlock.
 #pragma once
 
 #include <cstdint>
@@ -104,25 +106,23 @@ struct Settled {
 };
 
 /// Cells [sink, begin) of a request are no longer kept. Before, they were dropped up to `begin_before`
-/// (= sink, or the earlier `begin`). The logical blocks [first_released, first_released + released.size())
-/// were let go, highest first.
+/// (= sink, or the earlier `begin`).
 struct Drop {
   RequestId request;
   std::int64_t sink;
   std::int64_t begin_before;
   std::int64_t begin;
-  std::int64_t first_released;
-  std::span<const BlockId> released;
-  std::span<const BlockId> table;
+  std::span<const BlockId> table;  ///< as it is before blocks of it come back
 };
 
-/// Blocks come back from a request that goes on. Of one that follows a course, at the end of a step, those in which it
-/// keeps nothing. Where layers have windows, those of which no window shows anything, before the request is granted
-/// what it needs next: even if that is refused and it is preempted itself.
+/// Blocks come back from a request that goes on. At the end of a step, those in which it keeps nothing any more. Where
+/// layers have windows, those of which no window shows anything, before the request is granted what it needs next: even
+/// if that is refused and it is preempted itself.
 struct LetGo {
   RequestId request;
   std::int64_t written;                   ///< tokens it has written
   std::span<const std::int32_t> entries;  ///< of its table, in the order in which they come back
+  std::span<const BlockId> table;         ///< as it is before they do
 };
 
 /// The survivors of a request move together at the end of the step in which it wrote its `written`th token.

@@ -107,8 +107,8 @@ class WindowSums {
       }
     }
     if (entries_.empty()) return;
+    for (Observer* o : observers_) o->on_let_go(LetGo{slot.request, held, entries_, table});
     allocator_.block_returns()->let_go(slot.request, entries_);
-    for (Observer* o : observers_) o->on_let_go(LetGo{slot.request, held, entries_});
   }
   /// Tokens before the one at `position` that a window does not show to it.
   [[nodiscard]] static std::int64_t unseen(std::int64_t window, std::int64_t position) {

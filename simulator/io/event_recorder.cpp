@@ -62,13 +62,21 @@ struct TrackOf {
   std::int32_t track;
 };
 
-/// Of all tables of a request, in order.
-std::vector<TrackOf> tracks_of(const core::Course& course) {
+/// Of all tables of a request, in order: for each track of the log, of so many units, the one that it is part of.
+std::vector<TrackOf> tracks_of(const core::Course& course, std::span<const std::int32_t> units_of_log) {
   std::vector<TrackOf> out;
+  const auto add = [&](const core::Drops& drops, std::int32_t track) {
+    for (std::int32_t units = drops.track_units()[static_cast<std::size_t>(track)]; units > 0;) {
+      KVPLAN_CHECK(out.size() < units_of_log.size() && units >= units_of_log[out.size()], track, units);
+      units -= units_of_log[out.size()];
+      out.push_back({&drops, track});
+    }
+  };
   for (const core::TableRun& run : course.tables())
     for (std::int64_t t = 0; t < run.tables; ++t)
-      for (std::size_t track = 0; track < run.course->drops()->track_units().size(); ++track)
-        out.push_back({run.course->drops(), static_cast<std::int32_t>(track)});
+      for (std::int32_t track = 0; track < std::ssize(run.course->drops()->track_units()); ++track)
+        add(*run.course->drops(), track);
+  KVPLAN_CHECK(out.size() == units_of_log.size(), course.units());
   return out;
 }
 
@@ -216,6 +224,7 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
       numbered_(has_block_ids(options.layout)),
       tree_(finds_in_tree(options)),
       by_quanta_(options.layout.table_by_quanta()),
+      returns_quanta_(options.layout.returns_quanta()),
       track_units_(options.track_units),
       counted_(options.counted),
       by_priority_(options.by_priority),
@@ -327,7 +336,7 @@ log::Claims EventRecorder::kept_at_the_end(RequestId r, std::int64_t written, bo
     courses_.erase(found);
     return claims;
   }
-  const std::vector<TrackOf> all = tracks_of(course);
+  const std::vector<TrackOf> all = tracks_of(course, track_units_);
   const auto tracks = static_cast<std::int64_t>(all.size());
   std::vector<std::int32_t> positions;
   claims.has_kept = true;
@@ -386,12 +395,7 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
   courses_[r] = &course;
   if (tables_ > 1) written_[r] = {};
   if (counted_) return write_counts(r, course);
-  const std::vector<TrackOf> tracks = tracks_of(course);
-  KVPLAN_CHECK(std::equal(tracks.begin(), tracks.end(), track_units_.begin(), track_units_.end(),
-                          [](const TrackOf& of, std::int32_t units) {
-                            return of.drops->track_units()[static_cast<std::size_t>(of.track)] == units;
-                          }),
-               r);
+  const std::vector<TrackOf> tracks = tracks_of(course, track_units_);
   std::vector<std::int32_t> numbers, positions;
   const auto flush = [&](std::size_t least) {  // as many whole facts as there are; the rest when least is 1
     std::size_t begin = 0;
@@ -417,6 +421,11 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
 }
 
 void EventRecorder::on_let_go(const core::LetGo& gone) {
+  if (sliding_.contains(gone.request)) {  // the drop before it says so
+    KVPLAN_CHECK(std::ssize(gone.entries) == emptied_.blocks() && gone.entries.back() == emptied_.first,
+                 gone.request, emptied_.first);
+    return;
+  }
   std::vector<std::int32_t> entries(gone.entries.begin(), gone.entries.end());
   if (tables_ > 1)
     std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
@@ -561,8 +570,9 @@ void EventRecorder::on_first_token(SimTime /*time*/, RequestId request) {
 
 void EventRecorder::on_drop(const core::Drop& drop) {
   sliding_.insert(drop.request);
-  const auto released = static_cast<std::int64_t>(drop.released.size());
-  write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : drop.first_released, released});
+  emptied_ = keep_.emptied(drop.begin_before, drop.begin, quantum_tokens_);
+  const std::int64_t released = returns_quanta_ ? emptied_.blocks() : 0;
+  write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : emptied_.first, released});
 }
 
 void EventRecorder::on_finish(SimTime /*time*/, const core::Release& release) {

@@ -111,6 +111,8 @@ class EventRecorder : public core::Observer {
   bool numbered_;   ///< blocks have ids
   bool tree_;       ///< prefixes are found in a tree
   bool by_quanta_;  ///< a grant names a place for each quantum
+  bool returns_quanta_;
+  core::KeepRule::Emptied emptied_{};  ///< of the latest drop
   std::vector<std::int32_t> track_units_;
   bool counted_;
   bool by_priority_;

@@ -112,11 +112,6 @@ void Holders::write(RequestId r, std::int64_t tokens) {
     t.dropped_to = t.written - keep_.recent;
 }
 
-void Holders::on_drop(const core::Drop& drop) {
-  for (std::size_t i = 0; i < drop.released.size(); ++i)
-    at(drop.request).ids[place(drop.first_released) + i] = kNoBlock;
-}
-
 void Holders::on_compact(const core::Compacted& compacted) {
   Table& t = at(compacted.request);
   t.quanta = compacted.moved.quanta;

@@ -70,7 +70,6 @@ class Holders final : public core::Observer {
   void on_pass_end(const core::Pass& pass) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
-  void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
   void on_finish(SimTime /*time*/, const core::Release& release) override {
     leave(release.request);

@@ -13,10 +13,6 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-std::size_t at(BlockId block) {
-  return index(block);
-}
-
 /// Of a token's place, where requests follow no courses; none where nothing has a place.
 std::int64_t counts_of_token(const core::MemoryLayout& layout) {
   switch (layout.form) {
@@ -28,12 +24,6 @@ std::int64_t counts_of_token(const core::MemoryLayout& layout) {
     default:
       return layout.token_bytes;
   }
-}
-
-/// Books by block reach as far as the blocks that were ever held: a large pool takes memory only as it is used.
-template <class T>
-void reach(std::vector<T>& by_block, BlockId block) {
-  if (by_block.size() <= at(block)) by_block.resize(at(block) + 1);
 }
 
 }  // namespace
@@ -48,7 +38,7 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       token_counts_(counts_of_token(layout)),
       own_bytes_(layout.of_tokens() ? layout.token_bytes : 1),
       columns_(columns != nullptr ? *columns : core::AccountColumns(workload.input.size())),
-      sliders_(columns_.place) {
+      kept_(keep, layout.quantum_tokens, alone_, columns_.place) {
   std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
                [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
   if (!layout_.groups.empty()) {
@@ -114,14 +104,6 @@ void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
   cell(State::kPadding) += sign * bytes.padding;
 }
 
-/// A block that nobody held has one holder.
-inline void Ledger::hold_fresh(BlockId block) {
-  reach(refs_, block);
-  if (keep_.evicts()) reach(erosion_, block);
-  KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
-  refs_[at(block)] = 1;
-}
-
 void Ledger::on_grant(const core::Grant& grant) {
   if (courses_) {
     courses_->grant_prompt(grant.request, grant.first_block, grant.quanta, grant.blocks);
@@ -137,7 +119,7 @@ void Ledger::on_grant(const core::Grant& grant) {
     return add_table(grant.request, grant.first_block + grant.quanta, 1);
   }
   if (!alone_)
-    for (const BlockId block : grant.blocks) hold_fresh(block);
+    for (const BlockId block : grant.blocks) kept_.hold_fresh(block);
   add_unwritten(grant.request, grant.first_block * layout_.quantum_tokens,
                 (grant.first_block + grant.quanta) * layout_.quantum_tokens, 1);
 }
@@ -149,7 +131,7 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
       set_courses();
       continue;
     }
-    if (!alone_) hold_fresh(grant.block);
+    if (!alone_) kept_.hold_fresh(grant.block);
     const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
     add_unwritten(grant.request, from, from + layout_.quantum_tokens, 1);
   }
@@ -163,7 +145,7 @@ void Ledger::on_move(const core::Move& move) {
   const core::RangeMove& range = move.range;
   if (range.slides) return;
   KVPLAN_CHECK(alone_ && !courses_, range.request);
-  const std::int64_t holes = holes_alone(range.request);
+  const std::int64_t holes = kept_.holes_alone(range.request);
   cell(State::kHole) -= holes;
   cell(State::kLive) += holes;
   add_unwritten(range.request, move.copied, range.from_slots, -1);
@@ -175,7 +157,7 @@ void Ledger::on_move(const core::Move& move) {
 void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
                            const core::PoolCounts& pool) {
   for (const core::Move& move : copies) {
-    const std::int64_t holes = holes_alone(move.range.request);
+    const std::int64_t holes = kept_.holes_alone(move.range.request);
     cell(State::kInternal) -= move.range.from_slots - move.copied;
     cell(State::kReserved) -= move.copied;
     cell(State::kLive) -= holes;
@@ -200,28 +182,10 @@ void Ledger::on_admit(const core::Admission& admission) {
     cell(State::kLive) += admission.hit_tokens;
     return;
   }
-  for (const BlockId block : admission.hits) {
-    if (refs_[at(block)] == 0) {
-      refs_[at(block)] = 1;
-      cell(State::kLive) += layout_.quantum_tokens;  // whatever was dropped of it is kept by the new holder
-    } else if (keep_.evicts()) {
-      with_block(block, [&] { ++refs_[at(block)]; });
-    } else {
-      ++refs_[at(block)];
-    }
-  }
-}
-
-void Ledger::let_block_go(BlockId block, std::int64_t written_cells) {
-  KVPLAN_CHECK(refs_[at(block)] > 0, block);
-  const bool eroded =
-      keep_.evicts() && (refs_[at(block)] > 1 || erosion_[at(block)].active + erosion_[at(block)].past > 0);
-  if (eroded) {
-    with_block(block, [&] { --refs_[at(block)]; });
-  } else {
-    --refs_[at(block)];
-  }
-  if (refs_[at(block)] == 0) cell(State::kLive) -= written_cells;
+  // Whatever was dropped of a block is kept by its new holder.
+  for (const BlockId block : admission.hits)
+    if (kept_.share(block)) cell(State::kLive) += layout_.quantum_tokens;
+  if (keep_.evicts()) set_holes();
 }
 
 void Ledger::give_back(const core::Release& release) {
@@ -235,21 +199,17 @@ void Ledger::give_back(const core::Release& release) {
     return set_groups();
   }
   if (alone_) return give_back_alone(release);
-  if (keep_.evicts() && sliders_.has(r)) {
-    leave_active(r);
-    const BlockId past = sliders_[r].past_block;
-    if (past != kNoBlock) with_block(past, [&] { --erosion_[at(past)].past; });
-    sliders_.leave(r);
-    --sliding_count_;
-  }
+  kept_.leave(r);
   const std::int64_t quantum = layout_.quantum_tokens;
   add_unwritten(r, release.written, release.quanta * quantum, -1);
   const std::int64_t full = release.written / quantum;
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(release.table.size()); ++b) {
     const BlockId block = release.table[at(b)];
     if (block == kNoBlock) continue;
-    let_block_go(block, b < full ? quantum : std::max<std::int64_t>(release.written - b * quantum, 0));
+    if (kept_.give_back(block))
+      cell(State::kLive) -= b < full ? quantum : std::max<std::int64_t>(release.written - b * quantum, 0);
   }
+  if (keep_.evicts()) set_holes();
 }
 
 void Ledger::give_back_alone(const core::Release& release) {
@@ -260,16 +220,9 @@ void Ledger::give_back_alone(const core::Release& release) {
     cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
     tensor_tokens_.erase(release.request);
   }
-  std::int64_t dropped = 0;
-  if (keep_.evicts() && sliders_.has(release.request)) {
-    dropped = dropped_to(release.request) - keep_.sink;
-    const std::int64_t let_go = sliders_[release.request].let_go * layout_.quantum_tokens;
-    cell(State::kHole) -= (dropped - let_go) * token_counts_;
-    sliders_.leave(release.request);
-    --sliding_count_;
-    --growing_blocks_;
-  }
-  cell(State::kLive) -= (release.written - release.in_tree - dropped) * token_counts_;
+  const std::int64_t let_go = kept_.leave(release.request);
+  cell(State::kLive) -= (release.written - release.in_tree - let_go) * token_counts_;
+  if (keep_.evicts()) set_holes();
 }
 
 void Ledger::on_settle(const core::Settled& settled) {
@@ -321,7 +274,7 @@ void Ledger::on_pass_end(const core::Pass& pass) {
 
 void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t written = steps.pass.load.tokens * token_counts_;
-  const std::int64_t growing = growing_blocks_ * token_counts_;
+  const std::int64_t growing = kept_.growth() * token_counts_;
   LedgerSpan span{steps.pass.time, steps.end, steps.series, told_now(), {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
   if (groups_) {
@@ -349,13 +302,13 @@ void Ledger::on_steps(const core::Steps& steps) {
   cell(State::kLive) += written * steps.series.steps;
   cell(State::kReserved) -= written * steps.series.steps;
   // The last step's drops come with on_step_end, which knows who ends there.
-  become_hole(growing_blocks_ * last);
-  clock_ += last;
-  evictions_.tokens += sliding_count_ * last;
+  if (!kept_.slides()) return;
+  kept_.run(last);
+  set_holes();
 }
 
 void Ledger::on_stretch(const core::Stretch& stretch) {
-  KVPLAN_CHECK(!courses_ && sliding_count_ == 0 && !refused_ && token_counts_ == 1, sliding_count_);
+  KVPLAN_CHECK(!courses_ && !kept_.slides() && !refused_ && token_counts_ == 1, token_counts_);
   const std::int64_t written = stretch.pass.load.tokens;
   const std::int64_t steps = stretch.series.steps;
   StateCounts growth{};
@@ -418,7 +371,7 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
 LedgerGrants Ledger::grants_of(std::span<const core::DecodeGrant> grants) {
   LedgerGrants sum{};
   for (const core::DecodeGrant& grant : grants) {
-    if (!alone_) hold_fresh(grant.block);
+    if (!alone_) kept_.hold_fresh(grant.block);
     const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
     const Unwritten cells = unwritten(grant.request, from, from + layout_.quantum_tokens);
     sum.reserved += cells.reserved;
@@ -434,7 +387,10 @@ void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing)
     evictions_.tokens = courses_->dropped_cells() / layout_.cells_per_token;
     set_courses();
   }
-  if (keep_.evicts() && sliding_count_ > 0) slide_all_but(finishing);
+  if (kept_.slides()) {
+    kept_.end_step(finishing);
+    set_holes();
+  }
   check();
 }
 
@@ -476,9 +432,19 @@ void Ledger::on_let_go(const core::LetGo& gone) {
   if (groups_) {
     groups_->let_go(gone.request, gone.entries);
     set_groups();
-  } else {
+  } else if (courses_) {
     courses_->let_go(gone.request, gone.written, blocks, gone.entries);
     set_courses();
+  } else {
+    std::int64_t free = 0;  // blocks that nobody holds any more
+    if (alone_) {
+      kept_.let_go_alone(gone.request, blocks);
+      free = blocks;
+    } else {
+      for (const std::int32_t entry : gone.entries) free += kept_.give_back(gone.table[at(entry)]) ? 1 : 0;
+    }
+    cell(State::kLive) -= free * layout_.quantum_tokens;
+    set_holes();
   }
 }
 
@@ -524,143 +490,9 @@ StateCounts Ledger::run_groups(std::int64_t steps) {
 
 // ---- dropped cells ----
 
-void Ledger::become_hole(std::int64_t tokens) {
-  cell(State::kHole) += tokens * token_counts_;
-  cell(State::kLive) -= tokens * token_counts_;
-}
-
-/// Cells of the block that every holder has dropped.
-std::int64_t Ledger::holes(BlockId block) const {
-  const Erosion& e = erosion_[at(block)];
-  const std::int32_t holders = refs_[at(block)];
-  if (holders == 0 || e.active + e.past < holders) return 0;
-  const std::int64_t first = std::max(e.start, keep_.sink);
-  if (e.active == 0) return e.start + layout_.quantum_tokens - first;
-  std::int64_t end = INT64_MAX;
-  for (RequestId r = e.first_active; r != kNoRequest; r = sliders_[r].next)
-    end = std::min(end, dropped_to(r));
-  return end - first;
-}
-
-/// Does one more of its cells become a hole with every step in which all its droppers slide?
-bool Ledger::grows(BlockId block) const {
-  const Erosion& e = erosion_[at(block)];
-  return e.active > 0 && e.active + e.past == refs_[at(block)];
-}
-
-template <class Change>
-void Ledger::with_block(BlockId block, Change change) {
-  const std::int64_t holes_before = holes(block);
-  const bool grew_before = grows(block);
-  change();
-  become_hole(holes(block) - holes_before);
-  growing_blocks_ += static_cast<int>(grows(block)) - static_cast<int>(grew_before);
-}
-
-void Ledger::join_active(RequestId request, BlockId block, std::int64_t start) {
-  with_block(block, [&] {
-    Erosion& e = erosion_[at(block)];
-    Slider& slider = sliders_[request];
-    e.start = start;
-    slider.next = e.first_active;
-    slider.active_block = block;
-    e.first_active = request;
-    ++e.active;
-  });
-}
-
-void Ledger::leave_active(RequestId request) {
-  Slider& slider = sliders_[request];
-  const BlockId block = slider.active_block;
-  with_block(block, [&] {
-    Erosion& e = erosion_[at(block)];
-    RequestId* link = &e.first_active;
-    while (*link != request) link = &sliders_[*link].next;
-    *link = slider.next;
-    slider.active_block = kNoBlock;
-    --e.active;
-  });
-}
-
-void Ledger::begin_sliding(const core::Drop& drop) {
-  Slider& slider = sliders_.enter(drop.request);
-  slider.base = drop.begin - clock_;
-  ++sliding_count_;
-  evictions_.tokens += drop.begin - drop.begin_before;
-  const std::int64_t quantum = layout_.quantum_tokens;
-  for (auto b = drop.released.rbegin(); b != drop.released.rend(); ++b) let_block_go(*b, quantum);
-  const std::int64_t now_in = drop.begin / quantum;
-  const std::int64_t protected_in = drop.sink / quantum;
-  if (drop.sink % quantum != 0 && protected_in < now_in) {
-    slider.past_block = drop.table[at(protected_in)];
-    with_block(slider.past_block, [&] {
-      erosion_[at(slider.past_block)].start = protected_in * quantum;
-      ++erosion_[at(slider.past_block)].past;
-    });
-  }
-  join_active(drop.request, drop.table[at(now_in)], now_in * quantum);
-}
-
-/// Of a request that has memory to itself, in tokens.
-std::int64_t Ledger::holes_alone(RequestId request) const {
-  if (!keep_.evicts() || !sliders_.has(request)) return 0;
-  return dropped_to(request) - keep_.sink - sliders_[request].let_go * layout_.quantum_tokens;
-}
-
-/// All that a request drops is a hole until its quantum is let go.
-void Ledger::drop_alone(const core::Drop& drop) {
-  if (!sliders_.has(drop.request)) {
-    sliders_.enter(drop.request).base = drop.begin - clock_;
-    ++sliding_count_;
-    ++growing_blocks_;
-    evictions_.tokens += drop.begin - drop.begin_before;
-    become_hole(drop.begin - drop.begin_before);
-  }
-  KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
-  const auto quanta = static_cast<std::int64_t>(drop.released.size());
-  sliders_[drop.request].let_go += quanta;
-  cell(State::kHole) -= quanta * layout_.quantum_tokens;
-}
-
 void Ledger::on_drop(const core::Drop& drop) {
-  evictions_.blocks_let_go += static_cast<std::int64_t>(drop.released.size());
-  if (alone_) return drop_alone(drop);
-  if (!sliders_.has(drop.request)) return begin_sliding(drop);
-  // The block of the latest drops is complete: let go of, or kept for the protected cells at its start.
-  KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
-  const BlockId block = sliders_[drop.request].active_block;
-  leave_active(drop.request);
-  if (drop.released.empty()) {
-    sliders_[drop.request].past_block = block;
-    with_block(block, [&] { ++erosion_[at(block)].past; });
-  } else {
-    KVPLAN_CHECK(drop.released.size() == 1 && drop.released.front() == block, block);
-    let_block_go(block, layout_.quantum_tokens);
-  }
-  const std::int64_t now_in = drop.begin / layout_.quantum_tokens;
-  join_active(drop.request, drop.table[at(now_in)], now_in * layout_.quantum_tokens);
-}
-
-/// One step's drops. Whoever ends drops nothing, so the blocks they share are looked at one
-/// by one.
-void Ledger::slide_all_but(std::span<const RequestId> finishing) {
-  std::vector<RequestId> still;
-  for (const RequestId r : finishing)
-    if (sliders_.has(r)) still.push_back(r);
-  std::vector<BlockId> apart;
-  if (!alone_)
-    for (const RequestId r : still) apart.push_back(sliders_[r].active_block);
-  std::sort(apart.begin(), apart.end());
-  apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
-
-  std::int64_t new_holes = growing_blocks_;
-  for (const BlockId block : apart) new_holes -= holes(block) + (grows(block) ? 1 : 0);
-  ++clock_;
-  for (const RequestId r : still) --sliders_[r].base;
-  for (const BlockId block : apart) new_holes += holes(block);
-  if (alone_) new_holes -= static_cast<std::int64_t>(still.size());
-  become_hole(new_holes);
-  evictions_.tokens += sliding_count_ - static_cast<std::int64_t>(still.size());
+  kept_.drop(drop);
+  set_holes();
 }
 
 }  // namespace kvplan::observe

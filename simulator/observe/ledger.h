@@ -27,7 +27,7 @@
 #include "simulator/core/observer.h"
 #include "simulator/observe/course_account.h"
 #include "simulator/observe/group_account.h"
-#include "simulator/observe/in_flight.h"
+#include "simulator/observe/keep_account.h"
 #include "simulator/observe/ledger_sink.h"
 
 namespace kvplan::observe {
@@ -90,52 +90,25 @@ class Ledger final : public core::Observer {
   void on_end(SimTime time) override;
 
  private:
-  // Where no quantum ever has two holders (contiguous memory, blocks without ids) everything is counted by
-  // request: `alone_`. Elsewhere blocks count their holders.
-
-  /// A block that some request has dropped cells of. Holders are `full` (keep all its cells), `active` (their
-  /// next drop is in it) or `past` (dropped up to its end, held for the protected cells at its start).
-  struct Erosion {
-    std::int32_t active{0};
-    std::int32_t past{0};
-    RequestId first_active{-1};  ///< list through Slider::next
-    std::int64_t start{0};       ///< position of the block's first cell in every holder
-  };
-  /// Of a request that has dropped a cell since its admission: it slides.
-  struct Slider {
-    std::int64_t base{0};    ///< dropped up to clock_ + base
-    std::int64_t let_go{0};  ///< quanta let go since it began to slide; kept where it is alone
-    RequestId next{-1};
-    BlockId active_block{kNoBlock};
-    BlockId past_block{kNoBlock};
-  };
-
   std::int64_t& cell(State s) { return cells_[index(s)]; }
-  [[nodiscard]] std::int64_t dropped_to(RequestId r) const { return clock_ + sliders_[r].base; }
   /// Cells that are not written, by what will become of them.
   struct Unwritten {
     std::int64_t reserved, tail, internal;
   };
   [[nodiscard]] Unwritten unwritten(RequestId request, std::int64_t from, std::int64_t to) const;
   void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
-  void hold_fresh(BlockId block);
   LedgerGrants grants_of(std::span<const core::DecodeGrant> grants);
   void add_table(RequestId request, std::int64_t quanta, int sign);
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
-  void drop_alone(const core::Drop& drop);
-  [[nodiscard]] std::int64_t holes_alone(RequestId request) const;
-  void let_block_go(BlockId block, std::int64_t written_cells);
-  [[nodiscard]] std::int64_t holes(BlockId block) const;
-  [[nodiscard]] bool grows(BlockId block) const;
-  void join_active(RequestId request, BlockId block, std::int64_t start);
-  void leave_active(RequestId request);
-  void begin_sliding(const core::Drop& drop);
-  void become_hole(std::int64_t tokens);
-  /// Runs `change`, then moves what it changed in the block's holes and growth into the totals.
-  template <class Change>
-  void with_block(BlockId block, Change change);
-  void slide_all_but(std::span<const RequestId> finishing);
+  /// What the keep rule's account counts as holes is live no more, or again. Only where the rule evicts.
+  void set_holes() {
+    const std::int64_t more = (kept_.holes() - holes_) * token_counts_;
+    holes_ = kept_.holes();
+    cell(State::kHole) += more;
+    cell(State::kLive) -= more;
+    evictions_.tokens = kept_.dropped_tokens();
+  }
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
   /// Whether what is counted here is bytes of cells as they are told, in states that an account has.
@@ -173,24 +146,20 @@ class Ledger final : public core::Observer {
   core::Refusal refusal_{core::Refusal::kNone};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
+  /// No quantum ever has two holders (contiguous memory, blocks without ids): everything is counted by request.
   bool alone_;
   std::int64_t token_counts_;       // counts of a token's place, where requests follow no courses
   std::int64_t own_bytes_;          // bytes of such a count
   std::int64_t quantum_counts_{0};  // of a quantum, as kept here
   std::int64_t check_bytes_{0};     // of a count, as kept here
-  core::AccountColumns columns_;    // of sliders_, courses_ or groups_: one of them
+  core::AccountColumns columns_;    // of kept_, courses_ or groups_: one of them
   std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
-  std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
+  KeepAccount kept_;                      // where requests follow no courses, and layers lie in no groups
+  std::int64_t holes_{0};                 // of it, in tokens' places, as they are in cells_
   std::optional<CourseAccount> courses_;  // once a request follows one; then all do
   std::vector<BlockId> found_;            // by the request admitted last, until its course is told
   std::unique_ptr<GroupAccount> groups_;  // where layers lie in groups
   std::int64_t steps_in_progress_{0};
-  // Only where the keep rule evicts:
-  std::vector<Erosion> erosion_;  // by block; empty where they are alone
-  InFlight<Slider> sliders_;
-  std::int64_t clock_{0};  // steps in which sliding requests have dropped a cell
-  std::int64_t sliding_count_{0};
-  std::int64_t growing_blocks_{0};  // blocks in which one more cell becomes a hole per step
 };
 
 }  // namespace kvplan::observe

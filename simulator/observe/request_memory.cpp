@@ -45,10 +45,6 @@ void RequestMemory::on_stretch(const core::Stretch& stretch) {
   }
 }
 
-void RequestMemory::on_drop(const core::Drop& drop) {
-  add(drop.request, -static_cast<std::int64_t>(drop.released.size()));
-}
-
 void RequestMemory::on_compact(const core::Compacted& compacted) {
   add(compacted.request, compacted.moved.quanta - compacted.moved.quanta_before);
 }

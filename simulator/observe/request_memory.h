@@ -34,7 +34,6 @@ class RequestMemory final : public core::Observer {
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_stretch(const core::Stretch& stretch) override;
   void on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) override { now_ = time; }
-  void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
   void on_let_go(const core::LetGo& gone) override;
   void on_preempt(const core::Release& release) override { leave(release.request); }

@@ -34,19 +34,18 @@ class CacheWalker : public core::Observer {
       tables_[g.request].push_back(b);
     }
   }
-  /// Where layers lie in groups: nothing else grows or drops there.
   void on_let_go(const core::LetGo& gone) override {
     for (const std::int32_t entry : gone.entries)
       holders_.at(tables_.at(gone.request).at(static_cast<std::size_t>(entry))).erase(gone.request);
   }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
-    for (const auto& g : grants) holders_[g.block].insert(g.request);
+    for (const auto& g : grants) {
+      holders_[g.block].insert(g.request);
+      tables_[g.request].push_back(g.block);
+    }
   }
   void on_preempt(const core::Release& r) override { give_back(r); }
   void on_finish(SimTime /*time*/, const core::Release& r) override { give_back(r); }
-  void on_drop(const core::Drop& d) override {
-    for (const BlockId b : d.released) holders_.at(b).erase(d.request);
-  }
   void on_publish(RequestId r, std::int64_t logical, BlockId b) override {
     auto& copies = blocks_of_[name(r, logical)];
     copies.push_back(b);
@@ -137,7 +136,7 @@ class CacheWalker : public core::Observer {
   core::MemoryLayout layout_;
   std::int64_t groups_;
   core::ContentNames names_;
-  std::map<RequestId, std::vector<BlockId>> tables_;  // where layers lie in groups
+  std::map<RequestId, std::vector<BlockId>> tables_;
   std::map<BlockId, std::set<RequestId>> holders_;
   std::map<BlockId, Name> content_;                 // by which request and entry of its table it was filled
   std::map<Name, std::vector<BlockId>> blocks_of_;  // the oldest first

@@ -3,10 +3,10 @@
 #include "simulator/scheduling/vllm/replicas.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/letting_go.h"
 #include "simulator/scheduling/vllm/scheduler.h"
 
 namespace kvplan::scheduling::vllm {
@@ -22,6 +22,7 @@ class FastReplica final : public Replica, public BlockListener {
         workload_(*run.workload),
         allocator_(allocator),
         contents_(allocator.contents()),
+        ids_(allocator.layout().block_ids()),
         scheduler_(run, params, allocator) {
     if (scheduler_.tells_publications()) contents_->set_listener(this);
   }
@@ -231,9 +232,7 @@ class FastReplica final : public Replica, public BlockListener {
       }
       if (const auto moved = s.course->compaction(held)) scheduler_.moves().compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
-      if (blocks.empty()) return;
-      allocator_.block_returns()->let_go(r, blocks);
-      for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
+      if (!blocks.empty()) let_go({r, held, blocks, table_of(r)});
       return;
     }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
@@ -252,15 +251,28 @@ class FastReplica final : public Replica, public BlockListener {
     KVPLAN_CHECK(first || (batch().grows && begin % batch().quantum_tokens == 0), begin,
                  batch().quantum_tokens);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
-    const LettingGo::Gone gone = letting_go_.drop(s.request, run_.keep.sink, begin_before, begin, held);
+    if (first && contents_ != nullptr) contents_->close(s.request, held);
+    const Drop drop{s.request, run_.keep.sink, begin_before, begin, table_of(s.request)};
+    for (Observer* o : run_.observers) o->on_drop(drop);
+    const KeepRule::Emptied emptied = run_.keep.emptied(begin_before, begin, batch().quantum_tokens);
+    if (batch().grows && emptied.blocks() > 0) {
+      entries_.resize(static_cast<std::size_t>(emptied.blocks()));
+      std::iota(entries_.rbegin(), entries_.rend(), static_cast<std::int32_t>(emptied.first));
+      let_go({s.request, held, entries_, drop.table});
+    }
     if (first) {
       batch().begin_sliding(slot, held);
     } else {
       batch().sums.let_go(held);
     }
-    const auto table = allocator_.table(s.request).ids;
-    const Drop drop{s.request, run_.keep.sink, begin_before, begin, gone.first, gone.ids, table};
-    for (Observer* o : run_.observers) o->on_drop(drop);
+  }
+
+  void let_go(const LetGo& gone) {
+    for (Observer* o : run_.observers) o->on_let_go(gone);
+    allocator_.block_returns()->let_go(gone.request, gone.entries);
+  }
+  [[nodiscard]] std::span<const BlockId> table_of(RequestId r) const {
+    return ids_ ? allocator_.table(r).ids : std::span<const BlockId>();
   }
 
   const ReplicaSetup run_;
@@ -268,6 +280,7 @@ class FastReplica final : public Replica, public BlockListener {
   const Workload& workload_;
   Allocator& allocator_;
   Contents* contents_;  // may be null
+  bool ids_;            // blocks have ids
   Scheduler scheduler_;
 
   SimTime now_{};       // of the latest pass or step end
@@ -285,7 +298,7 @@ class FastReplica final : public Replica, public BlockListener {
   std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
   std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
-  LettingGo letting_go_{allocator_};
+  std::vector<std::int32_t> entries_;  // that a keep rule leaves empty
 };
 
 }  // namespace

@@ -170,9 +170,13 @@ class NaiveReplica final : public Replica, public BlockListener {
         entries.push_back(static_cast<std::int32_t>(b * groups + g));
       }
     }
-    if (entries.empty()) return;
+    if (!entries.empty()) let_go(r, entries);
+  }
+
+  void let_go(RequestId r, std::span<const std::int32_t> entries) {
+    const auto table = allocator_.table(r).ids;
+    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, state(r).computed, entries, table});
     allocator_.block_returns()->let_go(r, entries);
-    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, computed, entries});
   }
 
   void end_copies(SimTime end) {
@@ -435,9 +439,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
     }
     const auto blocks = s.course->let_go(s.computed);
-    if (blocks.empty()) return;
-    allocator_.block_returns()->let_go(r, blocks);
-    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, s.computed, blocks});
+    if (!blocks.empty()) let_go(r, blocks);
   }
 
   void apply_keep_rule(RequestId r) {
@@ -450,24 +452,20 @@ class NaiveReplica final : public Replica, public BlockListener {
     s.dropped_to = begin;
     const MemoryLayout& layout = allocator_.layout();
     if (allocator_.contents() != nullptr) allocator_.contents()->close(r, s.computed);
+    if (first || (layout.returns_quanta() && begin % layout.quantum_tokens == 0)) {
+      const auto table = allocator_.table(r).ids;
+      for (Observer* o : run_.observers) o->on_drop(Drop{r, keep.sink, begin_before, begin, table});
+    }
+    if (allocator_.block_returns() == nullptr) return;
     // Blocks with neither a kept nor an unwritten cell come back, the highest first.
     std::vector<std::int32_t> entries;
-    std::vector<BlockId> released;  // lowest first
-    if (BlockReturns* const returns = allocator_.block_returns()) {
-      const auto table = allocator_.table(r).ids;
-      const std::int64_t q = layout.quantum_tokens;
-      for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
-        if ((b + 1) * q <= begin_before) break;  // gone before, as those below
-        entries.push_back(static_cast<std::int32_t>(b));
-        released.insert(released.begin(), table.empty() ? kNoBlock : table[static_cast<std::size_t>(b)]);
-      }
-      returns->let_go(r, entries);
-      s.quanta_gone += std::ssize(entries);
+    const std::int64_t q = layout.quantum_tokens;
+    for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
+      if ((b + 1) * q <= begin_before) break;  // gone before, as those below
+      entries.push_back(static_cast<std::int32_t>(b));
     }
-    if (!first && (!layout.returns_quanta() || begin % layout.quantum_tokens != 0)) return;
-    const std::int64_t first_released = entries.empty() ? 0 : entries.back();
-    for (Observer* o : run_.observers)
-      o->on_drop(Drop{r, keep.sink, begin_before, begin, first_released, released, allocator_.table(r).ids});
+    s.quanta_gone += std::ssize(entries);
+    if (!entries.empty()) let_go(r, entries);
   }
 
   const ReplicaSetup run_;
