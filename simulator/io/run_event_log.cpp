@@ -25,11 +25,11 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
 /// Errors: a run that a log cannot tell.
 Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
   const plan::TokenPlan& tokens = watched.tokens;
-  if (!tokens.windows.empty())
+  if (!tokens.windows.empty() && tokens.placement != core::Placement::kHoles)
     return bad_input(
                "a log has one placement for all tables of a request, but layers with windows drop in "
-               "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
-               "windows")
+               "place: expected eviction.placement=holes, memory.allocator=paged:table=all, or a model "
+               "without windows")
         .at_field("--events");
   if (tokens.ranks_may_differ() && plan::ranks_differ(tokens))
     return bad_input(
@@ -65,8 +65,8 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   log.prefix_cache = watched.tokens.finds_prefixes;
   log.prefills_apart = scenario.engine_traits().prefills_apart;
   log.by_priority = scenario.engine_traits().by_priority;
-  log.keep = scenario.keep;
-  if (scenario.follows_courses()) tell_courses(watched.tokens, log);
+  log.keep = watched.tokens.keep;
+  if (watched.tokens.follows_courses()) tell_courses(watched.tokens, log);
   log.replicas = static_cast<std::int32_t>(scenario.replicas);
   log.allocator = scenario.allocator.to_string();
   log.scenario = json.take();

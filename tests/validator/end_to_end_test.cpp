@@ -120,6 +120,14 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=streaming-llm:sink=4,recent=60,placement=reuse " + pyramid,
         few + "eviction=h2o:hh=100,recent=20,placement=compact " + by_layer + " " + pyramid,
         few + "eviction=window:window=64,placement=holes " + by_layer + " " + pyramid,
+        few + "eviction=streaming-llm:sink=4,recent=60,placement=holes " + by_layer +
+            " --set model=gpt-oss-20b",
+        few + "eviction=window:window=64,placement=holes " + by_head +
+            " --set model=gpt-oss-20b --set workload.limit=5",
+        // Prefixes found by what follows courses, and dropped in place by each of their holders.
+        few + "eviction=window:window=64,placement=holes --set workload.limit=30 " + pyramid,
+        few + duo + "holes' --set memory.replacement=lru-k --set workload.limit=6",
+        replay + "--set eviction=tova:budget=20",
         replay + "--set eviction.placement=compact --set budget=d2o",
         replay + "--set eviction=window:window=9 --set budget=d2o",
         replay + "--set eviction.placement=holes " + by_head +

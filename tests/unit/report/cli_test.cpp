@@ -516,6 +516,25 @@ TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
       << longer.err;
 }
 
+/// Layers with windows drop in place, whatever the policy beside them does; a log has one placement for all tables.
+TEST(RunCommand, ALogHasWindowsBesideAPolicyThatLeavesHoles) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,200,30\n");
+  const auto outcome = [&](const std::string& placement) {
+    return run_kvplan("run " + folder.file("t.csv") +
+                      " --set model=gpt-oss-20b --set memory.pool_tokens=8000 --set "
+                      "memory.allocator=paged:table=layer --set eviction=window:window=64,placement=" +
+                      placement + " --events " + folder.file("l.kve"));
+  };
+  EXPECT_EQ(outcome("holes").exit_code, 0);
+  const Outcome moved = outcome("compact");
+  EXPECT_EQ(moved.exit_code, 2);
+  EXPECT_NE(moved.err.find("--events: a log has one placement for all tables of a request, but layers with "
+                           "windows drop in place: expected eviction.placement=holes"),
+            std::string::npos)
+      << moved.err;
+}
+
 TEST(RunCommand, OneOutputThatCannotBeWrittenLeavesNone) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
