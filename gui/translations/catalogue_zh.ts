@@ -180,8 +180,8 @@
         <translation>每个进程的设备：未给出内存池时由其内存决定，其带宽和 FLOP/s 决定屋顶线</translation>
     </message>
     <message>
-        <source>Dropped cells stay until their block is dead (holes), the next token takes the place (reuse), or survivors move together when a block&apos;s worth is dropped (compact)</source>
-        <translation>被丢弃的单元留到整块失效（holes），由下一个 token 占用其位置（reuse），或在丢弃满一块时将保留的单元移到一起（compact）</translation>
+        <source>Dropped cells stay until their block is dead (holes: blocks can be shared), the next token takes the place (reuse), or survivors move together when a block&apos;s worth is dropped (compact)</source>
+        <translation>被丢弃的单元留到整块失效（holes：块可共享），由下一个 token 占用其位置（reuse），或在丢弃满一块时将保留的单元移到一起（compact）</translation>
     </message>
     <message>
         <source>e2e s</source>

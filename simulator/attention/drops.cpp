@@ -15,6 +15,18 @@ void IntervalDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std:
   for (std::int64_t p = from; p < n - keep.recent; ++p) positions.push_back(static_cast<std::int32_t>(p));
 }
 
+IntervalDrops IntervalDrops::joined() const {
+  IntervalDrops out(std::vector<KeptInterval>{}, prompt_, 0);
+  for (std::size_t track = 0; track < keep_.size(); ++track) {
+    if (track == 0 || keep_[track] != keep_[track - 1]) {
+      out.keep_.push_back(keep_[track]);
+      out.units_.push_back(0);
+    }
+    out.units_.back() += units_[track];
+  }
+  return out;
+}
+
 CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads) {
   const PolicyTraits traits = policy.kind->traits(policy.choice);
   const CellMetadata metadata = cell_metadata(policy, traits);

@@ -19,6 +19,8 @@ class IntervalDrops final : public core::Drops {
       : IntervalDrops(std::vector<KeptInterval>{keep}, prompt, units) {}
   IntervalDrops(std::vector<KeptInterval> keep, std::int64_t prompt, std::int32_t units)
       : keep_(std::move(keep)), prompt_(prompt), units_(keep_.size(), units) {}
+  /// The same cells in fewer tracks: neighbours that keep the same are one.
+  [[nodiscard]] IntervalDrops joined() const;
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
 

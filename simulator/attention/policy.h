@@ -150,6 +150,7 @@ inline constexpr std::int64_t kAllRows = INT64_MAX;
 struct KeptInterval {
   std::int64_t sink{0};
   std::int64_t recent{0};
+  friend bool operator==(const KeptInterval&, const KeptInterval&) = default;
 };
 
 /// What the replay, the accounting and a serving run must know about a policy with its parameters.
@@ -254,8 +255,9 @@ inline constexpr Param kAggParam{.name = "agg",
 inline constexpr Param kPlacementParam{
     .name = "placement",
     .help =
-        "Dropped cells stay until their block is dead (holes), the next token takes the place (reuse), or "
-        "survivors move together when a block's worth is dropped (compact)",
+        "Dropped cells stay until their block is dead (holes: blocks can be shared), the next token takes "
+        "the "
+        "place (reuse), or survivors move together when a block's worth is dropped (compact)",
     .kind = ParamKind::kText,
     .fallback = "holes",
     .choices = kPlacements};

@@ -37,8 +37,7 @@ enum class TableForm : std::uint8_t {
 /// What is said of which quanta a request holds.
 enum class QuantumIds : std::uint8_t {
   kListed,  ///< its table says which, and several requests may hold the same
-  /// No quantum is ever held by two requests, and none has an id: tables are empty, and so are spans of ids; where a
-  /// span's length says how many quanta were let go, each id in it is kNoBlock.
+  /// No quantum is ever held by two requests, and none has an id: tables are empty, and so are spans of ids.
   kNone,
   /// As kNone, but prefixes lie in a tree of runs of tokens, and its quanta are nobody's: a table has only what a
   /// request has beside it, and PoolCounts::shared what of the tree somebody holds.
@@ -237,8 +236,9 @@ class Contents {
 class BlockReturns {
  public:
   /// These entries of the request's table come back, in this order. REQUIRES: it holds them. Where contents are found
-  /// by lookups and layers do not lie in groups, its own are closed (Contents::close), and all that came back since
-  /// its admission is one range of the table, to which each call adds at the end, the highest first.
+  /// by lookups and layers do not lie in groups, its own are closed (Contents::close); if blocks have no ids besides,
+  /// all that came back since its admission is one range of the table, to which each call adds at the end, the highest
+  /// first.
   virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
   /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.

@@ -15,28 +15,27 @@ void Followers::enter(Slot slot) {
 
 void Followers::gather_grants(std::int64_t step) {
   grants_.clear();
-  next_ = 0;
   for (const Slot slot : members_)
-    if (at(slot).course->grant(step + at(slot).offset).sum() > 0) grants_.push_back(slot);
+    if (at(slot).course->grant(step + at(slot).offset).sum() > 0) grants_.slots.push_back(slot);
 }
 
 void Followers::gather_fills(std::int64_t step, std::int64_t quantum_tokens) {
   fills_.clear();
-  next_fill_ = 0;
   for (const Slot slot : members_)
-    if (!at(slot).sliding && (step + at(slot).offset + 1) % quantum_tokens == 0) fills_.push_back(slot);
+    if (!at(slot).sliding && steps_to_fill(slot, step, quantum_tokens) == quantum_tokens)
+      fills_.slots.push_back(slot);
 }
 
 std::int64_t Followers::steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const {
   std::int64_t least = INT64_MAX;
   for (const Slot slot : members_)
-    if (!at(slot).sliding)
-      least = std::min(least, quantum_tokens - (step + at(slot).offset + 1) % quantum_tokens);
+    if (!at(slot).sliding) least = std::min(least, steps_to_fill(slot, step, quantum_tokens));
   return least;
 }
 
-bool Followers::drops(std::int64_t step) const {
+bool Followers::drops(std::int64_t step, bool first) const {
   return std::ranges::any_of(members_, [&](Slot slot) {
+    if (first && at(slot).sliding) return false;
     const Course& course = *at(slot).course;
     const std::int64_t held = step + at(slot).offset;
     return held + 1 < course.shape().final_tokens &&

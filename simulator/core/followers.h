@@ -22,18 +22,18 @@ class Followers {
   /// Gathers those whose next token needs a quantum at `step`, which next_grant() then hands out.
   void gather_grants(std::int64_t step);
   /// kNoSlot: there is none left.
-  Slot next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSlot; }
+  Slot next_grant() { return grants_.take(); }
 
   // Where contents are found by lookups.
 
   /// Likewise those whose token in this step is the last of a block that can be found from then on: of requests that
   /// have dropped nothing.
   void gather_fills(std::int64_t step, std::int64_t quantum_tokens);
-  Slot next_fill() { return next_fill_ < fills_.size() ? fills_[next_fill_++] : kNoSlot; }
+  Slot next_fill() { return fills_.take(); }
   /// Steps from `step` on, at least 1, before the next one in which any of them does so; INT64_MAX if none ever will.
   [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const;
-  /// Does any of them drop a cell at the end of this step?
-  [[nodiscard]] bool drops(std::int64_t step) const;
+  /// Does any of them drop a cell at the end of this step? `first`: its first one.
+  [[nodiscard]] bool drops(std::int64_t step, bool first) const;
 
   struct Context {
     std::int64_t tokens;  ///< read in this step
@@ -50,10 +50,21 @@ class Followers {
 
   const SlotTable& slots_;
   std::vector<Slot> members_;
-  std::vector<Slot> grants_;
-  std::size_t next_{0};  // of them
-  std::vector<Slot> fills_;
-  std::size_t next_fill_{0};
+  /// Told one by one.
+  struct Queue {
+    std::vector<Slot> slots;
+    std::size_t next{0};
+    void clear() {
+      slots.clear();
+      next = 0;
+    }
+    Slot take() { return next < slots.size() ? slots[next++] : kNoSlot; }
+  };
+  /// Steps from `step` on, at least 1, before the next one in which the member fills a block.
+  [[nodiscard]] std::int64_t steps_to_fill(Slot slot, std::int64_t step, std::int64_t quantum_tokens) const {
+    return quantum_tokens - (step + at(slot).offset + 1) % quantum_tokens;
+  }
+  Queue grants_, fills_;
 };
 
 }  // namespace kvplan::core

@@ -27,7 +27,8 @@
 // further token after which it goes on: on_drop tells the first drop after an admission and, where memory comes
 // back in quanta, each later one that completes a quantum; the drops between follow from the rule. A request with a
 // course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those that this empties,
-// and in a pass those that windows of layers have left behind; on_compact what survivors that move leave behind them.
+// and in a pass those that windows of layers have left behind, before they do; on_compact what survivors that have
+// moved left behind them.
 // Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 //
 // Where quanta have no ids (MemoryLayout::ids) the spans of ids below are empty, and `DecodeGrant::block` is

@@ -214,6 +214,7 @@ event_log::Header header_of(const EventLogOptions& options) {
           .id_tokens = tree && ids != nullptr && ids->present() ? ids->block_tokens : 0,
           .replicas = options.replicas,
           .by_priority = options.by_priority,
+          .prompt_rows = options.prompt_rows,
           .allocator = options.allocator,
           .scenario = options.scenario,
           .trace_digest = options.trace_digest};

@@ -30,10 +30,11 @@ struct EventLogOptions {
   core::KeepRule keep{};       ///< of the run
   /// Where requests follow courses: cells of one token in each track, of all courses of the run.
   std::vector<std::int32_t> track_units{};
-  bool reuse{false};        ///< placement of the courses
-  bool compacts{false};     ///< placement of the courses: survivors move together
-  bool counted{false};      ///< nobody knows which tokens go, only how many
-  bool by_priority{false};  ///< who is asked, and gives way, by the priority of arrivals
+  bool reuse{false};            ///< placement of the courses
+  bool compacts{false};         ///< placement of the courses: survivors move together
+  bool counted{false};          ///< nobody knows which tokens go, only how many
+  bool by_priority{false};      ///< who is asked, and gives way, by the priority of arrivals
+  std::int64_t prompt_rows{0};  ///< as event_log::Header has it
   std::int32_t replicas{1};
   std::string allocator{};  ///< as in the scenario, all parameters
   std::string scenario{};   ///< resolved

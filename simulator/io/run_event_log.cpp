@@ -67,6 +67,8 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   log.by_priority = scenario.engine_traits().by_priority;
   log.keep = watched.tokens.keep;
   if (watched.tokens.follows_courses()) tell_courses(watched.tokens, log);
+  if (watched.tokens.follows_courses() && watched.tokens.finds_prefixes)
+    log.prompt_rows = watched.tokens.prompt_rows;
   log.replicas = static_cast<std::int32_t>(scenario.replicas);
   log.allocator = scenario.allocator.to_string();
   log.scenario = json.take();

@@ -304,8 +304,9 @@ void Holders::take_shared() {
 }
 
 void Holders::take_course(RequestId r, const Table& t) {
-  const auto is_shared = [&](BlockId block) {
-    return std::ranges::any_of(shared_, [&](const auto& row) { return row.block == block; });
+  const auto is_shared = [&](BlockId block) {  // rows are by block
+    const auto row = std::ranges::lower_bound(shared_, block, {}, &Ledger::SharedBytes::block);
+    return row != shared_.end() && row->block == block;
   };
   HeldRow row{
       layout_.returns_quanta() ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};

@@ -6,6 +6,9 @@
 // every pass and of every step, and when what a step's end frees is free (on_settled); a difference stops the
 // program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
+// Who holds which cells, and what of them is kept, three accounts know: of a keep rule's drops (keep_account.h), of
+// courses (course_account.h), of groups of layers (group_account.h). The ledger sums, checks and tells.
+//
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
 // courses, or layers lie in groups) and where quanta are not of whole tokens, in bytes:
 // MemoryLayout::count_bytes says which.
@@ -53,7 +56,7 @@ class Ledger final : public core::Observer {
   [[nodiscard]] StateCounts bytes() const;
   /// Of one request, what it holds alone. REQUIRES: it is running and follows a course.
   [[nodiscard]] StateCounts course_bytes(RequestId request) const;
-  /// Blocks of several requests that follow courses.
+  /// Blocks of several requests that follow courses, by id.
   struct SharedBytes {
     BlockId block;
     std::vector<RequestId> holders;  ///< ascending

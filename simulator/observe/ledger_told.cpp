@@ -30,7 +30,7 @@ StateCounts Ledger::bytes() const {
 StateCounts Ledger::course_bytes(RequestId request) const {
   KVPLAN_CHECK(courses_, request);
   core::HeldCells held = courses_->held(request);
-  if (courses_->shared() != nullptr) held -= courses_->shared()->shared_part(request).cells;
+  if (courses_->shared() != nullptr) held -= courses_->shared()->shared_cells(request);
   StateCounts bytes = counts_of(held);
   bytes[index(State::kMetadata)] += courses_->quanta(request) * layout_.entry_bytes;
   for (std::int64_t& state : bytes) state *= layout_.count_bytes();

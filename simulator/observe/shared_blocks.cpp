@@ -1,7 +1,8 @@
 #include "simulator/observe/shared_blocks.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "simulator/base/check.h"
 
 namespace kvplan::observe {
 namespace {
@@ -12,77 +13,76 @@ std::size_t at(std::int64_t i) {
 
 }  // namespace
 
-// ---- what a member has dropped ----
+// ---- what members drop ----
 
-bool SharedBlocks::has_dropped(const Member& m) const {
-  return m.written >= m.course->shape().prompt && m.course->dropped_cells(m.written) > 0;
-}
-
-/// Others find only what was there when the first cell went: later positions do not matter.
-const SharedBlocks::Going& SharedBlocks::going(Member& m) const {
-  if (m.going != nullptr) return *m.going;
-  const core::CourseShape& shape = m.course->shape();
+/// What a member drops after each number of tokens from `from` to `to`, block by block:
+/// drop_in(logical block, track, positions).
+template <class DropIn>
+void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to, DropIn drop_in) {
   const core::Drops& drops = *m.course->drops();
-  auto made = std::make_shared<Going>();
-  std::int64_t first = shape.prompt;
-  while (first < shape.final_tokens && m.course->dropped_cells(first) == 0) ++first;
-  made->positions = first;
-  const auto tracks = static_cast<std::int32_t>(drops.track_units().size());
-  made->after.assign(at(tracks * first), INT32_MAX);
-  std::vector<std::int32_t> positions;
-  for (std::int64_t n = first; n < shape.final_tokens; ++n) {
-    for (std::int32_t track = 0; track < tracks; ++track) {
-      positions.clear();
-      drops.dropped(track, n, positions);
-      for (const std::int32_t p : positions)
-        if (p < first) made->after[at(track * first + p)] = static_cast<std::int32_t>(n);
+  for (std::int64_t n = std::max(from, m.course->shape().prompt); n <= to; ++n) {
+    for (std::int32_t track = 0; track < std::ssize(track_units_); ++track) {
+      positions_.clear();
+      drops.dropped(track, n, positions_);
+      for (auto first = positions_.begin(); first != positions_.end();) {
+        const std::int64_t logical = *first / quantum_tokens_;
+        const auto last = std::lower_bound(first, positions_.end(), (logical + 1) * quantum_tokens_);
+        drop_in(logical, track, std::span<const std::int32_t>(first, last));
+        first = last;
+      }
     }
   }
-  m.going = std::move(made);
-  return *m.going;
 }
 
-std::int64_t SharedBlocks::dropped_of(Member& m, std::int64_t logical) const {
-  if (!has_dropped(m)) return 0;
-  const Going& gone = going(m);
-  const auto units = m.course->drops()->track_units();
-  std::int64_t cells = 0;
-  for (std::int64_t track = 0; track < std::ssize(units); ++track)
-    for (std::int64_t p = logical * quantum_tokens_; p < (logical + 1) * quantum_tokens_; ++p)
-      if (gone.gone(track, p, m.written)) cells += units[at(track)];
-  return cells;
-}
-
-bool SharedBlocks::gather_going(const Shared& shared) {
-  going_.clear();
-  for (const RequestId r : shared.holders) {
-    Member& m = member(r);
-    if (!has_dropped(m)) return false;
-    going_.emplace_back(&going(m), m.written);
+/// The member drops these positions of a shared block in a track.
+void SharedBlocks::drop_in(Member& m, Shared& shared, std::int64_t track,
+                           std::span<const std::int32_t> positions) {
+  const std::size_t cells = track_units_.size() * at(quantum_tokens_);
+  if (shared.dropped_by.empty()) shared.dropped_by.resize(cells, 0);
+  Cells& own = m.dropped[shared.logical];
+  if (own.empty()) own.resize(cells, false);
+  add_surplus(shared, -1);
+  const std::int64_t units = track_units_[at(track)];
+  for (const std::int32_t position : positions) {
+    const std::size_t cell = cell_of(track, position);
+    KVPLAN_CHECK(!own[cell], position, track);
+    own[cell] = true;
+    if (++shared.dropped_by[cell] == std::ssize(shared.holders)) shared.holes += units;
   }
-  return true;
+  shared.dropped += units * std::ssize(positions);
+  m.dropped_cells += units * std::ssize(positions);
+  add_surplus(shared, 1);
 }
 
-bool SharedBlocks::all_dropped(std::int64_t track, std::int64_t position) const {
-  return std::ranges::all_of(
-      going_, [&](const auto& holder) { return holder.first->gone(track, position, holder.second); });
+void SharedBlocks::wrote(RequestId r, std::int64_t written) {
+  Member& m = members_.at(r);
+  const std::int64_t prompt = m.course->shape().prompt;
+  const std::int64_t from = m.written + 1;
+  m.written = written;
+  if (m.shares == 0 || written < prompt) return;
+  if (m.course->dropped_cells(written) == (from > prompt ? m.course->dropped_cells(from - 1) : 0)) return;
+  each_drop(m, from, written, [&](std::int64_t logical, std::int64_t track, auto positions) {
+    const auto found = shared_.find(m.table[at(logical)]);
+    if (found != shared_.end()) drop_in(m, found->second, track, positions);
+  });
 }
 
-std::int64_t SharedBlocks::holes_of(const Shared& shared) {
-  if (!gather_going(shared)) return 0;
-  const auto units = member(shared.holders.front()).course->drops()->track_units();
-  std::int64_t cells = 0;
-  for (std::int64_t track = 0; track < std::ssize(units); ++track)
-    for (std::int64_t p = shared.logical * quantum_tokens_; p < (shared.logical + 1) * quantum_tokens_; ++p)
-      if (all_dropped(track, p)) cells += units[at(track)];
-  return cells;
+/// What a member had dropped of blocks that it held alone until now.
+void SharedBlocks::look_back(Member& m, const std::vector<std::int64_t>& logical_blocks) {
+  if (m.written < m.course->shape().prompt || m.course->dropped_cells(m.written) == 0) return;
+  const std::int64_t last = logical_blocks.back();  // they ascend
+  std::vector<Shared*> blocks(at(last + 1), nullptr);
+  for (const std::int64_t logical : logical_blocks) blocks[at(logical)] = &shared_.at(m.table[at(logical)]);
+  each_drop(m, 0, m.written, [&](std::int64_t logical, std::int64_t track, auto positions) {
+    if (logical <= last && blocks[at(logical)] != nullptr) drop_in(m, *blocks[at(logical)], track, positions);
+  });
 }
 
 // ---- who holds what ----
 
 /// What the block adds to the surplus comes (+1) or goes (-1).
-void SharedBlocks::add(const Shared& shared, std::int64_t sign) {
-  const std::int64_t twice = (std::ssize(shared.holders) - 1) * block_cells(member(shared.holders.front()));
+void SharedBlocks::add_surplus(const Shared& shared, std::int64_t sign) {
+  const std::int64_t twice = (std::ssize(shared.holders) - 1) * block_cells();
   const std::int64_t holes = shared.dropped - shared.holes;
   surplus_.live += sign * (twice - holes);
   surplus_.hole += sign * holes;
@@ -98,20 +98,19 @@ void SharedBlocks::hold(RequestId r, std::int64_t logical, BlockId block) {
   const auto [found, fresh] = shared_.try_emplace(block);
   Shared& shared = found->second;
   if (fresh) {
-    Member& m = member(first);
+    Member& m = members_.at(first);
     KVPLAN_CHECK(at(logical) < m.table.size() && m.table[at(logical)] == block, block, first);
+    ++m.shares;
     shared.logical = logical;
     shared.holders = {first};
-    ++m.shares;
-    shared.dropped = dropped_of(m, logical);
-  } else {
-    KVPLAN_CHECK(shared.logical == logical, block, shared.logical);
-    add(shared, -1);
+    newly_shared_[first].push_back(logical);
   }
-  shared.holders.push_back(r);
-  ++member(r).shares;
+  KVPLAN_CHECK(shared.logical == logical, block, shared.logical);
+  add_surplus(shared, -1);
+  shared.holders.insert(std::ranges::upper_bound(shared.holders, r), r);
+  ++members_.at(r).shares;
   shared.holes = 0;  // the new holder keeps everything
-  add(shared, 1);
+  add_surplus(shared, 1);
 }
 
 void SharedBlocks::give_back(RequestId r, BlockId block) {
@@ -122,32 +121,53 @@ void SharedBlocks::give_back(RequestId r, BlockId block) {
     return;
   }
   Shared& shared = found->second;
-  add(shared, -1);
-  shared.dropped -= dropped_of(member(r), shared.logical);
+  Member& m = members_.at(r);
+  add_surplus(shared, -1);
+  if (const auto own = m.dropped.find(shared.logical); own != m.dropped.end()) {
+    for (std::size_t cell = 0; cell < own->second.size(); ++cell) {
+      if (!own->second[cell]) continue;
+      --shared.dropped_by[cell];
+      shared.dropped -= units_of(cell);
+      m.dropped_cells -= units_of(cell);
+    }
+    m.dropped.erase(own);
+  }
   KVPLAN_CHECK(std::erase(shared.holders, r) == 1, block, r);
-  --member(r).shares;
+  --m.shares;
   only_[index(block)] = shared.holders.front();
-  if (shared.holders.size() == 1) {
-    --member(shared.holders.front()).shares;
-    shared_.erase(found);
+  if (shared.holders.size() > 1) {
+    shared.holes = 0;
+    for (std::size_t cell = 0; cell < shared.dropped_by.size(); ++cell)
+      if (shared.dropped_by[cell] == std::ssize(shared.holders)) shared.holes += units_of(cell);
+    add_surplus(shared, 1);
     return;
   }
-  shared.holes = holes_of(shared);
-  add(shared, 1);
+  Member& last = members_.at(shared.holders.front());
+  last.dropped_cells -= shared.dropped;
+  last.dropped.erase(shared.logical);
+  --last.shares;
+  shared_.erase(found);
 }
 
 void SharedBlocks::enter(RequestId r, const core::Course& course, std::span<const BlockId> found) {
   const auto [place, fresh] = members_.try_emplace(r);
   KVPLAN_CHECK(fresh && course.drops() != nullptr && course.shape().placement == core::Placement::kHoles, r);
+  KVPLAN_CHECK(course.metadata_units() == 0, r);
+  const auto tracks = course.drops()->track_units();
+  if (track_units_.empty()) track_units_.assign(tracks.begin(), tracks.end());
+  units_ = course.units();
+  KVPLAN_CHECK(std::ranges::equal(tracks, track_units_), r, std::ssize(tracks));
   Member& m = place->second;
   m.course = &course;
   m.table.assign(found.begin(), found.end());
   m.written = std::ssize(found) * quantum_tokens_;
+  newly_shared_.clear();
   for (std::int64_t b = 0; b < std::ssize(found); ++b) hold(r, b, found[at(b)]);
+  for (const auto& [first, logical_blocks] : newly_shared_) look_back(members_.at(first), logical_blocks);
 }
 
 void SharedBlocks::grant(RequestId r, std::span<const BlockId> blocks) {
-  Member& m = member(r);
+  Member& m = members_.at(r);
   for (const BlockId block : blocks) {
     if (only_.size() <= index(block)) only_.resize(index(block) + 1, kNoRequest);
     KVPLAN_CHECK(only_[index(block)] == kNoRequest, block, r);
@@ -156,53 +176,13 @@ void SharedBlocks::grant(RequestId r, std::span<const BlockId> blocks) {
   }
 }
 
-void SharedBlocks::wrote(RequestId r, std::int64_t written) {
-  Member& m = member(r);
-  const std::int64_t prompt = m.course->shape().prompt;
-  const std::int64_t from = std::max(m.written + 1, prompt);
-  const std::int64_t dropped_before = from > prompt ? m.course->dropped_cells(from - 1) : 0;
-  if (m.shares == 0 || written < prompt || m.course->dropped_cells(written) == dropped_before) {
-    m.written = written;
-    return;
-  }
-  const core::Drops& drops = *m.course->drops();
-  for (std::int64_t n = from; n <= written; ++n) {
-    m.written = n;
-    for (std::int32_t track = 0; track < std::ssize(drops.track_units()); ++track) {
-      positions_.clear();
-      drops.dropped(track, n, positions_);
-      for (auto first = positions_.begin(); first != positions_.end();) {
-        const std::int64_t end = (*first / quantum_tokens_ + 1) * quantum_tokens_;
-        const auto last = std::lower_bound(first, positions_.end(), end);
-        drop_of_block(m.table[at(*first / quantum_tokens_)], track, {first, last});
-        first = last;
-      }
-    }
-  }
-  m.written = written;
-}
-
-/// One of its holders drops these positions of it in a track.
-void SharedBlocks::drop_of_block(BlockId block, std::int32_t track, std::span<const std::int32_t> positions) {
-  const auto found = shared_.find(block);
-  if (found == shared_.end()) return;
-  Shared& shared = found->second;
-  const std::int64_t units = member(shared.holders.front()).course->drops()->track_units()[at(track)];
-  add(shared, -1);
-  shared.dropped += units * std::ssize(positions);
-  if (gather_going(shared))
-    for (const std::int32_t p : positions)
-      if (all_dropped(track, p)) shared.holes += units;
-  add(shared, 1);
-}
-
 void SharedBlocks::let_go(RequestId r, std::span<const std::int32_t> entries) {
-  Member& m = member(r);
+  Member& m = members_.at(r);
   for (const std::int32_t entry : entries) give_back(r, std::exchange(m.table[at(entry)], kNoBlock));
 }
 
 void SharedBlocks::leave(RequestId r) {
-  for (const BlockId block : member(r).table)
+  for (const BlockId block : members_.at(r).table)
     if (block != kNoBlock) give_back(r, block);
   members_.erase(r);
 }
@@ -211,35 +191,37 @@ void SharedBlocks::leave(RequestId r) {
 
 std::vector<SharedBlocks::Row> SharedBlocks::rows() const {
   std::vector<Row> out;
+  out.reserve(shared_.size());
   for (const auto& [block, shared] : shared_) {
     // Where one of its holders still computes it, nobody has dropped anything of it.
     std::int64_t written = quantum_tokens_;
     for (const RequestId r : shared.holders)
-      written = std::min(written, written_in(members_.at(r), shared.logical));
-    const std::int64_t units = members_.at(shared.holders.front()).course->units();
+      written = std::min(written, members_.at(r).written - shared.logical * quantum_tokens_);
+    written = std::max<std::int64_t>(written, 0);
     Row row{block, shared.holders, {}};
     row.cells.hole = shared.holes;
-    row.cells.live = units * written - shared.holes;
-    row.cells.reserved = units * (quantum_tokens_ - written);
-    std::ranges::sort(row.holders);
+    row.cells.live = units_ * written - shared.holes;
+    row.cells.reserved = units_ * (quantum_tokens_ - written);
     out.push_back(std::move(row));
   }
+  std::ranges::sort(out, {}, &Row::block);
   return out;
 }
 
-SharedBlocks::Part SharedBlocks::shared_part(RequestId r) const {
-  Part part;
-  Member m = members_.at(r);
+core::HeldCells SharedBlocks::shared_cells(RequestId r) const {
+  const Member& m = members_.at(r);
+  core::HeldCells sum;
+  if (m.shares == 0) return sum;
+  sum.hole = m.dropped_cells;
   for (std::int64_t b = 0; b < std::ssize(m.table); ++b) {
     if (!shared_.contains(m.table[at(b)])) continue;
-    const std::int64_t dropped = dropped_of(m, b);
-    const std::int64_t written = m.course->units() * written_in(m, b);
-    part.cells.hole += dropped;
-    part.cells.live += written - dropped;
-    part.cells.reserved += block_cells(m) - written;
-    ++part.blocks;
+    const std::int64_t written =
+        std::clamp<std::int64_t>(m.written - b * quantum_tokens_, 0, quantum_tokens_);
+    sum.live += units_ * written;
+    sum.reserved += units_ * (quantum_tokens_ - written);
   }
-  return part;
+  sum.live -= m.dropped_cells;
+  return sum;
 }
 
 }  // namespace kvplan::observe

@@ -2,19 +2,17 @@
 // each for itself, and a cell is a hole only when all of them have dropped it. Each course counts the cells of all
 // blocks of its request; here is counted by how much these sums are more than what there is.
 //
-// A block is one holder's alone, which is most of them and costs nothing more, or shared: then the cells that its
-// holders have dropped are compared. What is found cached lies at the same place in the table of whoever finds it.
+// Of a block that has one holder only its name is known. Of a shared one it is counted how many of its holders have
+// dropped each cell, and which cells each of them has. What is found cached lies at the same place in the table of
+// whoever finds it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "simulator/base/check.h"
 #include "simulator/core/course.h"
 
 namespace kvplan::observe {
@@ -25,7 +23,8 @@ class SharedBlocks {
 
   // A request is a member from `enter` to `leave`. Of its table:
 
-  /// It begins with these blocks, which it found.
+  /// It begins with these blocks, which it found. REQUIRES: all courses have the same tracks, leave holes, and say
+  /// which tokens go.
   void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
   /// These come behind the others; nobody else holds them.
   void grant(RequestId request, std::span<const BlockId> blocks);
@@ -48,66 +47,53 @@ class SharedBlocks {
     core::HeldCells cells;
   };
   [[nodiscard]] std::vector<Row> rows() const;
-  /// Of what the course of a member counts, what lies in shared blocks; how many these are.
-  struct Part {
-    core::HeldCells cells;
-    std::int64_t blocks{0};
-  };
-  [[nodiscard]] Part shared_part(RequestId request) const;
+  /// Of what the course of a member counts, what lies in shared blocks.
+  [[nodiscard]] core::HeldCells shared_cells(RequestId request) const;
 
  private:
-  /// After how many tokens each cell goes, of the first positions: [track][position].
-  struct Going {
-    std::int64_t positions{0};
-    std::vector<std::int32_t> after;
-    [[nodiscard]] bool gone(std::int64_t track, std::int64_t position, std::int64_t written) const {
-      KVPLAN_CHECK(position < positions, position, positions);
-      return after[static_cast<std::size_t>(track * positions + position)] <= written;
-    }
-  };
+  /// Cells of a block that one holder has dropped, a bit each, at track x quantum + place; empty: none.
+  using Cells = std::vector<bool>;
   struct Member {
     const core::Course* course{nullptr};
-    std::vector<BlockId> table;          ///< kNoBlock where it was given back
-    std::int64_t written{0};             ///< tokens; as far as drops are counted
-    std::int64_t shares{0};              ///< of its blocks, those that others hold too
-    std::shared_ptr<const Going> going;  ///< made when it is needed
+    std::vector<BlockId> table;                         ///< kNoBlock where it was given back
+    std::int64_t written{0};                            ///< tokens; as far as drops are counted
+    std::int64_t shares{0};                             ///< of its blocks, those that others hold too
+    std::unordered_map<std::int64_t, Cells> dropped{};  ///< by logical block, of those that are shared
+    std::int64_t dropped_cells{0};                      ///< in all of these
   };
   struct Shared {
     std::int64_t logical{0};
-    std::vector<RequestId> holders;
-    std::int64_t dropped{0};  ///< cells, of each holder for itself, summed
-    std::int64_t holes{0};    ///< cells that all of them have dropped
+    std::vector<RequestId> holders;        ///< ascending
+    std::vector<std::int32_t> dropped_by;  ///< holders that have dropped each cell; empty: none has any
+    std::int64_t dropped{0};               ///< cells, of each holder for itself, summed
+    std::int64_t holes{0};                 ///< cells that all of them have dropped
   };
 
-  Member& member(RequestId r) { return members_.at(r); }
-  [[nodiscard]] std::int64_t block_cells(const Member& m) const {
-    return m.course->units() * quantum_tokens_;
+  [[nodiscard]] std::size_t cell_of(std::int64_t track, std::int64_t position) const {
+    return static_cast<std::size_t>(track * quantum_tokens_ + position % quantum_tokens_);
   }
-  const Going& going(Member& m) const;
-  [[nodiscard]] bool has_dropped(const Member& m) const;
-  /// Tokens of a block that a holder has written; one that it found while somebody computes it is all written.
-  [[nodiscard]] std::int64_t written_in(const Member& m, std::int64_t logical) const {
-    return std::clamp<std::int64_t>(m.written - logical * quantum_tokens_, 0, quantum_tokens_);
+  [[nodiscard]] std::int64_t units_of(std::size_t cell) const {
+    return track_units_[cell / static_cast<std::size_t>(quantum_tokens_)];
   }
-  /// Cells of the block that a holder has dropped; cells that all of them have.
-  std::int64_t dropped_of(Member& m, std::int64_t logical) const;
-  std::int64_t holes_of(const Shared& shared);
-  /// Of each holder, what goes when, and how far it is. False: one has dropped nothing, and so keeps everything.
-  bool gather_going(const Shared& shared);
-  /// REQUIRES: the latest gather_going() was true.
-  [[nodiscard]] bool all_dropped(std::int64_t track, std::int64_t position) const;
-  void drop_of_block(BlockId block, std::int32_t track, std::span<const std::int32_t> positions);
-  void add(const Shared& shared, std::int64_t sign);
-  void hold(RequestId r, std::int64_t logical, BlockId block);
-  void give_back(RequestId r, BlockId block);
+  [[nodiscard]] std::int64_t block_cells() const { return units_ * quantum_tokens_; }
+  void add_surplus(const Shared& shared, std::int64_t sign);
+  void hold(RequestId request, std::int64_t logical, BlockId block);
+  void give_back(RequestId request, BlockId block);
+  void look_back(Member& member, const std::vector<std::int64_t>& logical_blocks);
+  void drop_in(Member& member, Shared& shared, std::int64_t track, std::span<const std::int32_t> positions);
+  template <class DropIn>
+  void each_drop(const Member& member, std::int64_t from, std::int64_t to, DropIn drop_in);
 
   std::int64_t quantum_tokens_;
+  std::vector<std::int32_t> track_units_;  // of every course
+  std::int64_t units_{0};                  // their sum
   std::unordered_map<RequestId, Member> members_;
   std::vector<RequestId> only_;                 // by block: its first holder, kNoRequest where there is none
   std::unordered_map<BlockId, Shared> shared_;  // blocks of two holders or more
   core::HeldCells surplus_;
+  std::unordered_map<RequestId, std::vector<std::int64_t>>
+      newly_shared_;  // of `enter`: by who held them alone
   std::vector<std::int32_t> positions_;
-  std::vector<std::pair<const Going*, std::int64_t>> going_;
 };
 
 }  // namespace kvplan::observe

@@ -41,19 +41,16 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
            "\" shares nothing between requests.";
   if (!tokens.encoded.empty())
     return "prefix_cache is ignored: blocks hold encoded bytes of all that a request stores, in which others "
-           "find "
-           "nothing.";
+           "find nothing.";
   if (tokens.placement == core::Placement::kCompact)
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
-           "find "
-           "them.";
+           "find them.";
   if (scenario.evicts_by == EvictsBy::kSets)
     return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
-           "that "
-           "find its blocks.";
+           "that find its blocks.";
   if (tokens.placement == core::Placement::kReuse)
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
-  if (tokens.tables > 1)
+  if (tokens.tables > 1 || !tokens.windows.empty())
     return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, and others could "
            "not "
            "find the rest.";
@@ -61,7 +58,8 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: what the budget \"" + tokens.budget->choice().to_string() +
            "\" shares out follows from the attention of the whole prompt, which found blocks do not bring.";
   return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
-         "\" decides by the attention of the whole prompt, which found blocks do not bring.";
+         "\" decides by what is computed of the whole prompt, its attention or its queries, which found blocks "
+         "do not bring.";
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,

@@ -81,8 +81,14 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
   KVPLAN_CHECK(attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice)), asked.request);
   std::vector<attention::KeptInterval> tracks = intervals_of_rank(plan_, asked.grants);
   const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
-  return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
-      std::move(tracks), asked.shape.prompt, static_cast<std::int32_t>(units)));
+  const attention::IntervalDrops each(std::move(tracks), asked.shape.prompt,
+                                      static_cast<std::int32_t>(units));
+  // Of several tables, and where survivors move, tracks are dealt out by their number; requests that share blocks have
+  // the same ones, which those of a budget that depends on the prompt need not be.
+  const bool by_number = plan_.tables > 1 || plan_.placement == core::Placement::kCompact ||
+                         (plan_.finds_prefixes && plan_.budget);
+  return std::shared_ptr<const core::Drops>(
+      std::make_shared<attention::IntervalDrops>(by_number ? each : each.joined()));
 }
 
 /// A request that was preempted has more to compute than its prompt.

@@ -526,9 +526,8 @@ bool Scenario::keeps_nothing() const {
   return memory::allocator_entry(allocator).keeps_nothing;
 }
 
-bool Scenario::finds_prefixes() const {
-  const scheduling::EngineTraits traits = engine_traits();
-  return traits.wants_prefixes && memory::allocator_entry(allocator).shares_prefixes && !follows_courses();
+bool Scenario::asks_for_prefixes() const {
+  return engine_traits().wants_prefixes && memory::allocator_entry(allocator).shares_prefixes;
 }
 
 bool Scenario::replaces_by_policy() const {

@@ -145,9 +145,9 @@ struct Scenario {
   [[nodiscard]] scheduling::EngineTraits engine_traits() const;
   /// True: nothing is kept, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
-  /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,
-  /// offered by the allocator, and no courses: of those TokenPlan::finds_prefixes says it.
-  [[nodiscard]] bool finds_prefixes() const;
+  /// True: a request is to find blocks of another's, or of its own earlier admission: asked for by the engine, and
+  /// offered by the allocator. Whether the token policy lets it, TokenPlan::finds_prefixes says.
+  [[nodiscard]] bool asks_for_prefixes() const;
   /// True: memory.replacement names a policy; false: the pool hands out blocks its own way.
   [[nodiscard]] bool replaces_by_policy() const;
   /// Of a parameter of the component in field i.

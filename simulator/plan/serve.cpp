@@ -40,6 +40,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .step_tokens = step_tokens(s),
       .prefix_cache = setup.tokens.finds_prefixes,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
+      // Courses let go of any blocks of a table, which books without ids cannot follow where contents are found.
       .block_ids = !setup.options.extra_observers.empty() ||
                    (setup.tokens.finds_prefixes && setup.tokens.follows_courses()),
       .max_model_len = s.engine_traits().request_tokens.value,

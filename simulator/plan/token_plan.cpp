@@ -425,9 +425,8 @@ Status set_encoded(TokenPlan& plan, std::vector<std::string>& assumptions) {
 
 /// Whether requests find cached blocks, and how much of a prompt is computed all the same.
 void find_prefix_rule(const Scenario& s, TokenPlan& plan) {
-  const bool asked = s.engine_traits().wants_prefixes && memory::allocator_entry(s.allocator).shares_prefixes;
   if (!plan.follows_courses()) {
-    plan.finds_prefixes = asked && s.finds_prefixes();
+    plan.finds_prefixes = s.asks_for_prefixes();
     return;
   }
   // What is dropped in place stays there for others, and one table has whole blocks for them.
@@ -437,7 +436,7 @@ void find_prefix_rule(const Scenario& s, TokenPlan& plan) {
   plan.prompt_rows = plan.budget && plan.budget->measured()
                          ? attention::kAllRows
                          : plan.policy->kind->traits(plan.policy->choice).computed_rows();
-  plan.finds_prefixes = asked && plan.prompt_rows != attention::kAllRows;
+  plan.finds_prefixes = s.asks_for_prefixes() && plan.prompt_rows != attention::kAllRows;
 }
 
 }  // namespace

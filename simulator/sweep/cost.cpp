@@ -75,7 +75,9 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
   add_member(scenario.latency);
   // A tree holds prefixes in long pieces, where others hold a content for each block.
   const bool tree = scenario.engine_traits().index_of_its_own;
-  const bool finds_blocks = !tree && scenario.finds_prefixes();
+  const bool in_place =
+      !scenario.follows_courses() || (!scenario.encodes() && scenario.eviction->text("placement") == "holes");
+  const bool finds_blocks = !tree && scenario.asks_for_prefixes() && in_place;
   if (tree) add(kTreeOfPrefixes);
   if (finds_blocks) add(kFindsPrefixes);
   if (finds_blocks && scenario.replaces_by_policy()) {

@@ -52,8 +52,8 @@ TEST(PrefixRuns, FastEqualsNaive) {
   const auto trace = shared_trace(40, 150);
   std::int64_t preemptions = 0;
   for (const std::string policy :
-       {"tova:budget=20", "snapkv:capacity=24,window=8", "scissorhands:budget=30,recent=8,drop=4,history=16",
-        "knorm:budget=24", "keydiff:budget=24"}) {
+       {"tova:budget=20", "expr:score=windowed,window=5,budget=20", "snapkv:capacity=24,window=8",
+        "scissorhands:budget=30,recent=8,drop=4,history=16", "knorm:budget=24", "keydiff:budget=24"}) {
     const bool tensors = policy.starts_with("k");
     const auto how =
         options(std::vector<std::int64_t>(kLayers, 0), tensors ? recorded_tensors() : recorded_rows());
@@ -94,12 +94,16 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=24").prefix_hit_tokens, 40);
   EXPECT_TRUE(says(hit_of("snapkv:capacity=30,window=24").assumptions,
                    "Of a prompt that is found cached the last 24 tokens are computed all the same"));
+  // Of an expression those that its variables are made of.
+  EXPECT_EQ(hit_of("expr:score=position,budget=30").prefix_hit_tokens, 56);
+  EXPECT_EQ(hit_of("expr:score=last,budget=30").prefix_hit_tokens, 56);
+  EXPECT_EQ(hit_of("expr:score=windowed,window=9,budget=30").prefix_hit_tokens, 48);
+  EXPECT_EQ(hit_of("expr:score=accumulated,budget=30").prefix_hit_tokens, 0);
   const auto h2o = hit_of("h2o:hh=10,recent=20");
   EXPECT_EQ(h2o.prefix_hit_tokens, 0);
-  EXPECT_TRUE(
-      says(h2o.warnings,
-           "prefix_cache is ignored: \"h2o\" decides by the attention of the whole prompt, which found "
-           "blocks do not bring."));
+  EXPECT_TRUE(says(h2o.warnings,
+                   "prefix_cache is ignored: \"h2o\" decides by what is computed of the whole prompt, its "
+                   "attention or its queries, which found blocks do not bring."));
 }
 
 /// A budget that is the same in all layers makes courses of what a keep rule says: two ways to count what is shared.

@@ -167,6 +167,7 @@ CourseCase draw(std::uint64_t seed, bool finds = false) {
   Random random(seed, "course runs");
   out.placement = random.chance(1, 2) || finds ? core::Placement::kHoles : core::Placement::kReuse;
   if (finds && random.chance(1, 2)) c.prompt_rows = random.between(1, 40);
+  if (finds && random.chance(1, 3)) c.replacement = random.chance(1, 2) ? "lru-k" : "ttl:life_s=0.002";
   // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run.
   const std::uint64_t tracks_seed = seed * 7919;
   c.metadata_bytes = random.between(0, 2);
@@ -443,7 +444,7 @@ TEST(CourseRuns, KeepRuleEqualsCourses) {
   }
   EXPECT_GT(evicting, 100);
   EXPECT_GT(coverage.hits, 100);
-  EXPECT_GT(coverage.rehits, 100);
+  EXPECT_GT(coverage.rehits, 20);
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_sh
                                  .null_block = true,
                                  .prefix_cache = true,
                                  .track_units = {1, 1},
+                                 .prompt_rows = 1,
                                  .allocator = "paged",
                                  .scenario = {},
                                  .trace_digest = {}};

@@ -164,7 +164,6 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
             std::string::npos);
 }
 
-/// More blocks than one fact lists: all of them have to be told before the request goes on.
 /// What follows a course publishes what it fills until it drops something, and shares no block that it writes.
 TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
   const auto made = test::hand_made_shared_course_log();
@@ -206,8 +205,25 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
               first.shared_keys = {10};
             }),
             "event 6 (publish): request 0 publishes another content than the block was granted for");
+  // A policy that wants the rows of two tokens lets nobody find two of three.
+  auto header = made.first;
+  header.prompt_rows = 2;
+  EXPECT_EQ(replay({header, made.second}).first_problem,
+            "event 8 (admit): request 1 finds 2 of 3 tokens, of which the last 2 are always computed");
+  // The found block is another request's to write, and lies where that has it.
+  EXPECT_EQ(
+      problem([&](auto& records) {
+        auto& hit =
+            std::get<event_log::Admit>(std::find_if(records.rbegin(), records.rend(), [](const auto& record) {
+                                         return std::holds_alternative<event_log::Admit>(record.fact);
+                                       })->fact);
+        hit.hit_publications.insert(hit.hit_publications.begin(), 0);
+        hit.hit_keys.insert(hit.hit_keys.begin(), 8);
+      }),
+      "event 33 (admit): request 1 finds publication 0 elsewhere in its table than where it was filled");
 }
 
+/// More blocks than one fact lists: all of them have to be told before the request goes on.
 TEST(Replay, ManyBlocksThatWindowsLeaveAreToldInSeveralFacts) {
   traces::Trace trace;
   trace.arrival_ns = {0};

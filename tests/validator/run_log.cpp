@@ -148,6 +148,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                     .compacts = !c.counted.empty(),
                                     .counted = !c.counted.empty() && !c.tells_tokens,
                                     .by_priority = c.scheduler.by_priority,
+                                    .prompt_rows = c.courses_find ? c.prompt_rows : 0,
                                     .allocator = choice.value().to_string(),
                                     .scenario = "{}",
                                     .trace_digest = "0123456789abcdef",

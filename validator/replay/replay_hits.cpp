@@ -80,6 +80,10 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
   }
   KVPLAN_TRY_DO(arena_.share(r, entries, taken_hits_));
   if (has_groups()) return Done{};
+  if (r.written > 0 && header_.prompt_rows > 1 && r.written + header_.prompt_rows > r.target)
+    return contradict(r.id, "finds " + std::to_string(r.written) + " of " + std::to_string(r.target) +
+                                " tokens, of which the last " + std::to_string(header_.prompt_rows) +
+                                " are always computed");
   if (r.written >= r.target) return contradict(r.id, "finds all its tokens; one is always computed");
   return Done{};
 }

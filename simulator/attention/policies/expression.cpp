@@ -170,11 +170,14 @@ PolicyTraits traits(const Choice& choice) {
   const ScoreExpression score = expression_of(choice);
   const std::int64_t sums = (score.uses(ScoreVariable::kAccumulated) ? 1 : 0) +
                             (score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 0);
+  // Of the prompt, those rows that the score is made of.
+  const std::int64_t latest = score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 1;
+  const std::int64_t prompt_rows = score.uses(ScoreVariable::kAccumulated) ? kAllRows : latest;
   const std::int64_t kept =
       std::max(choice.integer("budget"), choice.integer("recent") + choice.integer("sink"));
   return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead,
           .rows = score_rows_of(choice),
-          .prompt_rows = kAllRows,
+          .prompt_rows = prompt_rows,
           .decode_rows = true,
           .columns = kColumns,
           .keys = score.uses(ScoreVariable::kKeyNorm),

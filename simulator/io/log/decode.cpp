@@ -226,8 +226,7 @@ Status check_tracks(const Header& header, std::int64_t units) {
       (!header.returns_quanta || header.reuse || header.compacts || header.tables > 1 || header.unnumbered))
     return bad_input(
                "expected no prefix cache where requests follow courses, unless these leave holes in blocks "
-               "of "
-               "one table")
+               "of one table")
         .at_field("prefix_cache");
   return Done{};
 }
@@ -321,6 +320,15 @@ Status check_priority(const Header& header) {
       .at_field("by_priority");
 }
 
+/// Whether so many tokens of a prompt can be computed whatever is found.
+Status check_prompt_rows(const Header& header) {
+  const bool found = !header.track_units.empty() && header.prefix_cache;
+  if (found == (header.prompt_rows > 0)) return Done{};
+  return bad_input(found ? "expected at least 1 where requests with courses find prefixes"
+                         : "expected 0 where none with courses finds prefixes")
+      .at_field("prompt_rows");
+}
+
 }  // namespace
 
 Result<Header> decode_header(const pb::EventLogHeader& m) {
@@ -371,6 +379,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.replicas =
       std::max(static_cast<std::int32_t>(ranges.in(m.replicas(), 0, kMostReplicas, "replicas")), 1);
   header.by_priority = m.by_priority();
+  header.prompt_rows = ranges.in(m.prompt_rows(), 0, kMostTokens, "prompt_rows");
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
@@ -385,6 +394,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   KVPLAN_TRY_DO(check_tables(header));
   KVPLAN_TRY_DO(check_tree(header));
   KVPLAN_TRY_DO(check_priority(header));
+  KVPLAN_TRY_DO(check_prompt_rows(header));
   const Wide quantum_bytes =
       Wide{header.quantum_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
   if (!odd && header.quanta > header.capacity_bytes / quantum_bytes)

@@ -253,6 +253,7 @@ Status Encoder::begin(const Header& header) {
   m.set_id_tokens(header.id_tokens);
   m.set_replicas(header.replicas > 1 ? header.replicas : 0);
   m.set_by_priority(header.by_priority);
+  m.set_prompt_rows(header.prompt_rows);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

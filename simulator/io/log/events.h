@@ -81,6 +81,7 @@ struct Header {
   std::int64_t id_tokens{0};         ///< that an id of a prompt stands for; 0: there are none
   std::int32_t replicas{1};          ///< on one clock, all as this says
   bool by_priority{false};           ///< who is asked, and gives way, by the priority of arrivals
+  std::int64_t prompt_rows{0};  ///< where courses find prefixes: tokens that an admission computes at least
   std::string allocator;
   std::string scenario;
   std::string trace_digest;

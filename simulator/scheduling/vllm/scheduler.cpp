@@ -324,8 +324,9 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   const std::int64_t step = batch_.step;
   std::int64_t most = batch_.following.alike_steps(step);
   if (batch_.run.courses_find && !batch_.following.empty()) {
-    // What is dropped of a shared block stays for whoever else holds it: no step need be like the one before.
-    if (batch_.following.drops(step)) most = 1;
+    // Blocks that fill after a first drop are not found. What is dropped of a shared block stays for whoever else holds
+    // it: no step need be like the one before.
+    if (batch_.following.drops(step, pass_.pool.sharers == 0)) most = 1;
     if (tells_publications_)
       most = std::min(most, batch_.following.steps_to_fill(step, batch_.quantum_tokens));
   }

@@ -96,6 +96,9 @@ TEST(Cost, GrowsWithWhatIsThere) {
   EXPECT_EQ(cost({{"eviction", "window:window=64", {}, 0}}), 1000 + 1000 * 3 + 100'000 * 178 / 1000);
   EXPECT_EQ(cost({{"eviction", "window:window=64,placement=reuse", {}, 0}}),
             1000 + 1000 * 2 + 100'000 * 378 / 1000);
+  const std::vector<plan::Setting> in_place{{"eviction", "window:window=64", {}, 0},
+                                            {"budget", "uniform:capacity=64", {}, 0}};
+  EXPECT_EQ(cost(in_place), 1000 + 1000 * 3 + 100'000 * 378 / 1000) << "finds prefixes";
   const std::vector<plan::Setting> compact{{"eviction", "window:window=64,placement=compact", {}, 0}};
   std::vector<plan::Setting> by_layer = compact;
   by_layer.push_back({"memory.allocator", "paged:table=layer", {}, 0});
