@@ -256,8 +256,7 @@ inline constexpr Param kPlacementParam{
     .name = "placement",
     .help =
         "Dropped cells stay until their block is dead (holes: blocks can be shared), the next token takes "
-        "the "
-        "place (reuse), or survivors move together when a block's worth is dropped (compact)",
+        "the place (reuse), or survivors move together when a block's worth is dropped (compact)",
     .kind = ParamKind::kText,
     .fallback = "holes",
     .choices = kPlacements};

@@ -320,18 +320,25 @@ TEST(CourseRuns, FastEqualsNaive) {
     EXPECT_GT(count, 100);
 }
 
+/// Runs the case step by step with such an observer beside the ledger; null where there is no pool.
+template <class Walker>
+std::unique_ptr<Walker> run_beside(const CourseCase& c) {
+  Courses courses(*c.base, c.placement, c.drops);
+  std::unique_ptr<Walker> walker;
+  observe_run(
+      *c.base, true, &courses, nullptr,
+      [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+        walker = std::make_unique<Walker>(layout, ledger);
+        return {walker.get()};
+      });
+  return walker;
+}
+
 TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
   for (std::int64_t seed = 1; seed <= test::random_cases(60); ++seed) {
     const CourseCase c = draw(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
-    Courses courses(*c.base, c.placement, c.drops);
-    std::unique_ptr<Recount> recount;
-    observe_run(
-        *c.base, true, &courses, nullptr,
-        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          recount = std::make_unique<Recount>(layout, ledger);
-          return {recount.get()};
-        });
+    run_beside<Recount>(c);
     if (HasFailure()) return;
   }
 }
@@ -370,14 +377,7 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCellOfSharedBlocks) {
     const CourseCase c = draw(static_cast<std::uint64_t>(seed), true);
     if (c.base->allocator.rfind("paged", 0) != 0) continue;
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Courses courses(*c.base, c.placement, c.drops);
-    std::unique_ptr<RecountShared> recount;
-    observe_run(
-        *c.base, true, &courses, nullptr,
-        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          recount = std::make_unique<RecountShared>(layout, ledger);
-          return {recount.get()};
-        });
+    const auto recount = run_beside<RecountShared>(c);
     if (HasFailure()) return;
     if (recount == nullptr) continue;
     kept_by_others += recount->kept_by_others;
