@@ -51,15 +51,14 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (tokens.placement == core::Placement::kReuse)
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   if (tokens.tables > 1 || !tokens.windows.empty())
-    return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, and others could "
-           "not "
-           "find the rest.";
+    return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, "
+           "and others could not find the rest.";
   if (tokens.budget && tokens.budget->measured())
     return "prefix_cache is ignored: what the budget \"" + tokens.budget->choice().to_string() +
            "\" shares out follows from the attention of the whole prompt, which found blocks do not bring.";
   return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
-         "\" decides by what is computed of the whole prompt, its attention or its queries, which found blocks "
-         "do not bring.";
+         "\" decides by what is computed of the whole prompt, its attention or its queries, "
+         "which found blocks do not bring.";
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
