@@ -81,7 +81,7 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   trace.output_tokens = {2, 2};
   trace.prefix.block_tokens = 8;
   trace.prefix.offsets = {0, 8, 16};
-  for (const std::uint32_t b : {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7})
+  for (const std::uint32_t b : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U})
     trace.prefix.ids.push_back(b);
   trace.prefix.distinct = 8;
   trace.digest = "test";
