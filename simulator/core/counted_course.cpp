@@ -71,9 +71,11 @@ std::int64_t sum_of_tracks(const Drops& drops) {
   const auto units = drops.track_units();
   return std::accumulate(units.begin(), units.end(), std::int64_t{0});
 }
-std::int64_t sum_of_units(const std::vector<CountedUnits>& units) {
+/// Of CountedUnits or KeptUnits.
+template <class Each>
+std::int64_t sum_of_units(const std::vector<Each>& units) {
   return std::accumulate(units.begin(), units.end(), std::int64_t{0},
-                         [](std::int64_t sum, const CountedUnits& each) { return sum + each.units; });
+                         [](std::int64_t sum, const Each& each) { return sum + each.units; });
 }
 
 class CountedCourse final : public CompactCourse<CountedCourse> {
@@ -140,22 +142,30 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
       return Kept{live, most};
     });
   }
-  GatheredCourse(const CourseShape& shape, std::int64_t units, const std::vector<std::int64_t>& kept)
-      : CompactCourse(shape, units, nullptr) {
-    KVPLAN_CHECK(std::ssize(kept) == shape.final_tokens - shape.prompt, std::ssize(kept), shape.prompt);
-    std::int64_t most = shape.prompt;
+  GatheredCourse(const CourseShape& shape, std::vector<KeptUnits> units)
+      : CompactCourse(shape, sum_of_units(units), nullptr), by_length_(std::move(units)) {
+    for (const KeptUnits& each : by_length_) {
+      KVPLAN_CHECK(std::ssize(each.kept) == shape.final_tokens - shape.prompt, std::ssize(each.kept));
+      std::int64_t most = shape.prompt;
+      for (const std::int64_t kept : each.kept) {
+        KVPLAN_CHECK(0 <= kept && kept <= most, kept, most);
+        most = kept + 1;
+      }
+    }
     follow([&](std::int64_t n) {
-      const std::int64_t each = kept[at(n)];
-      KVPLAN_CHECK(0 <= each && each <= most, n, each);
-      most = each + 1;
-      return Kept{units * each, each};
+      Kept out{0, 0};
+      for (const KeptUnits& each : by_length_) {
+        out.cells += each.units * each.kept[at(n)];
+        out.most = std::max(out.most, each.kept[at(n)]);
+      }
+      return out;
     });
   }
 
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
   [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const { return after_[at(n)].kept_cells; }
   [[nodiscard]] std::int64_t table(std::int64_t n) const { return after_[at(n)].table; }
-  [[nodiscard]] std::int64_t kept_tokens(std::int64_t n) const override { return kept_cells(n) / units_; }
+  [[nodiscard]] std::span<const KeptUnits> kept_by_length() const override { return by_length_; }
 
  private:
   struct Kept {
@@ -179,8 +189,9 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
 
-  std::vector<After> after_;         ///< [n - prompt]
-  std::vector<std::int32_t> alike_;  ///< [n - prompt]
+  std::vector<KeptUnits> by_length_;  ///< empty where tracks say what goes
+  std::vector<After> after_;          ///< [n - prompt]
+  std::vector<std::int32_t> alike_;   ///< [n - prompt]
 };
 
 void check_shape(const CourseShape& shape) {
@@ -207,11 +218,11 @@ std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
   return std::make_unique<GatheredCourse>(shape, drops);
 }
 
-std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::int64_t units,
-                                                  const std::vector<std::int64_t>& kept) {
+std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::vector<KeptUnits> units) {
   check_shape(shape);
-  KVPLAN_CHECK(units >= 1, units);
-  return std::make_unique<GatheredCourse>(shape, units, kept);
+  for (const KeptUnits& each : units) KVPLAN_CHECK(each.units >= 0, each.units);
+  KVPLAN_CHECK(sum_of_units(units) >= 1, shape.prompt);
+  return std::make_unique<GatheredCourse>(shape, std::move(units));
 }
 
 }  // namespace kvplan::core

@@ -92,6 +92,13 @@ struct CountedUnits {
   std::int64_t units{1};
 };
 
+/// So many units that keep `kept[i]` of prompt + i tokens each, up to the last after which the request goes on. The
+/// number may go up and down.
+struct KeptUnits {
+  std::vector<std::int64_t> kept;
+  std::int64_t units{1};
+};
+
 enum class Placement : std::uint8_t { kHoles, kReuse, kCompact };
 
 /// What decides a course. REQUIRES: 1 <= prompt <= final_tokens.
@@ -129,11 +136,8 @@ class Course {
   [[nodiscard]] virtual std::vector<TableRun> tables() const;
   /// How many tokens stay, of all units in order, neighbours that keep alike together. Empty: only drops() says it.
   [[nodiscard]] virtual std::span<const CountedUnits> counts() const { return {}; }
-  /// Where neither says it: how many tokens every unit keeps of n. REQUIRES: prompt <= n < final_tokens.
-  [[nodiscard]] virtual std::int64_t kept_tokens(std::int64_t n) const {
-    KVPLAN_CHECK(false, n);
-    return n;
-  }
+  /// Likewise, where the number goes up and down and neither says it.
+  [[nodiscard]] virtual std::span<const KeptUnits> kept_by_length() const { return {}; }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
   /// Of these, cells that hold nothing but metadata as soon as the token is written (HeldCells::metadata).

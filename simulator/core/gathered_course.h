@@ -13,10 +13,10 @@ namespace kvplan::core {
 /// Takes some numbers for each token. REQUIRES: placement is compact, memory returns quanta.
 std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
                                                    std::shared_ptr<const Drops> drops);
-/// Of units that all keep alike: `kept[i]` tokens of prompt + i, up to the last after which the request goes on. It may
-/// go up and down. REQUIRES: as above; final_tokens - prompt entries, each from 0 to one more than the one before, the
-/// first at most the prompt.
-std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::int64_t units,
-                                                  const std::vector<std::int64_t>& kept);
+
+/// As counted_course.h has it, a count may be of another rank and have no units. REQUIRES: as above; some count has
+/// units; of each final_tokens - prompt entries, each from 0 to one more than the one before, the first at most the
+/// prompt.
+std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::vector<KeptUnits> units);
 
 }  // namespace kvplan::core

@@ -383,11 +383,13 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
   };
   for (const core::TableRun& run : course.tables()) {
     const auto counts = run.course->counts();
-    KVPLAN_CHECK(run.tables == 1 || counts.size() <= 1, run.tables);
+    const auto by_length = run.course->kept_by_length();
+    KVPLAN_CHECK(run.tables == 1 || counts.size() + by_length.size() <= 1, run.tables);
     for (const core::CountedUnits& units : counts)
       add(units.units * run.tables, [&](std::int64_t n) { return units.kept.of(n, shape.prompt); });
-    if (counts.empty())
-      add(run.course->units() * run.tables, [&](std::int64_t n) { return run.course->kept_tokens(n); });
+    for (const core::KeptUnits& units : by_length)
+      add(units.units * run.tables,
+          [&](std::int64_t n) { return units.kept[static_cast<std::size_t>(n - shape.prompt)]; });
   }
   flush();
 }

@@ -210,9 +210,12 @@ std::unique_ptr<const core::Course> RunCourses::course_of_kept(const core::Cours
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
     kept.push_back(kind.count_at(plan_.policy->choice, shape.prompt, n).of(n, shape.prompt));
   const std::int64_t units = plan_.units.per_token / plan_.tables;
-  if (plan_.tables == 1) return core::make_course_of_kept(shape, units, kept);
+  if (plan_.tables == 1) return core::make_course_of_kept(shape, {{kept, units}});
   return course_of_tables(
-      shape, [&](std::int64_t /*t*/) { return core::make_course_of_kept(shape, units, kept); },
+      shape,
+      [&](std::int64_t /*t*/) {
+        return core::make_course_of_kept(shape, {{kept, units}});
+      },
       [](std::int64_t /*t*/) { return true; });
 }
 

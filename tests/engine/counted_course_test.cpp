@@ -212,13 +212,17 @@ TEST(GatheredCourse, EqualsATableOfCells) {
     compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, table);
     if (HasFailure()) return;
     compactions += table.compactions;
-    // Told by numbers, of units that all keep as the first does.
+    // Told by numbers, of units that all keep as the first does, and of each by itself.
     const Kept alike(kept.size(), kept[0]);
-    const auto told = core::make_course_of_kept(shape, std::ssize(alike), kept[0]);
+    const auto told = core::make_course_of_kept(shape, {{kept[0], std::ssize(alike)}});
     Table same(alike.size());
     compare(*told, alike, same);
-    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-      ASSERT_EQ(told->kept_tokens(n), kept[0][static_cast<std::size_t>(n - shape.prompt)]);
+    ASSERT_EQ(told->kept_by_length().size(), 1U);
+    EXPECT_EQ(told->kept_by_length()[0].kept, kept[0]);
+    std::vector<core::KeptUnits> each;
+    for (const auto& unit : kept) each.push_back({unit, 1});
+    Table own(kept.size());
+    compare(*core::make_course_of_kept(shape, each), kept, own);
     if (HasFailure()) return;
   }
   EXPECT_GT(compactions, 5000);
