@@ -32,7 +32,7 @@ class IntervalDrops final : public core::Drops {
 
 /// The cells of one token that a policy treats apart, for a model of some layers and stored heads per layer.
 struct CellUnits {
-  std::int64_t per_token{1};       ///< 1: all alike (positional policies); layers; or layers x stored heads
+  std::int64_t per_token{1};       ///< 1: all alike; layers; or layers x stored heads
   std::int64_t metadata_bytes{0};  ///< beside each of them
 };
 CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads);

@@ -173,8 +173,9 @@ struct PolicyTraits {
   bool lower_layers{false};     ///< what its layer stores depends on the layers below
   bool foresight{false};        ///< a bound: decides by rows to come
   bool moves_positions{false};  ///< the original gives kept keys new positions; here they stay
-  std::int64_t max_foreseen{INT64_MAX};    ///< of such a one: decode steps x tokens that it can work on
-  std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
+  std::int64_t max_foreseen{INT64_MAX};  ///< of such a one: decode steps x tokens that it can work on
+  std::int64_t state_bytes_per_cell{0};  ///< metadata beside each stored (head, token) on the device
+  bool alike{false};  ///< sets of all layers keep the same tokens; so they do where `interval` is set
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
   std::optional<core::KeptCount> count{};  ///< set where lengths alone say how many stay, in every set alike
@@ -186,6 +187,13 @@ struct PolicyTraits {
     if (makes_room || recorded || lower_layers || prompt_queries) return kAllRows;
     return prompt_rows < 1 ? 1 : prompt_rows;
   }
+  /// It goes by what only a recording has: attention, keys, queries or values. Else by positions, lengths and lots, or
+  /// by what files of its own say.
+  [[nodiscard]] bool needs_recording() const {
+    return prompt_rows > 0 || decode_rows || keys || queries || value_norms || values || output_weights ||
+           lower_layers || foresight;
+  }
+  [[nodiscard]] bool all_alike() const { return alike || interval.has_value(); }
   /// Everything stays in the cache, and queries read a part of it: it frees nothing.
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
 };

@@ -28,7 +28,7 @@ std::string key_of(const PolicyChoice& policy) {
 
 }  // namespace
 
-Status check_all_layers(const Recording& recording, std::int32_t sequence) {
+Status check_all_layers(const Recording& recording, std::int32_t sequence, bool for_rows) {
   const RecordingInfo& info = recording.info();
   for (std::int32_t number = 0; number < info.layers; ++number) {
     KVPLAN_TRY_DO(check_recorded_layer(recording, sequence, number));
@@ -42,7 +42,7 @@ Status check_all_layers(const Recording& recording, std::int32_t sequence) {
                        std::to_string(first.kv_heads) + " KV heads), found " +
                        std::to_string(layer.query_heads) + " on " + std::to_string(layer.kv_heads))
           .at_field(what);
-    if (!layer.has_rows())
+    if (for_rows && !layer.has_rows())
       return bad_input("has neither attention rows nor queries with keys").at_field(what);
   }
   return Done{};
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
   if (sequence < 0 || sequence >= sequences)
     return bad_input("expected 0 to " + std::to_string(sequences - 1) + ", found " + std::to_string(sequence))
         .at_field("sequence");
-  KVPLAN_TRY_DO(check_all_layers(*recording, sequence));
+  KVPLAN_TRY_DO(check_all_layers(*recording, sequence, policy.kind->traits(policy.choice).needs_recording()));
   const std::int64_t tokens = tokens_of_all_layers(*recording, sequence);
   if (prompt < 1 || prompt > tokens)
     return bad_input("expected a prompt of 1 to " + std::to_string(tokens) +
@@ -87,8 +87,8 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
       layers_(place.layers),
       stored_heads_(place.stored_heads()) {
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
-  positional_ = traits.interval.has_value() && grants_.tokens.empty();
-  if (positional_) {
+  alike_ = traits.all_alike() && grants_.tokens.empty();
+  if (alike_) {
     infos_.push_back({0, 0, layers_ * stored_heads_});
   } else {
     const std::int32_t sets = traits.scope == Scope::kLayer ? 1 : stored_heads_;
@@ -100,7 +100,7 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
 }
 
 std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
-  if (positional_) return 0;
+  if (alike_) return 0;
   const auto per_layer = static_cast<std::int32_t>(tracks_.size()) / layers_;
   return layer * per_layer + stored_head / (stored_heads_ / per_layer);
 }
@@ -109,7 +109,7 @@ Status Trajectory::advance(std::int64_t t, const StopAsked& stop_asked) {
   KVPLAN_CHECK(t >= 0 && t < tokens_, t, tokens_);
   if (t < computed_) return Done{};
   std::vector<Track> tracks(infos_.size());
-  const std::size_t of_layer = positional_ ? 1 : tracks.size() / static_cast<std::size_t>(layers_);
+  const std::size_t of_layer = alike_ ? 1 : tracks.size() / static_cast<std::size_t>(layers_);
   for (std::size_t first = 0; first < tracks.size(); first += of_layer)
     KVPLAN_TRY_DO(compute_layer(static_cast<std::int32_t>(first / of_layer), t + 1, stop_asked,
                                 std::span(tracks).subspan(first, of_layer)));

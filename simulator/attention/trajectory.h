@@ -33,17 +33,17 @@
 
 namespace kvplan::attention {
 
-/// Cells kept by several (layer, stored head) pairs alike: positional policies have one track for all (one per pair
-/// where layers have budgets of their own), TOVA one per layer, H2O one per pair.
+/// Cells kept by several (layer, stored head) pairs alike: where all are (PolicyTraits::all_alike) there is one track
+/// (one per pair where layers have budgets of their own); TOVA has one per layer, H2O one per pair.
 struct TrackInfo {
   std::int32_t layer{0};        ///< first pair of the track
   std::int32_t stored_head{0};  ///< first pair of the track
   std::int32_t pairs{1};        ///< pairs that are alike
 };
 
-/// What a serving run needs of a recording: every layer, with all of its heads, as many in each. Errors (field
-/// "layer N", or those of check_recorded_layer): another one.
-Status check_all_layers(const Recording& recording, std::int32_t sequence);
+/// What a serving run needs of a recording: every layer, with all of its heads, as many in each, and what rows are made
+/// from if they are asked for. Errors (field "layer N", or those of check_recorded_layer): another one.
+Status check_all_layers(const Recording& recording, std::int32_t sequence, bool for_rows);
 
 class Trajectory {
  public:
@@ -103,7 +103,7 @@ class Trajectory {
   std::int64_t computed_{0};
   std::int32_t layers_;        ///< of the model
   std::int32_t stored_heads_;  ///< per layer
-  bool positional_;            ///< one replay and one track for all layers
+  bool alike_;                 ///< one replay and one track for all layers
   std::vector<TrackInfo> infos_;
   std::vector<Track> tracks_;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "simulator/attention/head_intervals.h"
+#include "simulator/attention/catalogue.h"
 
 namespace kvplan::plan {
 namespace {
@@ -28,8 +28,8 @@ bool is_counted(const attention::PolicyChoice& policy) {
          traits.head_tables;
 }
 
-bool is_positional(const attention::PolicyChoice& policy) {
-  return attention::lengths_decide(policy.kind->traits(policy.choice));
+bool needs_none(const attention::PolicyChoice& policy) {
+  return !policy.kind->traits(policy.choice).needs_recording();
 }
 
 /// The policy as it must be written for `holds`, but for parameters without a default: with a parameter whose other
@@ -75,8 +75,8 @@ const std::string& counted_policies() {
   return kAll;
 }
 
-const std::string& positional_policies() {
-  static const std::string kAll = list_of(is_positional);
+const std::string& policies_without_recordings() {
+  static const std::string kAll = list_of(needs_none);
   return kAll;
 }
 

@@ -9,7 +9,7 @@ namespace kvplan::plan {
 /// order; "NAME with PARAMETER=VALUE" where it takes that.
 const std::string& counted_policies();
 
-/// Likewise of those of which lengths say which tokens stay, whatever their placement.
-const std::string& positional_policies();
+/// Likewise of those that ask for nothing that a recording has, whatever their placement.
+const std::string& policies_without_recordings();
 
 }  // namespace kvplan::plan

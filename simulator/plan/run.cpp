@@ -302,6 +302,7 @@ bool may_differ(const TokenPlan& tokens) {
   if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;
   if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
   const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
+  if (!tokens.budget && traits.all_alike()) return false;
   if (traits.count || tokens.policy->kind->layer_counts != nullptr)
     return tokens.keeps_by_layer() && layers_differ(tokens);
   return traits.scope == attention::Scope::kStoredHead;
@@ -393,7 +394,8 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (scenario.derives_pool) result.starts = result.obstacles.empty();
   if (result.arrived > 0) result.unhindered = result.rejected == 0 && result.preemptions == 0;
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
-  if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, served, result);
+  if (!setup.tokens.recordings.empty() && !setup.tokens.unrecorded)
+    result.coverage = coverage_of(setup, served, result);
   if (!options.request_memory) result.held.clear();  // it was asked for by the coverage alone
   sum_replicas(result);
   count_replicated(result);

@@ -368,7 +368,8 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
-  if (!is_counted(kind, traits) && !counted_by_steps(s, kind) && !traits.recorded && s.attention.empty())
+  if (!is_counted(kind, traits) && !counted_by_steps(s, kind) && !traits.recorded && s.attention.empty() &&
+      traits.needs_recording())
     return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
                      found + "\"" + std::string(kind.descriptor.name) +
                      "\", which needs a recording (workload.attention)")
@@ -391,22 +392,19 @@ attention::PolicyTraits traits_with_budget(const Scenario& s, const attention::P
   return policy.kind->traits(policy.choice);
 }
 
-/// REQUIRES: which tokens stay does not follow from lengths.
+/// REQUIRES: PolicyTraits::needs_recording.
 Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
                        const attention::PolicyTraits& traits) {
   const bool by_tensors =
       traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
-  const bool by_rows = traits.prompt_rows > 0 || traits.decode_rows || traits.foresight;
   const bool counted = is_counted(kind, traits) || counted_by_steps(s, kind);
   return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
-                   (by_tensors ? "decides by keys, queries or values"
-                    : by_rows  ? "decides by attention"
-                               : "is followed token by token") +
+                   (by_tensors ? "decides by keys, queries or values" : "decides by attention") +
                    ": give recordings as workload.attention, " +
                    (counted && s.allocator.name() == "paged"
                         ? "take placement=compact, which counts what stays without one, "
                         : "") +
-                   "or a policy that lengths decide (" + positional_policies() + ")")
+                   "or a policy that needs none (" + policies_without_recordings() + ")")
       .at_field("eviction");
 }
 
@@ -421,12 +419,12 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
                      "`kvplan evict`")
         .at_field("eviction");
+  const EvictsBy by_tokens = s.attention.empty() ? EvictsBy::kTokens : EvictsBy::kRecordings;
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
-    s.evicts_by = traits.recorded ? EvictsBy::kSets
-                  : is_counted(*policy.kind, traits) || counted_by_steps(s, *policy.kind)
-                      ? EvictsBy::kCounts
-                      : EvictsBy::kRecordings;
+    s.evicts_by = traits.recorded                                                         ? EvictsBy::kSets
+                  : is_counted(*policy.kind, traits) || counted_by_steps(s, *policy.kind) ? EvictsBy::kCounts
+                                                                                          : by_tokens;
     s.eviction = std::move(choice);
     return Done{};
   }
@@ -435,8 +433,8 @@ Status choose_eviction(Scenario& s) {
   if (traits.recorded) {
     s.evicts_by = EvictsBy::kSets;
   } else if (!attention::lengths_decide(traits)) {
-    if (s.attention.empty()) return needs_recordings(s, *policy.kind, traits);
-    s.evicts_by = EvictsBy::kRecordings;
+    if (s.attention.empty() && traits.needs_recording()) return needs_recordings(s, *policy.kind, traits);
+    s.evicts_by = by_tokens;
   } else if (traits.head_tables || choice.text("placement") == "reuse") {
     s.evicts_by = EvictsBy::kLengths;
   } else {

@@ -80,6 +80,7 @@ enum class EvictsBy : std::uint8_t {
   kLengths,     ///< positions decide, cells are used again or layers keep intervals of their own
   kCounts,      ///< lengths say how many stay, survivors are moved together
   kRecordings,  ///< attention decides: workload.attention
+  kTokens,      ///< neither attention nor lengths in closed form: lots, or what a user makes of positions
   kSets,        ///< a file says it
 };
 
@@ -130,7 +131,8 @@ struct Scenario {
   /// True: requests follow courses (core/course.h).
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
-           evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kSets || encodes();
+           evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kTokens ||
+           evicts_by == EvictsBy::kSets || encodes();
   }
   /// True: what a request stores follows from its lengths when its prompt is whole, not from a width of tokens.
   [[nodiscard]] bool encodes() const { return encoded || window_format; }

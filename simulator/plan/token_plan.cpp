@@ -5,6 +5,7 @@
 #include "simulator/attention/cell_metadata.h"
 #include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/replay.h"
+#include "simulator/attention/shape_recording.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
@@ -108,7 +109,7 @@ std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t ele
 
 /// Which tokens stay does not depend on the bytes of an element, which may have been others when it was recorded.
 Status check_shape(const Recorded& recorded, const model::ModelShape& model,
-                   const attention::PolicyChoice& policy) {
+                   const attention::PolicyChoice& policy, bool for_rows) {
   const attention::RecordingInfo& info = recorded.recording->info();
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
   const std::int64_t heads = info.layer(0).query_heads / group;
@@ -121,7 +122,7 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
   const bool same =
       info.layers == model.layers && heads == model.kv_heads && (info.sizes_assumed || elements == expected);
   if (same) {
-    const Status whole = attention::check_all_layers(*recorded.recording, recorded.sequence);
+    const Status whole = attention::check_all_layers(*recorded.recording, recorded.sequence, for_rows);
     if (whole.ok()) return Done{};
     return bad_input(recorded.name + ": " + whole.error().to_string()).at_field("workload.attention");
   }
@@ -129,6 +130,15 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    "), found " + shape_text(info.layers, heads, elements) + " in " + recorded.name +
                    "; model=recording takes the recordings' own")
       .at_field("workload.attention");
+}
+
+/// Drives every request by the model's shape alone, of a policy that asks for no attention.
+Recorded any_sequence(const model::ModelShape& model) {
+  const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  auto shape = std::make_shared<attention::ShapeRecording>(number(model.layers), number(model.query_heads),
+                                                           number(model.kv_heads));
+  const std::int64_t tokens = attention::tokens_of_all_layers(*shape, 0);
+  return {std::move(shape), 0, tokens, "the shape of " + model.name};
 }
 
 /// The model that the scenario names, by name or file.
@@ -169,6 +179,7 @@ Status check_ranks(const TokenPlan& plan, bool replayed) {
   const std::string name(plan.policy->choice.name());
   const bool positional = attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
   if (plan.counted || (positional && !replayed)) return Done{};
+  if (!plan.budget && plan.policy->kind->traits(plan.policy->choice).all_alike()) return Done{};
   if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
                    "\" keeps other tokens in each layer or head")
@@ -214,16 +225,19 @@ std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const 
   return none ? std::vector<std::int64_t>{} : windows;
 }
 
-/// The cells of a token that the policy decides about where it is replayed, on a whole model.
+/// The cells of a token that the policy decides about where it is replayed: those of a whole model, unless all are
+/// alike.
 attention::CellUnits replayed_units(const TokenPlan& plan) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
-  if (plan.budget && traits.interval)
-    return {plan.model.layers * plan.model.kv_heads, cell_metadata(*plan.policy, traits).of_token(1)};
-  return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  if (!traits.all_alike()) return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  const attention::CellMetadata metadata = cell_metadata(*plan.policy, traits);
+  if (plan.budget) return {plan.model.layers * plan.model.kv_heads, metadata.of_token(1)};
+  return {1, metadata.of_token(stored_heads_of_rank(plan.model, plan.placed.bytes))};
 }
 
 /// Tables of a request, and the cells of a token that they or the policy tell apart.
 Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
+  using attention::Scope;
   using memory::TablePer;
   const RankBytes& rank = plan.placed.bytes;
   const attention::PolicyKind& kind = *plan.policy->kind;
@@ -247,6 +261,9 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
                   "\" gives each " + (plan.keeps_by_head() ? "head" : "layer") + " a number of its own"));
     const std::int64_t cells = plan.keeps_by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
+  } else if (plan.units.per_token > 1) {
+    KVPLAN_TRY_DO(all_alike("\"" + std::string(kind.descriptor.name) + "\" keeps other tokens in each " +
+                            (kind.traits(plan.policy->choice).scope == Scope::kLayer ? "layer" : "head")));
   }
   if (per == TablePer::kRequest) return Done{};
   KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
@@ -449,6 +466,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                         (plan.counted && !s.attention.empty() &&
                          (!attention::lengths_decide(named_policy(s).kind->traits(*s.eviction)) ||
                           (s.budget && attention::measures_scores(*s.budget))));
+  plan.unrecorded = s.evicts_by == EvictsBy::kTokens;
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   std::vector<Recorded> recordings;
@@ -491,13 +509,13 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     if (plan.policy->kind->traits(plan.policy->choice).head_tables)
       KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
-    KVPLAN_TRY_DO(set_units(plan, per, replayed));
+    KVPLAN_TRY_DO(set_units(plan, per, replayed || plan.unrecorded));
     if (!s.encodes()) KVPLAN_TRY_DO(check_alike_widths(plan));
     note_tables(plan, per, assumptions);
     if (plan.counted && plan.by_head.empty())
       note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
-  KVPLAN_TRY_DO(check_ranks(plan, replayed));
+  KVPLAN_TRY_DO(check_ranks(plan, replayed || plan.unrecorded));
   if (!s.encodes()) KVPLAN_TRY_DO(add_scales(plan));
   if (s.reader) {
     if (!plan.placed.of_token().by_layer.empty())
@@ -513,8 +531,12 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   }
   if (s.encodes()) KVPLAN_TRY_DO(set_encoded(plan, assumptions));
   find_prefix_rule(s, plan);
+  if (plan.unrecorded) plan.recordings.push_back(any_sequence(plan.model));
   if (!replayed) return plan;
-  for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
+  const bool for_rows = plan.policy->kind->traits(plan.policy->choice).needs_recording() ||
+                        (plan.budget && plan.budget->measured());
+  for (const Recorded& recorded : recordings)
+    KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy, for_rows));
   plan.recordings = std::move(recordings);
   return plan;
 }

@@ -4,11 +4,12 @@
 // A policy whose kept tokens follow from lengths (window, streaming-llm; duo-attention, whose tables of heads say which
 // of them keep everything) needs no recording, nor does one of which
 // lengths say how many stay, with placement=compact: then it is counted, and which tokens stay changes nothing of a
-// run. With recordings, and any other policy always, it is replayed: request i is driven by recording i mod n, the
-// recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
-// has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled. A
-// request that its recording cannot drive is counted where lengths say how many tokens stay, and an error where they do
-// not.
+// run. One that goes by lots or positions, but in no closed form (random, seed-ring, an expression of positions), is
+// replayed on the model's shape. With recordings, and any other policy always, it is replayed on these: request i is
+// driven by recording i mod n, the recordings being the sequences of the files of workload.attention, in order. A
+// recording drives a request only if it has the model's shape and is long enough (prompt + output - 1 tokens); rows are
+// never looped, stretched or tiled. A request that its recording cannot drive is counted where lengths say how many
+// tokens stay, and an error where they do not.
 //
 // Retained sets of a file (recorded) are of one prompt: requests with that prompt follow them, others are an error.
 //
@@ -78,6 +79,7 @@ struct TokenPlan {
   /// heads.
   std::vector<std::int64_t> windows;
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
+  bool unrecorded{false};            ///< they are the model's shape alone: the policy asks for no attention
 
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   /// Is its recording long enough for the request? REQUIRES: there are recordings.

@@ -99,6 +99,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
     case plan::EvictsBy::kSets:
       add(kCourse);
       break;
+    case plan::EvictsBy::kTokens:
     case plan::EvictsBy::kRecordings:
       add(kRecordings);
       break;

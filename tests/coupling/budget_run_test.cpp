@@ -41,6 +41,11 @@ constexpr Case kCases[]{
     {"seed-lfu:budget=9,placement=compact", kPyramid, false},
     {"seed-lru:budget=9,placement=compact", kHeads12, false},
     {"expr:score=last,budget=9,recent=18,placement=compact", kHeads12, false},
+    // Lots and positions, on the model's shape.
+    {"random:budget=9,placement=holes", kPyramid, false},
+    {"random:budget=9,recent=2,placement=reuse", kHeads12, false},
+    {"seed-ring:window=25,chunk=8,placement=holes", kHeads12, false},
+    {"expr:score=\"age*position\",budget=9,placement=reuse", kPyramid, false},
     // By position.
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
     {"window:window=25,placement=reuse", kHeads12, false},

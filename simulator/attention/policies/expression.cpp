@@ -170,19 +170,26 @@ PolicyTraits traits(const Choice& choice) {
   const ScoreExpression score = expression_of(choice);
   const std::int64_t sums = (score.uses(ScoreVariable::kAccumulated) ? 1 : 0) +
                             (score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 0);
+  const bool by_norms = score.uses(ScoreVariable::kKeyNorm) || score.uses(ScoreVariable::kValueNorm);
+  const bool by_rows = score.uses(ScoreVariable::kAccumulated) || score.uses(ScoreVariable::kLast) ||
+                       score.uses(ScoreVariable::kWindowed);
+  const bool recorded = by_norms || by_rows;
+  const bool by_layer = choice.text("scope") == "layer";
+  const bool by_place = score.uses(ScoreVariable::kLayer) || (!by_layer && score.uses(ScoreVariable::kHead));
   // Of the prompt, those rows that the score is made of.
   const std::int64_t latest = score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 1;
   const std::int64_t prompt_rows = score.uses(ScoreVariable::kAccumulated) ? kAllRows : latest;
   const std::int64_t kept =
       std::max(choice.integer("budget"), choice.integer("recent") + choice.integer("sink"));
-  return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead,
+  return {.scope = by_layer ? Scope::kLayer : Scope::kStoredHead,
           .rows = score_rows_of(choice),
-          .prompt_rows = prompt_rows,
-          .decode_rows = true,
+          .prompt_rows = recorded ? prompt_rows : 0,
+          .decode_rows = recorded,
           .columns = kColumns,
           .keys = score.uses(ScoreVariable::kKeyNorm),
           .value_norms = score.uses(ScoreVariable::kValueNorm),
           .state_bytes_per_cell = 4 * sums,
+          .alike = !recorded && !by_place,
           .budget = kept,
           .count = core::KeptCount{kept}};
 }

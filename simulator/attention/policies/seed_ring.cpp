@@ -34,7 +34,7 @@ constexpr std::array kParams{tokens_param("window", "Tokens that the ring holds"
                              kGroupParam, kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  if (choice.integer("chunk") > 1) return {};  // the number that stays goes up and down
+  if (choice.integer("chunk") > 1) return {.alike = true};  // the number that stays goes up and down
   const std::int64_t window = choice.integer("window");
   return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
 }

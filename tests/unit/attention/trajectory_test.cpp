@@ -8,6 +8,7 @@
 
 #include "simulator/attention/drops.h"
 #include "simulator/attention/interval_policy.h"
+#include "simulator/attention/shape_recording.h"
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 
@@ -39,10 +40,13 @@ const std::vector<std::string> kPolicies{"full",
                                          "ada-kv:window=3,capacity=9",
                                          "seed-lfu:budget=9,theta=0.1",
                                          "random:budget=6",
+                                         "seed-ring:window=9,chunk=4",
+                                         "expr:score=age*position,budget=6,sink=1",
+                                         "expr:score=age*(1+layer)-position*head,budget=6",
                                          "oracle-suffix:budget=8"};
 
 TEST(Trajectory, SaysWhatTheReplaySays) {
-  for (std::uint64_t seed = 1; seed <= 22; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 28; ++seed) {
     Random random(seed, "trajectory");
     const int tokens = 2 + static_cast<int>(random.below(600));
     const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
@@ -431,6 +435,37 @@ TEST(TrajectoryStore, TellsFilesOfOneNameApart) {
   const auto first = store.get(recording, 0, 10, 59, policy).value();
   policy.tables = {{{1.0}}};  // what a file of the same name has come to say
   EXPECT_NE(store.get(recording, 0, 10, 59, policy).value(), first);
+}
+
+/// What asks for nothing that was recorded keeps the same on a model's shape alone, and what asks is refused there.
+TEST(Trajectory, IsOfAShapeWherePoliciesAskForNoAttention) {
+  Random random(3, "shape");
+  const auto recording = recording_of(random_layers(random, 2, 4, 90));
+  const auto shape = std::make_shared<ShapeRecording>(2, 4, 4);
+  int followed = 0;
+  for (const std::string& policy : kPolicies) {
+    SCOPED_TRACE(policy);
+    const PolicyChoice choice = parse_policy(policy).value();
+    if (choice.choice.text("group") == "2") continue;
+    if (choice.kind->traits(choice.choice).needs_recording()) {
+      const auto refused = Trajectory::make(shape, 0, 30, choice);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().to_string(), "layer 0: has neither attention rows nor queries with keys");
+      continue;
+    }
+    ++followed;
+    const auto recorded = make(recording, 30, policy);
+    const auto shaped = make(shape, 30, policy);
+    ASSERT_TRUE(recorded->advance(89).ok());
+    ASSERT_TRUE(shaped->advance(89).ok());
+    for (std::int64_t t = 29; t < 90; ++t)
+      for (std::int32_t layer = 0; layer < 2; ++layer)
+        for (std::int32_t head = 0; head < 4; ++head)
+          ASSERT_EQ(shaped->kept(shaped->track_of(layer, head), t),
+                    recorded->kept(recorded->track_of(layer, head), t))
+              << t;
+  }
+  EXPECT_EQ(followed, 7);
 }
 
 }  // namespace
