@@ -141,6 +141,16 @@ std::int64_t least_budget(const PolicyChoice& policy) {
   return low;
 }
 
+PolicyTraits traits_with_budget(const PolicyChoice& policy) {
+  if (policy.kind->budget.param.empty()) return policy.kind->traits(policy.choice);
+  const auto given = with_tokens(policy, static_cast<std::int64_t>(kMaxTokens), INT64_MAX);
+  return policy.kind->traits(given.ok() ? given.value() : policy.choice);
+}
+
+Choice choice_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt) {
+  return with_tokens(policy, tokens, prompt).value();
+}
+
 core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt) {
   core::KeptCount count = *policy.kind->traits(policy.choice).count;
   count.budget =

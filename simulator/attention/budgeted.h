@@ -40,6 +40,13 @@ Result<PolicyChoice> policy_of_layer(const PolicyChoice& policy, const Grants& g
 /// The fewest tokens that `with_budget` accepts, at least 1. REQUIRES: the policy takes a number of tokens.
 std::int64_t least_budget(const PolicyChoice& policy);
 
+/// What is known of `policy` when a budget gives its number of tokens; where the number matters, that of the largest,
+/// since layers differ. As it is if it takes none.
+PolicyTraits traits_with_budget(const PolicyChoice& policy);
+/// Its parameters with a budget of so many tokens, of one that has PolicyKind::count_at.
+/// REQUIRES: tokens >= least_budget.
+Choice choice_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
+
 /// What lengths say of `policy` with a budget of so many tokens, without making it: what `traits` says of
 /// `with_budget`. REQUIRES: traits.count or traits.interval, set as they are of `policy`; tokens >= least_budget.
 core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);

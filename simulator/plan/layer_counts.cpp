@@ -89,7 +89,8 @@ std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan,
   for (const Numbers& layer : grants.tokens) {
     out.emplace_back();
     for (const std::int64_t tokens : layer)
-      out.back().push_back(attention::count_with_budget(*plan.policy, tokens, prompt));
+      out.back().push_back(plan.counts_by_steps ? core::KeptCount{.budget = tokens}
+                                                : attention::count_with_budget(*plan.policy, tokens, prompt));
   }
   return out;
 }
@@ -113,13 +114,27 @@ bool ranks_differ(const TokenPlan& plan) {
   });
 }
 
-core::KeptCount most_kept(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {
-  const auto layers = counts_by_layer(plan, prompt, grants);
-  core::KeptCount most = layers.front().front();
-  for (const auto& layer : layers)
+std::vector<core::KeptCount> other_counts(const TokenPlan& plan, std::int64_t prompt,
+                                          const attention::Grants& grants,
+                                          const std::vector<core::CountedUnits>& own) {
+  const auto has = [](const auto& counts, const core::KeptCount& kept) {
+    return std::find(counts.begin(), counts.end(), kept) != counts.end();
+  };
+  std::vector<core::KeptCount> known;
+  std::int64_t most = 0;
+  for (const core::CountedUnits& each : own) {
+    known.push_back(each.kept);
+    most = std::max(most, each.kept.budget);
+  }
+  std::vector<core::KeptCount> out;
+  for (const auto& layer : counts_by_layer(plan, prompt, grants))
     for (const core::KeptCount& kept : layer)
-      if (kept.budget > most.budget) most = kept;
-  return most;
+      if (!has(known, kept) && !has(out, kept)) out.push_back(kept);
+  if (plan.counts_by_steps) return out;
+  const auto largest = std::max_element(out.begin(), out.end(),
+                                        [](const auto& a, const auto& b) { return a.budget < b.budget; });
+  if (largest == out.end() || largest->budget <= most) return {};
+  return {*largest};
 }
 
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {

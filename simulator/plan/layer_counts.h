@@ -16,9 +16,10 @@ namespace kvplan::plan {
 
 // For all: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
 // REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count,
-// PolicyKind::layer_counts, or TokenPlan::by_head).
+// PolicyKind::layer_counts or count_at, or TokenPlan::by_head).
 
-/// By layer of the model: one count, or one for each stored head.
+/// By layer of the model: one count, or one for each stored head. Of a plan that counts by steps the number that the
+/// budget grants.
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
                                                           const attention::Grants& grants);
 
@@ -38,8 +39,11 @@ bool layers_differ(const TokenPlan& plan);
 /// May some rank keep another number of tokens than the plan's? Asked of the same prompts.
 bool ranks_differ(const TokenPlan& plan);
 
-/// The count of whoever keeps most in the whole model.
-core::KeptCount most_kept(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);
+/// Of layers and heads of the whole model that keep other numbers than any of `own`, those by which the table that
+/// ranks share may be longer: of whoever keeps most; of a plan that counts by steps all, since they take turns.
+std::vector<core::KeptCount> other_counts(const TokenPlan& plan, std::int64_t prompt,
+                                          const attention::Grants& grants,
+                                          const std::vector<core::CountedUnits>& own);
 
 /// Do all ranks keep as many tokens? The error says which do not.
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);

@@ -202,30 +202,29 @@ std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::Cou
   return core::make_course_of_tables(std::move(tables));
 }
 
-/// Of a policy of which each length says how many tokens stay, in all units alike.
-std::unique_ptr<const core::Course> RunCourses::course_of_kept(const core::CourseShape& shape) const {
+/// Of units that are counted, each by what it keeps of every length.
+std::unique_ptr<const core::Course> RunCourses::course_of_counts(
+    const core::CourseShape& shape, const std::vector<core::CountedUnits>& units,
+    std::shared_ptr<const core::Drops> drops) const {
+  if (!plan_.counts_by_steps) return core::make_counted_course(shape, units, std::move(drops));
   const attention::PolicyKind& kind = *plan_.policy->kind;
-  KVPLAN_CHECK(kind.count_at != nullptr, shape.prompt);
-  std::vector<std::int64_t> kept;
-  for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-    kept.push_back(kind.count_at(plan_.policy->choice, shape.prompt, n).of(n, shape.prompt));
-  const std::int64_t units = plan_.units.per_token / plan_.tables;
-  if (plan_.tables == 1) return core::make_course_of_kept(shape, {{kept, units}});
-  return course_of_tables(
-      shape,
-      [&](std::int64_t /*t*/) {
-        return core::make_course_of_kept(shape, {{kept, units}});
-      },
-      [](std::int64_t /*t*/) { return true; });
+  std::vector<core::KeptUnits> each;
+  for (const auto& [granted, cells] : units) {
+    const Choice choice = plan_.budget
+                              ? attention::choice_with_budget(*plan_.policy, granted.budget, shape.prompt)
+                              : plan_.policy->choice;
+    each.push_back({{}, cells});
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
+      each.back().kept.push_back(kind.count_at(choice, shape.prompt, n).of(n, shape.prompt));
+  }
+  return core::make_course_of_kept(shape, std::move(each));
 }
 
 std::unique_ptr<const core::Course> RunCourses::counted_course(
     const Asked& asked, std::shared_ptr<const core::Drops> drops) const {
   const core::CourseShape& shape = asked.shape;
-  if (!plan_.keeps_by_layer() && !plan_.policy->kind->traits(plan_.policy->choice).count)
-    return course_of_kept(shape);
   const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt, asked.grants);
-  if (plan_.tables == 1) return core::make_counted_course(shape, units, std::move(drops));
+  if (plan_.tables == 1) return course_of_counts(shape, units, std::move(drops));
   KVPLAN_CHECK(plan_.units.per_token % plan_.tables == 0, plan_.tables, plan_.units.per_token);
   std::vector<std::vector<core::CountedUnits>> counts;  // by table
   std::int64_t cell = 0;
@@ -245,7 +244,7 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
         static_cast<std::int32_t>(std::max<std::int64_t>(tracks / plan_.tables, 1)), 1);
   };
   return course_of_tables(
-      shape, [&](std::int64_t t) { return core::make_counted_course(shape, count(t), gone(t)); },
+      shape, [&](std::int64_t t) { return course_of_counts(shape, count(t), gone(t)); },
       [&](std::int64_t t) {  // else each drops its own
         return tracks <= 1 && count(t).size() == 1 && count(t - 1).size() == 1 &&
                count(t).front().kept == count(t - 1).front().kept;

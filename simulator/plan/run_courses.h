@@ -54,7 +54,9 @@ class RunCourses final : public core::CourseSource {
   [[nodiscard]] std::unique_ptr<const core::Course> course_of_tables(const core::CourseShape& shape,
                                                                      Make policy_course,
                                                                      Same same_course) const;
-  [[nodiscard]] std::unique_ptr<const core::Course> course_of_kept(const core::CourseShape& shape) const;
+  [[nodiscard]] std::unique_ptr<const core::Course> course_of_counts(
+      const core::CourseShape& shape, const std::vector<core::CountedUnits>& units,
+      std::shared_ptr<const core::Drops> drops) const;
   [[nodiscard]] std::unique_ptr<const core::Course> counted_course(
       const Asked& asked, std::shared_ptr<const core::Drops> drops) const;
   [[nodiscard]] std::unique_ptr<const core::Course> placed_course(

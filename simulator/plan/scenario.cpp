@@ -380,16 +380,11 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
   return Done{};
 }
 
-/// What is known of the policy as the scenario's budget makes it, whose numbers take the place of its own: here of the
-/// largest, since layers differ.
+/// What is known of the policy as the scenario's budget makes it, whose numbers take the place of its own.
 attention::PolicyTraits traits_with_budget(const Scenario& s, const attention::PolicyChoice& policy) {
   const auto budget = parse_member("budget", s.text("budget"));
-  if (budget.ok() && is_budget(budget.value()) && !policy.kind->budget.param.empty()) {
-    constexpr std::array kMost{static_cast<std::int64_t>(attention::kMaxTokens)};
-    const auto given = attention::with_budget(policy, kMost, false, {});
-    if (given.ok()) return policy.kind->traits(given.value().choice);
-  }
-  return policy.kind->traits(policy.choice);
+  const bool given = budget.ok() && is_budget(budget.value());
+  return given ? attention::traits_with_budget(policy) : policy.kind->traits(policy.choice);
 }
 
 /// REQUIRES: PolicyTraits::needs_recording.
@@ -456,11 +451,6 @@ Status choose_budget(Scenario& s) {
                      "), found eviction=" + s.text("eviction"))
         .at_field("budget");
   const std::string name(choice.name());
-  const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
-  if (s.evicts_by == EvictsBy::kCounts && !is_counted(*policy.kind, traits_with_budget(s, policy)))
-    return bad_input("expected recordings as workload.attention, since how many tokens \"" +
-                     std::string(policy.choice.name()) + "\" keeps goes up and down or follows the prompt")
-        .at_field("budget");
   const bool measured = attention::measures_scores(choice);
   if (measured && s.attention.empty())
     return bad_input(

@@ -506,8 +506,10 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       KVPLAN_TRY(plan.budget, RunBudget::make(*s.budget, *plan.policy, plan.model, open.scores));
       note_budget(plan, assumptions);
     }
-    if (plan.policy->kind->traits(plan.policy->choice).head_tables)
-      KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
+    const attention::PolicyTraits traits = plan.budget ? attention::traits_with_budget(*plan.policy)
+                                                       : plan.policy->kind->traits(plan.policy->choice);
+    plan.counts_by_steps = plan.counted && plan.policy->kind->count_at != nullptr && !traits.count;
+    if (traits.head_tables) KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed || plan.unrecorded));
     if (!s.encodes()) KVPLAN_TRY_DO(check_alike_widths(plan));
@@ -559,8 +561,10 @@ std::vector<std::vector<core::KeptCount>> counts_of_rank(const TokenPlan& plan, 
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants) {
   KVPLAN_CHECK(plan.counted, prompt);
-  if (!plan.keeps_by_layer())
-    return {{*plan.policy->kind->traits(plan.policy->choice).count, plan.units.per_token}};
+  if (!plan.keeps_by_layer()) {
+    const auto count = plan.policy->kind->traits(plan.policy->choice).count;
+    return {{count.value_or(core::KeptCount{}), plan.units.per_token}};
+  }
   std::vector<core::CountedUnits> out;
   for (const auto& layer : counts_of_rank(plan, prompt, grants))
     for (const core::KeptCount& kept : layer) {
@@ -569,9 +573,8 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
           plan.units.per_token / plan.placed.bytes.layers / static_cast<std::int64_t>(layer.size());
     }
   if (!plan.ranks_may_differ()) return out;
-  const core::KeptCount most = most_kept(plan, prompt, grants);
-  if (std::all_of(out.begin(), out.end(), [&](const auto& own) { return own.kept.budget < most.budget; }))
-    out.push_back({most, 0});
+  const auto others = other_counts(plan, prompt, grants, out);
+  for (const core::KeptCount& kept : others) out.push_back({kept, 0});
   return out;
 }
 

@@ -70,6 +70,7 @@ struct TokenPlan {
       false};  ///< requests find cached blocks; with courses, those of one table, dropped in place
   std::int64_t prompt_rows{1};  ///< then so many tokens at the end of a prompt are computed all the same
   bool counted{false};          ///< lengths say how many tokens stay, survivors are moved together
+  bool counts_by_steps{false};  ///< each length says another number (PolicyKind::count_at)
   bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
@@ -121,8 +122,9 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
 
 // For both: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
 
-/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together. Where another
-/// rank keeps more and they have one table, its count stands last, with no cells.
+/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together; where they
+/// are counted by steps, what the budget grants. Where another rank may keep more and they have one table, its count
+/// stands last, with no cells.
 /// REQUIRES: plan.counted.
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants);

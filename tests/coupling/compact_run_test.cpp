@@ -260,15 +260,11 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
       "r-kv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"finch\", which needs a recording "
       "(workload.attention)");
-  // Numbers that go up and down: not where blocks are filled with bytes, nor by layer as a budget grants them.
+  // Numbers that go up and down: not where blocks are filled with bytes.
   const Values falls{{"eviction", "scissorhands:budget=20,placement=compact"}};
   EXPECT_NE(error_of({falls[0], {"format", "nvfp4"}})
                 .find("expected eviction=full, or a policy that keeps one number of tokens"),
             std::string::npos);
-  EXPECT_EQ(
-      error_of({falls[0], {"budget", "pyramidkv:capacity=90,window=8,beta=6"}}),
-      "budget: expected recordings as workload.attention, since how many tokens \"scissorhands\" keeps goes "
-      "up and down or follows the prompt");
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
   // A recording that keeps another number than lengths say.
