@@ -120,6 +120,20 @@ TEST(BudgetRuns, CountedIsReplayed) {
   EXPECT_EQ(compared, 51);
 }
 
+/// The same of one that reads queries and keys, and whose number goes up and down.
+TEST(BudgetRuns, CountedIsReplayedOnTensors) {
+  const auto trace = trace_of(40, 150);
+  const auto how = with_scores(options(std::vector<std::int64_t>(kLayers, 0), recorded_tensors()));
+  for (const char* table : {"all", "layer", "head"}) {
+    const Values values =
+        budgeted("r-kv:window=4,budget=20,every=7,placement=compact", kPyramid, table, "500");
+    const auto counted = run(values, false, false, trace, how);
+    expect_twins(counted, run(values, false, true, trace, how), 40);
+    EXPECT_EQ(figures(counted), figures(run(values, true, false, trace, how))) << table;
+    EXPECT_GT(counted.compactions, 0) << table;
+  }
+}
+
 /// The policy of that name is SnapKV with that budget, whatever it is placed in.
 TEST(BudgetRuns, PyramidKvIsSnapKvWithItsBudget) {
   const auto trace = trace_of(40, 150);
