@@ -24,6 +24,7 @@ class PlacedCourse final : public Course {
   [[nodiscard]] HeldCells grant(std::int64_t n) const override;
   [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override;
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override;
+  [[nodiscard]] bool has_dropped(std::int64_t n) const override { return n >= first_drop_; }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
 
  private:
@@ -33,7 +34,8 @@ class PlacedCourse final : public Course {
     HeldCells settled;
     std::int64_t slots_of_next{0};
     std::int32_t let_go_begin{0}, let_go_end{0};
-    std::int64_t grant_reserved{0}, grant_padding{0};  ///< the rest of a granted quantum is tail
+    /// Of the quantum that is granted, whose other cells are tail; -1 reserved: none is.
+    std::int64_t grant_reserved{-1}, grant_padding{0};
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
 
@@ -41,6 +43,7 @@ class PlacedCourse final : public Course {
   std::vector<After> after_;         ///< [n - prompt]
   std::vector<std::int32_t> alike_;  ///< [n - prompt]
   std::vector<std::int32_t> let_go_;
+  std::int64_t first_drop_{INT64_MAX};     ///< tokens after which a track drops something for the first time
   std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
   HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
 };
@@ -71,14 +74,16 @@ class PlacedCourse::Holes {
     for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track) {
       positions_.clear();
       c_.drops_->dropped(track, n, positions_);
+      if (positions_.empty()) continue;
+      c_.first_drop_ = std::min(c_.first_drop_, n);
       const std::int64_t units = tracks_[static_cast<std::size_t>(track)];
       dropped_ += units * static_cast<std::int64_t>(positions_.size());
       if (!s_.returns_quanta) continue;
       for (const std::int32_t position : positions_) {
         const std::int64_t block = position / s_.quantum_tokens;
-        std::int64_t& dropped = dropped_in_[static_cast<std::size_t>(block)];
-        dropped += units;
-        if (dropped == c_.units_ * s_.quantum_tokens) touched_.push_back(static_cast<std::int32_t>(block));
+        const std::int64_t dropped = ++dropped_in_[static_cast<std::size_t>(block)];
+        if (dropped == std::ssize(tracks_) * s_.quantum_tokens)
+          touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
     // A block whose cells are all dropped has all been written.
@@ -106,7 +111,7 @@ class PlacedCourse::Holes {
   std::span<const std::int32_t> tracks_;
   std::int64_t dropped_{0};               ///< cells, so far
   std::int64_t returned_{0};              ///< cells of blocks let go
-  std::vector<std::int64_t> dropped_in_;  ///< cells, by block
+  std::vector<std::int64_t> dropped_in_;  ///< by block, each track's once
   std::vector<std::int32_t> positions_, touched_;
 };
 
@@ -180,6 +185,7 @@ class PlacedCourse::Reuse {
       const std::size_t before = track.dropped.size();
       c_.drops_->dropped(t, n, track.dropped);
       track.begin.push_back(static_cast<std::int64_t>(track.dropped.size()));
+      if (track.dropped.size() > before) c_.first_drop_ = std::min(c_.first_drop_, n);
       for (std::size_t i = before; i < track.dropped.size(); ++i) {
         const std::int64_t block = block_of(track.of[at(track.dropped[i])]);
         if (--kept_in_[at(block)] == 0) touched_.push_back(static_cast<std::int32_t>(block));
@@ -390,6 +396,9 @@ PlacedCourse::PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops
     Holes(*this).run();
   }
   alike_ = alike_steps_of(*this);
+  // The first drop is a step of its own, even where it is another rank's and no cell here changes.
+  for (std::int64_t n = shape.prompt; n < std::min(first_drop_, shape.final_tokens) - 1; ++n)
+    alike_[at(n)] = static_cast<std::int32_t>(std::min<std::int64_t>(alike_[at(n)], first_drop_ - 1 - n));
 }
 
 HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t quanta) const {
@@ -411,7 +420,7 @@ HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t quanta) const {
 HeldCells PlacedCourse::grant(std::int64_t n) const {
   const After& after = after_[at(n)];
   HeldCells cells;
-  if (after.grant_reserved == 0) return cells;
+  if (after.grant_reserved < 0) return cells;
   cells.reserved = after.grant_reserved;
   cells.padding = after.grant_padding;
   cells.tail = units_ * shape_.quantum_tokens - cells.reserved - cells.padding;

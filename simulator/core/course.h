@@ -3,7 +3,9 @@
 //
 // A cell is one slot of one unit; a unit is what the policy treats alike: a (layer, stored head) pair, a
 // whole layer, or all of them at once. Units that drop the same positions share a track. A block id spans all
-// units of a table; a request has one table, or one for each layer or stored head (course_of_tables.h).
+// units of a table; a request has one table, or one for each layer or stored head (course_of_tables.h). Ranks of a
+// deployment share it: what a block holds for another rank is a track without units here, whose cells hold the block
+// and are none of this memory's.
 //
 // "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before
 // the prompt (or what is recomputed: the tokens that an admission has to compute before it samples one) is
@@ -67,7 +69,7 @@ struct HeldCells {
 class Drops {
  public:
   virtual ~Drops() = default;
-  /// Units of each track; their sum is the cells of one token.
+  /// Units of each track, 0 where another rank has its cells; their sum, at least 1, is the cells of one token.
   [[nodiscard]] virtual std::span<const std::int32_t> track_units() const = 0;
   /// Positions that a track drops after n tokens, ascending, each at most once. REQUIRES: prompt <= n.
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
@@ -178,9 +180,12 @@ class Course {
   [[nodiscard]] virtual std::int64_t dropped_cells(std::int64_t n) const {
     return units_ * n - settled(n).live;
   }
+  /// Has any cell been dropped by then, of this rank or another?
+  [[nodiscard]] virtual bool has_dropped(std::int64_t n) const { return dropped_cells(n) > 0; }
   /// Steps from the one that writes token n on that are alike: in each of them all states and read_tokens
   /// change by what they change in the first, by at most one token read, and nothing is granted or comes back
-  /// before the last one's end. At least 1; none goes past the last token.
+  /// before the last one's end; no rank drops its first cell in any but the first. At least 1; none goes past the last
+  /// token.
   [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 
  protected:

@@ -35,11 +35,11 @@ std::int64_t Followers::steps_to_fill(std::int64_t step, std::int64_t quantum_to
 
 bool Followers::drops(std::int64_t step, bool first) const {
   return std::ranges::any_of(members_, [&](Slot slot) {
-    if (first && at(slot).sliding) return false;
     const Course& course = *at(slot).course;
     const std::int64_t held = step + at(slot).offset;
-    return held + 1 < course.shape().final_tokens &&
-           course.dropped_cells(held + 1) > course.dropped_cells(held);
+    if (held + 1 >= course.shape().final_tokens) return false;
+    if (!at(slot).sliding && course.has_dropped(held + 1)) return true;
+    return !first && course.dropped_cells(held + 1) > course.dropped_cells(held);
   });
 }
 

@@ -32,7 +32,8 @@ class Followers {
   Slot next_fill() { return fills_.take(); }
   /// Steps from `step` on, at least 1, before the next one in which any of them does so; INT64_MAX if none ever will.
   [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const;
-  /// Does any of them drop a cell at the end of this step? `first`: its first one.
+  /// Does any of them drop a cell at the end of this step, or another rank its first one? `first`: of this rank, too,
+  /// only the first one.
   [[nodiscard]] bool drops(std::int64_t step, bool first) const;
 
   struct Context {

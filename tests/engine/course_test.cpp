@@ -41,6 +41,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
   walk.prompt();
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     walk.drop(n);
+    ASSERT_EQ(course->has_dropped(n), walk.has_dropped());
     HeldCells before = walk.count(whole);
     const auto gone = walk.let_go();
     const auto told = course->let_go(n);
@@ -70,6 +71,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     const auto during = [&](std::int64_t m) { return course->settled(m) + course->grant(m); };
     for (std::int64_t k = 1; k < steps; ++k) {
       ASSERT_TRUE(course->let_go(n + k).empty());
+      ASSERT_EQ(course->has_dropped(n + k), course->has_dropped(n + 1));
       ASSERT_EQ(course->grant(n + k).sum(), 0);
       ASSERT_EQ(during(n + k) - during(n + k - 1), during(n + 1) - during(n));
       ASSERT_EQ(course->read_tokens(n + k) - course->read_tokens(n + k - 1),

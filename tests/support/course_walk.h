@@ -55,6 +55,7 @@ class Walk {
     for (std::size_t t = 0; t < cells_.size(); ++t) {
       std::vector<std::int32_t> positions;
       drops_.dropped(static_cast<std::int32_t>(t), n, positions);
+      has_dropped_ = has_dropped_ || !positions.empty();
       for (const std::int32_t p : positions)
         for (WalkedCell& c : cells_[t])
           if (c.position == p) c.kept = false;
@@ -111,6 +112,8 @@ class Walk {
     return out;
   }
   [[nodiscard]] std::int64_t granted() const { return granted_; }
+  /// In any track.
+  [[nodiscard]] bool has_dropped() const { return has_dropped_; }
 
  private:
   template <class F>
@@ -128,6 +131,7 @@ class Walk {
   CourseShape s_;
   const core::Drops& drops_;
   std::int64_t blocks_{0}, granted_{0};
+  bool has_dropped_{false};
   std::vector<std::vector<WalkedCell>> cells_;
   std::vector<std::vector<std::int64_t>> writes_;  ///< by track: slots in order of tokens
   std::set<std::int64_t> gone_;

@@ -240,7 +240,7 @@ class FastReplica final : public Replica, public BlockListener {
 
   /// Has a request with a course dropped its first cell since its admission? Asked only where that closes its contents.
   [[nodiscard]] bool begins_to_drop(const SlotState& s, std::int64_t held) const {
-    return run_.courses_find && !s.sliding && s.course->dropped_cells(held) > 0;
+    return run_.courses_find && !s.sliding && s.course->has_dropped(held);
   }
 
   /// REQUIRES: it drops its first cell since its admission, or one that completes a quantum.

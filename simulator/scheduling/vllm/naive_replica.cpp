@@ -431,8 +431,7 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   void follow_course(RequestId r) {
     const State& s = state(r);
-    if (run_.courses_find && s.course->dropped_cells(s.computed) > 0)
-      allocator_.contents()->close(r, s.computed);
+    if (run_.courses_find && s.course->has_dropped(s.computed)) allocator_.contents()->close(r, s.computed);
     if (const auto moved = s.course->compaction(s.computed)) {
       allocator_.block_returns()->cut_table(r, moved->quanta);
       compacted_cells_ += moved->kept_cells;
