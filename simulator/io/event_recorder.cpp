@@ -66,11 +66,12 @@ struct TrackOf {
 std::vector<TrackOf> tracks_of(const core::Course& course, std::span<const std::int32_t> units_of_log) {
   std::vector<TrackOf> out;
   const auto add = [&](const core::Drops& drops, std::int32_t track) {
-    for (std::int32_t units = drops.track_units()[static_cast<std::size_t>(track)]; units > 0;) {
+    std::int32_t units = drops.track_units()[static_cast<std::size_t>(track)];
+    do {
       KVPLAN_CHECK(out.size() < units_of_log.size() && units >= units_of_log[out.size()], track, units);
       units -= units_of_log[out.size()];
       out.push_back({&drops, track});
-    }
+    } while (units > 0);
   };
   for (const core::TableRun& run : course.tables())
     for (std::int64_t t = 0; t < run.tables; ++t)
@@ -381,15 +382,30 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
     numbers += length;
     fact.alike.push_back(std::move(alike));
   };
+  // What other ranks keep is one track of each table: of whoever keeps most, at any length.
+  const std::int64_t others = std::ranges::count(track_units_, 0) > 0 ? 1 : 0;
   for (const core::TableRun& run : course.tables()) {
     const auto counts = run.course->counts();
     const auto by_length = run.course->kept_by_length();
-    KVPLAN_CHECK(run.tables == 1 || counts.size() + by_length.size() <= 1, run.tables);
-    for (const core::CountedUnits& units : counts)
-      add(units.units * run.tables, [&](std::int64_t n) { return units.kept.of(n, shape.prompt); });
-    for (const core::KeptUnits& units : by_length)
-      add(units.units * run.tables,
-          [&](std::int64_t n) { return units.kept[static_cast<std::size_t>(n - shape.prompt)]; });
+    const auto entries = static_cast<std::int64_t>(counts.size() + by_length.size());
+    KVPLAN_CHECK(run.tables == 1 || entries <= 1, run.tables);
+    const auto kept_of = [&](std::int64_t i, std::int64_t n) {
+      const auto entry = static_cast<std::size_t>(i);
+      return counts.empty() ? by_length[entry].kept[static_cast<std::size_t>(n - shape.prompt)]
+                            : counts[entry].kept.of(n, shape.prompt);
+    };
+    for (std::int64_t i = 0; i < entries; ++i) {
+      const auto entry = static_cast<std::size_t>(i);
+      const std::int64_t units = counts.empty() ? by_length[entry].units : counts[entry].units;
+      const std::int64_t tracks = (units + (entries == 1 ? others : 0)) * run.tables;
+      if (tracks > 0) add(tracks, [&](std::int64_t n) { return kept_of(i, n); });
+    }
+    if (others == 0 || entries == 1) continue;
+    add(1, [&](std::int64_t n) {
+      std::int64_t most = 0;
+      for (std::int64_t i = 0; i < entries; ++i) most = std::max(most, kept_of(i, n));
+      return most;
+    });
   }
   flush();
 }

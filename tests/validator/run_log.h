@@ -33,6 +33,7 @@ struct LogCase {
   /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only where they find.
   std::optional<core::Placement> courses{};
   bool courses_find{false};
+  std::uint64_t tracks{3};  ///< says how many, and the units of each: with 3 all have some
   std::int64_t prompt_rows{1};
   /// Not empty: survivors move together, of units that keep so many; no prefix cache, no keep rule.
   std::vector<core::CountedUnits> counted{};

@@ -208,6 +208,8 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
 
 /// What a token's place is made of, where requests follow courses.
 Status check_tracks(const Header& header, std::int64_t units) {
+  if (units == 0 && !header.track_units.empty())
+    return bad_input("expected a track that has cells on this rank").at_field("track_units");
   if (units == 0 && header.metadata_bytes > header.token_bytes)
     return bad_input("expected at most the " + std::to_string(header.token_bytes) +
                      " bytes of a token, found " + std::to_string(header.metadata_bytes))
@@ -347,7 +349,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   std::int64_t units = 0;
   for (const std::int32_t u : m.track_units())
     units +=
-        header.track_units.emplace_back(static_cast<std::int32_t>(ranges.in(u, 1, INT32_MAX, "track_units")));
+        header.track_units.emplace_back(static_cast<std::int32_t>(ranges.in(u, 0, INT32_MAX, "track_units")));
   header.metadata_bytes = ranges.in(m.metadata_bytes(), 0, kMostBytes, "metadata_bytes");
   header.reuse = m.reuse();
   header.range_placement = static_cast<RangePlacement>(

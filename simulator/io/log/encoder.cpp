@@ -1,5 +1,6 @@
 #include "simulator/io/log/encoder.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "proto/event_log.pb.h"
@@ -190,6 +191,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (std::ranges::count(header.track_units, 0) > 0) return 12;
   if (!header.track_units.empty() && header.prefix_cache) return 11;
   if (!header.groups.empty() && header.prefix_cache) return 10;
   if (header.by_priority) return 9;

@@ -16,7 +16,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -62,8 +62,9 @@ struct Header {
   bool null_block{false};
   bool returns_quanta{true};
   bool prefix_cache{false};
-  std::vector<std::int32_t> track_units{};  ///< cells of a token in each track; empty: no courses
-  std::int64_t metadata_bytes{0};           ///< of each cell
+  /// Cells of a token in each track, 0 where another rank has them; empty: no courses.
+  std::vector<std::int32_t> track_units{};
+  std::int64_t metadata_bytes{0};  ///< of each cell
   bool reuse{false};
   RangePlacement range_placement{RangePlacement::kFirstFit};
   TableForm table_form{TableForm::kTokens};
