@@ -24,20 +24,4 @@ struct AlikeTables {
 /// REQUIRES: not empty; all courses are of one shape, memory returns quanta.
 std::unique_ptr<const Course> make_course_of_tables(std::vector<AlikeTables> tables);
 
-/// Some neighbouring tracks of what a policy drops, `units` units each.
-class DropsOfTable final : public Drops {
- public:
-  DropsOfTable(std::shared_ptr<const Drops> all, std::int32_t first, std::int32_t tracks, std::int32_t units)
-      : all_(std::move(all)), first_(first), units_(static_cast<std::size_t>(tracks), units) {}
-  [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
-  void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override {
-    all_->dropped(first_ + track, n, positions);
-  }
-
- private:
-  std::shared_ptr<const Drops> all_;
-  std::int32_t first_;
-  std::vector<std::int32_t> units_;
-};
-
 }  // namespace kvplan::core

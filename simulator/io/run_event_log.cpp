@@ -10,7 +10,8 @@ namespace kvplan::io {
 namespace {
 
 /// What a cell of the log is. Where it is known which tokens go, survivors that move do so track by track: as many
-/// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one.
+/// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one. Tracks
+/// of other ranks are told where they hold blocks.
 void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   log.reuse = tokens.placement == core::Placement::kReuse;
   log.compacts = tokens.placement == core::Placement::kCompact;
@@ -18,8 +19,18 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   const std::int64_t tracks = plan::known_tracks(tokens);
   const std::int64_t metadata_bytes = log.layout.metadata_bytes * cells;
   log.counted = tracks == 0 || log.layout.token_bytes % tracks != 0 || metadata_bytes % tracks != 0;
-  log.track_units.assign(static_cast<std::size_t>(log.counted ? cells : tracks), 1);
-  log.layout.metadata_bytes = metadata_bytes / static_cast<std::int64_t>(log.track_units.size());
+  const std::int64_t told = log.counted ? cells : tracks;
+  log.track_units.assign(static_cast<std::size_t>(told), 1);
+  if (!tokens.rank_tracks.empty()) log.track_units = tokens.rank_tracks;
+  if (tokens.ranks_may_differ() &&
+      plan::ranks_differ(tokens)) {  // a track of each table stands for the others
+    log.track_units.clear();
+    for (std::int64_t t = 0; t < tokens.tables; ++t) {
+      log.track_units.insert(log.track_units.end(), static_cast<std::size_t>(told / tokens.tables), 1);
+      log.track_units.push_back(0);
+    }
+  }
+  log.layout.metadata_bytes = metadata_bytes / told;
 }
 
 /// Errors: a run that a log cannot tell.
@@ -30,11 +41,6 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
                "a log has one placement for all tables of a request, but layers with windows drop in "
                "place: expected eviction.placement=holes, memory.allocator=paged:table=all, or a model "
                "without windows")
-        .at_field("--events");
-  if (tokens.ranks_may_differ() && plan::ranks_differ(tokens))
-    return bad_input(
-               "a log is of one rank, and another one may keep more and so say when tables are cut: expected "
-               "deployment.tp and deployment.pp of 1, or a budget that is the same in all layers and heads")
         .at_field("--events");
   if (plan::undriven_requests(tokens, watched.workload) > 0)
     return bad_input(

@@ -114,27 +114,21 @@ bool ranks_differ(const TokenPlan& plan) {
   });
 }
 
-std::vector<core::KeptCount> other_counts(const TokenPlan& plan, std::int64_t prompt,
-                                          const attention::Grants& grants,
-                                          const std::vector<core::CountedUnits>& own) {
-  const auto has = [](const auto& counts, const core::KeptCount& kept) {
-    return std::find(counts.begin(), counts.end(), kept) != counts.end();
-  };
-  std::vector<core::KeptCount> known;
-  std::int64_t most = 0;
-  for (const core::CountedUnits& each : own) {
-    known.push_back(each.kept);
-    most = std::max(most, each.kept.budget);
-  }
-  std::vector<core::KeptCount> out;
-  for (const auto& layer : counts_by_layer(plan, prompt, grants))
-    for (const core::KeptCount& kept : layer)
-      if (!has(known, kept) && !has(out, kept)) out.push_back(kept);
-  if (plan.counts_by_steps) return out;
-  const auto largest = std::max_element(out.begin(), out.end(),
-                                        [](const auto& a, const auto& b) { return a.budget < b.budget; });
-  if (largest == out.end() || largest->budget <= most) return {};
-  return {*largest};
+void add_other_counts(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants,
+                      std::int64_t table, std::vector<core::CountedUnits>& own) {
+  const auto layers = counts_by_layer(plan, prompt, grants);
+  const bool of_all = plan.tables == 1;
+  const auto first = of_all ? layers.begin() : layers.begin() + table;
+  core::KeptCount most;
+  for (const core::CountedUnits& each : own) most = each.kept.budget > most.budget ? each.kept : most;
+  const std::int64_t own_most = most.budget;
+  for (auto layer = first; layer != (of_all ? layers.end() : first + 1); ++layer)
+    for (const core::KeptCount& kept : *layer) {
+      const bool known = std::any_of(own.begin(), own.end(), [&](const auto& o) { return o.kept == kept; });
+      if (plan.counts_by_steps && !known) own.push_back({kept, 0});
+      if (kept.budget > most.budget) most = kept;
+    }
+  if (!plan.counts_by_steps && most.budget > own_most) own.push_back({most, 0});
 }
 
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {

@@ -1,10 +1,11 @@
 // How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, a
 // policy like pyramidkv, or one with tables of heads), and what that asks of the ranks of a deployment.
 //
-// A run is of one rank. The others have the same block table, so a block is held as long as any of them needs it. Where
-// survivors move together in one table and lengths say how many there are, the rank that keeps most says how long the
-// table is. Elsewhere a deployment of several stages or tensor-parallel ranks is followed where each of them keeps the
-// same numbers, whatever their order.
+// A run is of one rank. Others have the same block table, so a block is held as long as any of them needs it. Where
+// survivors move together and lengths say how many there are, the rank that keeps most says how long the table is;
+// where it is known which tokens go, tracks of the others hold blocks too (TokenPlan::rank_tracks). Where ranks share
+// no tables (those of heads; those of layers, between stages), a deployment is followed if each of them keeps the same
+// numbers, whatever their order.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +40,11 @@ bool layers_differ(const TokenPlan& plan);
 /// May some rank keep another number of tokens than the plan's? Asked of the same prompts.
 bool ranks_differ(const TokenPlan& plan);
 
-/// Of layers and heads of the whole model that keep other numbers than any of `own`, those by which the table that
-/// ranks share may be longer: of whoever keeps most; of a plan that counts by steps all, since they take turns.
-std::vector<core::KeptCount> other_counts(const TokenPlan& plan, std::int64_t prompt,
-                                          const attention::Grants& grants,
-                                          const std::vector<core::CountedUnits>& own);
+/// Adds to what the rank counts in a table, `own`, those counts of other ranks by which it may be longer, with no
+/// cells: of whoever keeps most; of a plan that counts by steps all, since they take turns. `table`: the only one, or
+/// that of a layer. REQUIRES: plan.ranks_may_differ().
+void add_other_counts(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants,
+                      std::int64_t table, std::vector<core::CountedUnits>& own);
 
 /// Do all ranks keep as many tokens? The error says which do not.
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);

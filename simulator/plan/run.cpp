@@ -346,11 +346,14 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
 
 /// Where ranks keep different numbers, whose figures these are.
 void note_ranks(const TokenPlan& tokens, RunResult& result) {
-  if (!tokens.ranks_may_differ() || !ranks_differ(tokens)) return;
+  const bool known = !tokens.rank_tracks.empty();
+  if (!known && (!tokens.ranks_may_differ() || !ranks_differ(tokens))) return;
   const RankBytes& rank = tokens.placed.bytes;
   result.assumptions.push_back(
-      "Ranks keep different numbers of tokens and have one block table, so a block stays as long as the rank "
-      "that keeps most needs it. Memory, bytes moved and times of steps are those of " +
+      std::string(known ? "Ranks keep different tokens" : "Ranks keep different numbers of tokens") +
+      (tokens.tables == 1 ? " and have one block table" : " and share the block tables of layers") +
+      ", so a block stays as long as " + (known ? "any rank" : "the rank that keeps most") +
+      " needs it. Memory, bytes moved and times of steps are those of " +
       std::string(rank.stages > 1 ? "stage " + std::to_string(rank.stage) : "the first rank") +
       (rank.stages > 1 && rank.tensor_ranks > 1 ? ", its first rank" : "") + ".");
 }

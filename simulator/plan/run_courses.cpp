@@ -6,28 +6,32 @@
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
+#include "simulator/core/drops_of_part.h"
 #include "simulator/core/gathered_course.h"
 #include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
 namespace {
 
-/// What each track of the rank keeps, where positions decide: one for all cells, or one for each layer or head.
-/// `grants`: of the plan's budget.
+/// What each track of the rank keeps, where positions decide: one for all cells, or one for each layer or head. Where
+/// tracks of other ranks matter, those of the whole model. `grants`: of the plan's budget.
 std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
                                                        const attention::Grants& grants) {
   if (!plan.budget && plan.by_head.empty())
     return {plan.policy->kind->traits(plan.policy->choice).interval.value()};
   const RankBytes& rank = plan.placed.bytes;
+  const bool whole = !plan.rank_tracks.empty();
+  const std::int64_t first = whole ? 0 : rank.first_layer;
+  const std::int64_t tensor_ranks = whole ? 1 : rank.tensor_ranks;
   std::vector<attention::KeptInterval> out;
-  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
+  for (std::int64_t l = first; l < first + (whole ? plan.model.layers : rank.layers); ++l) {
     const auto layer = static_cast<std::size_t>(l);
     if (!plan.budget) {
-      const auto heads = share_of_rank(plan.by_head[layer], rank.tensor_ranks);
+      const auto heads = share_of_rank(plan.by_head[layer], tensor_ranks);
       out.insert(out.end(), heads.begin(), heads.end());
       continue;
     }
-    for (const std::int64_t tokens : share_of_rank(grants.tokens[layer], rank.tensor_ranks))
+    for (const std::int64_t tokens : share_of_rank(grants.tokens[layer], tensor_ranks))
       out.push_back(attention::interval_with_budget(*plan.policy, tokens));
   }
   return out;
@@ -80,12 +84,13 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
   if (sets_ != nullptr) return sets_of_prompt(asked);
   KVPLAN_CHECK(attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice)), asked.request);
   std::vector<attention::KeptInterval> tracks = intervals_of_rank(plan_, asked.grants);
-  const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
+  const bool whole = !plan_.rank_tracks.empty();
+  const auto units = whole ? 1 : plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
   const attention::IntervalDrops each(std::move(tracks), asked.shape.prompt,
                                       static_cast<std::int32_t>(units));
-  // Of several tables, and where survivors move, tracks are dealt out by their number; requests that share blocks have
-  // the same ones, which those of a budget that depends on the prompt need not be.
-  const bool by_number = plan_.tables > 1 || plan_.placement == core::Placement::kCompact ||
+  // Of several tables or ranks, and where survivors move, tracks are dealt out by their number; requests that share
+  // blocks have the same ones, which those of a budget that depends on the prompt need not be.
+  const bool by_number = whole || plan_.tables > 1 || plan_.placement == core::Placement::kCompact ||
                          (plan_.finds_prefixes && plan_.budget);
   return std::shared_ptr<const core::Drops>(
       std::make_shared<attention::IntervalDrops>(by_number ? each : each.joined()));
@@ -235,13 +240,16 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
       if (table.empty() || table.back().kept != count) table.push_back({count, 0});
       ++table.back().units;
     }
+  if (plan_.ranks_may_differ())
+    for (std::int64_t t = 0; t < plan_.tables; ++t)
+      add_other_counts(plan_, shape.prompt, asked.grants, t, counts[static_cast<std::size_t>(t)]);
   const auto count = [&](std::int64_t t) { return counts[static_cast<std::size_t>(t)]; };
   const auto tracks = drops == nullptr ? 0 : static_cast<std::int64_t>(drops->track_units().size());
   const auto gone = [&](std::int64_t t) -> std::shared_ptr<const core::Drops> {
     if (tracks == 0) return nullptr;
-    return std::make_shared<core::DropsOfTable>(
-        drops, static_cast<std::int32_t>(t * tracks / plan_.tables),
-        static_cast<std::int32_t>(std::max<std::int64_t>(tracks / plan_.tables, 1)), 1);
+    const auto of_table = static_cast<std::size_t>(std::max<std::int64_t>(tracks / plan_.tables, 1));
+    return std::make_shared<core::DropsOfPart>(drops, static_cast<std::int32_t>(t * tracks / plan_.tables),
+                                               std::vector<std::int32_t>(of_table, 1));
   };
   return course_of_tables(
       shape, [&](std::int64_t t) { return course_of_counts(shape, count(t), gone(t)); },
@@ -251,26 +259,35 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
       });
 }
 
-/// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
+/// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks, of which
+/// other ranks may have some.
 std::unique_ptr<const core::Course> RunCourses::placed_course(
     const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
   const auto make =
       shape.placement == core::Placement::kCompact ? core::make_gathered_course : core::Course::make;
-  if (plan_.tables == 1) return make(shape, std::move(drops));
   const auto tracks = static_cast<std::int64_t>(drops->track_units().size());
+  const std::vector<std::int32_t>& on_rank = plan_.rank_tracks;
+  KVPLAN_CHECK(on_rank.empty() || std::ssize(on_rank) == tracks, tracks);
+  if (plan_.tables == 1)
+    return make(shape, on_rank.empty() ? drops : std::make_shared<core::DropsOfPart>(drops, 0, on_rank));
   const std::int64_t parts = std::min(tracks, plan_.tables);
   const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
   const std::int64_t in_part = tracks / parts;                      // tracks of each of its tables
-  KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0 && cells % in_part == 0, tracks, plan_.tables,
-               cells);
+  KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0, tracks, plan_.tables);
+  KVPLAN_CHECK(!on_rank.empty() || cells % in_part == 0, cells, in_part);
   const auto part = [&](std::int64_t t) { return t * parts / plan_.tables; };
+  const auto units_of = [&](std::int64_t first) -> std::vector<std::int32_t> {
+    if (on_rank.empty())
+      return std::vector<std::int32_t>(static_cast<std::size_t>(in_part),
+                                       static_cast<std::int32_t>(cells / in_part));
+    return {on_rank.begin() + first, on_rank.begin() + first + in_part};
+  };
   return course_of_tables(
       shape,
       [&](std::int64_t t) {
-        return make(shape,
-                    std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
-                                                         static_cast<std::int32_t>(in_part),
-                                                         static_cast<std::int32_t>(cells / in_part)));
+        const std::int64_t first = part(t) * in_part;
+        return make(shape, std::make_shared<core::DropsOfPart>(drops, static_cast<std::int32_t>(first),
+                                                               units_of(first)));
       },
       [&](std::int64_t t) { return part(t) == part(t - 1); });
 }
@@ -285,7 +302,8 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                               .placement = plan_.placement,
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};
-  if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()) && !plan_.ranks_may_differ())
+  if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()) && !plan_.ranks_may_differ() &&
+      plan_.rank_tracks.empty())
     KVPLAN_TRY_DO(check_alike_ranks(plan_, prompt, asked.grants));
   auto& course = courses_[r];
   if (!plan_.encoded.empty()) {

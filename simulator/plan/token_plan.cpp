@@ -171,19 +171,49 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   return shape;
 }
 
-/// What is replayed was decided on whole models: ranks that drop other tokens than each other would not be alike. Where
-/// lengths decide, requests are asked for one by one (check_alike_ranks), or may differ.
-Status check_ranks(const TokenPlan& plan, bool replayed) {
-  if (!plan.policy) return Done{};
-  const RankBytes& bytes = plan.placed.bytes;
-  const std::string name(plan.policy->choice.name());
-  const bool positional = attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
-  if (plan.counted || (positional && !replayed)) return Done{};
-  if (!plan.budget && plan.policy->kind->traits(plan.policy->choice).all_alike()) return Done{};
-  if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
-  return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
-                   "\" keeps other tokens in each layer or head")
-      .at_field("deployment");
+/// Stored heads of a layer that a rank has: its share, or one that others have too.
+std::int64_t layer_heads_of_rank(const TokenPlan& plan) {
+  return std::max<std::int64_t>(plan.model.kv_heads / plan.placed.bytes.tensor_ranks, 1);
+}
+
+/// Tracks of each layer of the model where which tokens go is known of each of them; 0: all cells are alike.
+/// `replayed`: of recordings, or the sets of a file.
+std::int64_t tracks_of_layer(const TokenPlan& plan, bool replayed) {
+  const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
+  if (!replayed && !plan.keeps_by_layer()) return 0;
+  if (!replayed) return plan.keeps_by_head() ? plan.model.kv_heads : 1;
+  if (traits.all_alike()) return plan.budget ? plan.model.kv_heads : 0;
+  return traits.scope == attention::Scope::kLayer ? 1 : plan.model.kv_heads;
+}
+
+/// Where it is known which tokens go, ranks that share their tables may keep others than each other. Those of numbers
+/// alone are asked for request by request (check_alike_ranks), or may differ as well.
+Status set_rank_tracks(TokenPlan& plan, bool replayed) {
+  const RankBytes& rank = plan.placed.bytes;
+  const std::int64_t in_layer = tracks_of_layer(plan, replayed);
+  if (plan.counted || in_layer == 0 || rank.ranks() == 1) return Done{};
+  if (!replayed && !ranks_differ(plan)) return Done{};
+  const std::int64_t own = in_layer == 1 ? 1 : layer_heads_of_rank(plan);
+  if (own == in_layer && rank.layers == plan.model.layers) return Done{};
+  if (!plan.ranks_share_tables()) {
+    if (!replayed) return Done{};  // the error is of the first request whose ranks are not alike
+    return bad_input(
+               "expected " +
+               std::string(
+                   plan.table_per == memory::TablePer::kHead
+                       ? "one rank, or tables that ranks share (memory.allocator=paged:table=all "
+                         "or, of one stage, layer)"
+                       : "one stage (deployment.pp=1), or one table (memory.allocator=paged:table=all)") +
+               ", since \"" + std::string(plan.policy->choice.name()) +
+               "\" keeps other tokens in each layer or head, and a run is of one rank")
+        .at_field("deployment");
+  }
+  for (std::int64_t l = 0; l < plan.model.layers; ++l)
+    for (std::int64_t h = 0; h < in_layer; ++h)
+      plan.rank_tracks.push_back(rank.first_layer <= l && l < rank.first_layer + rank.layers && h < own ? 1
+                                                                                                        : 0);
+  KVPLAN_CHECK(std::ranges::count(plan.rank_tracks, 1) == plan.units.per_token, plan.units.per_token, own);
+  return Done{};
 }
 
 /// Scales of the format lie beside the cells that the policy tells apart.
@@ -225,13 +255,14 @@ std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const 
   return none ? std::vector<std::int64_t>{} : windows;
 }
 
-/// The cells of a token that the policy decides about where it is replayed: those of a whole model, unless all are
-/// alike.
+/// The cells of a token of the rank that the policy decides about where it is replayed.
 attention::CellUnits replayed_units(const TokenPlan& plan) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
-  if (!traits.all_alike()) return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  const std::int64_t layers = plan.placed.bytes.layers;
+  const std::int64_t heads = layer_heads_of_rank(plan);
+  if (!traits.all_alike()) return attention::cell_units(*plan.policy, layers, heads);
   const attention::CellMetadata metadata = cell_metadata(*plan.policy, traits);
-  if (plan.budget) return {plan.model.layers * plan.model.kv_heads, metadata.of_token(1)};
+  if (plan.budget) return {layers * heads, metadata.of_token(1)};
   return {1, metadata.of_token(stored_heads_of_rank(plan.model, plan.placed.bytes))};
 }
 
@@ -268,6 +299,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   if (per == TablePer::kRequest) return Done{};
   KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
   plan.tables = per == TablePer::kLayer ? rank.layers : heads;
+  plan.table_per = per;
   plan.windows = windows_of_rank(plan.model, rank);
   if (plan.units.per_token < plan.tables) plan.units = {plan.tables, metadata.of_token(heads / plan.tables)};
   return Done{};
@@ -517,7 +549,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     if (plan.counted && plan.by_head.empty())
       note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
-  KVPLAN_TRY_DO(check_ranks(plan, replayed || plan.unrecorded));
+  if (plan.policy && !s.encodes())
+    KVPLAN_TRY_DO(set_rank_tracks(plan, replayed || plan.unrecorded || s.evicts_by == EvictsBy::kSets));
   if (!s.encodes()) KVPLAN_TRY_DO(add_scales(plan));
   if (s.reader) {
     if (!plan.placed.of_token().by_layer.empty())
@@ -572,9 +605,7 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
       out.back().units +=
           plan.units.per_token / plan.placed.bytes.layers / static_cast<std::int64_t>(layer.size());
     }
-  if (!plan.ranks_may_differ()) return out;
-  const auto others = other_counts(plan, prompt, grants, out);
-  for (const core::KeptCount& kept : others) out.push_back({kept, 0});
+  if (plan.ranks_may_differ() && plan.tables == 1) add_other_counts(plan, prompt, grants, 0, out);
   return out;
 }
 
@@ -593,7 +624,8 @@ std::vector<KeptTokens> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
 std::int64_t known_tracks(const TokenPlan& plan) {
   const bool by_position =
       plan.recordings.empty() && attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
-  if (!plan.counted || by_position) return plan.units.per_token;
+  if (!plan.counted) return plan.units.per_token;
+  if (by_position && !(plan.ranks_may_differ() && ranks_differ(plan))) return plan.units.per_token;
   if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
   return std::max(plan.tables, replayed_units(plan).per_token);
 }

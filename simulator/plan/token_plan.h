@@ -29,6 +29,7 @@
 #include "simulator/attention/drops.h"
 #include "simulator/attention/head_intervals.h"
 #include "simulator/core/counted_course.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
@@ -73,6 +74,10 @@ struct TokenPlan {
   bool counts_by_steps{false};  ///< each length says another number (PolicyKind::count_at)
   bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
+  memory::TablePer table_per{memory::TablePer::kRequest};
+  /// Not empty: ranks that share their tables keep other tokens than each other. Of each track that the policy decides
+  /// about in the whole model, its cells on this rank: 0 where only other ranks have it.
+  std::vector<std::int32_t> rank_tracks;
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
   std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which
@@ -93,10 +98,15 @@ struct TokenPlan {
   [[nodiscard]] bool keeps_by_layer() const {
     return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
   }
-  /// Ranks that keep other numbers than each other can be followed: they share a table, and the one that keeps most
-  /// says how long that is.
+  /// Have all ranks the same tables? Those of layers are a stage's, those of heads a rank's.
+  [[nodiscard]] bool ranks_share_tables() const {
+    if (table_per == memory::TablePer::kHead) return placed.bytes.ranks() == 1;
+    return table_per == memory::TablePer::kRequest || placed.bytes.stages == 1;
+  }
+  /// Ranks that are counted and keep other numbers than each other can be followed: they share tables, and the one that
+  /// keeps most says how long each is.
   [[nodiscard]] bool ranks_may_differ() const {
-    return counted && tables == 1 && encoded.empty() && keeps_by_layer() && placed.bytes.ranks() > 1;
+    return counted && encoded.empty() && keeps_by_layer() && placed.bytes.ranks() > 1 && ranks_share_tables();
   }
   /// Of these, each stored head does.
   [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
@@ -123,8 +133,8 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
 // For both: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
 
 /// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together; where they
-/// are counted by steps, what the budget grants. Where another rank may keep more and they have one table, its count
-/// stands last, with no cells.
+/// are counted by steps, what the budget grants. Where another rank may keep more and all cells have one table, its
+/// count stands last, with no cells.
 /// REQUIRES: plan.counted.
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants);
@@ -134,8 +144,8 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
 std::vector<KeptTokens> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
                                      const attention::Grants& grants);
 
-/// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
-/// number is, or where a rank has some of them. REQUIRES: requests follow courses.
+/// Sets of cells of a token on the rank, each of which drops the same tokens, where it is known which tokens go; 0
+/// where only their number is, or where ranks have no tracks of it. REQUIRES: requests follow courses.
 std::int64_t known_tracks(const TokenPlan& plan);
 
 /// Requests that are counted, since their recording is too short for them.

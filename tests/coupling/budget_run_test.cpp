@@ -332,7 +332,12 @@ std::string head_scores(const std::string& layer) {
 
 TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   const auto with = [](const std::string& policy, const std::string& budget, const std::string& ranks) {
-    Values values{{"model", "llama-3-8b"}, {"eviction", policy}, {"budget", budget}, {ranks, "2"}};
+    const std::string table = ranks == "deployment.pp" ? "layer" : "head";
+    Values values{{"model", "llama-3-8b"},
+                  {"eviction", policy},
+                  {"budget", budget},
+                  {"memory.allocator", "paged:table=" + table},
+                  {ranks, "2"}};
     return error_of(values, false, trace_of(10, 150));
   };
   const std::string paper = "pyramidkv-paper:total=4000,beta=4";

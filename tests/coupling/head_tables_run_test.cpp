@@ -292,9 +292,11 @@ std::string llama_gates(const std::string& layer, const std::string& last_layers
 }
 
 TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
-  const auto with = [](const std::string& policy, const char* placement, const char* ranks) {
+  const auto with = [](const std::string& policy, const char* placement, const char* ranks,
+                       const char* table = "head") {
     return error_of({{"model", "llama-3-8b"},
                      {"eviction", policy + ",recent=9,sink=2,placement=" + placement},
+                     {"memory.allocator", std::string("paged:table=") + table},
                      {ranks, "2"}});
   };
   const std::string halves = "[1,1,1,1,0,0,0,0]";
@@ -305,10 +307,9 @@ TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "fleet.replicas"), "");
     const std::string ranks = with(llama_gates(halves, halves), placement, "deployment.tp");
     const std::string stages = with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp");
-    if (placement == std::string("compact")) {  // one table, as long as that of the rank that keeps most
-      EXPECT_EQ(ranks + stages, "");
-      continue;
-    }
+    EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.tp", "all"), "");
+    EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.tp", "layer"), "");
+    EXPECT_EQ(with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp", "all"), "");
     EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
     EXPECT_NE(ranks.find("\"duo-attention\" keeps other numbers in the heads of rank 1"), std::string::npos)
         << ranks;

@@ -116,7 +116,8 @@ TEST(SetsRuns, SayWhatTheyNeed) {
   back.layers[2].after[5][0] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   back.layers[2].after[4][0] = {0, 2};
   refused(field + "only positions that were kept before or are new", trace, with_sets(back));
-  refused("deployment: expected one rank", trace, with_sets(sets), {{"deployment.pp", "2"}});
+  refused("deployment: expected one stage", trace, with_sets(sets),
+          {{"deployment.pp", "2"}, {"memory.allocator", "paged:table=layer"}});
   refused("budget: expected a policy that takes a number of tokens", trace, with_sets(sets),
           {{"budget", "uniform:capacity=9"}});
   refused("eviction: expected the allocator \"paged\"", trace, with_sets(sets),

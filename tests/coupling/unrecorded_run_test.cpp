@@ -51,7 +51,7 @@ TEST(UnrecordedRuns, DecideBesideWindows) {
     }
 }
 
-/// Ranks that all keep alike are followed, and each has its share of every token; others are not.
+/// Ranks that all keep alike have each its share of every token.
 TEST(UnrecordedRuns, AreOfAnyRankWhereAllKeepAlike) {
   const auto trace = trace_of(40, 150);
   const auto run_on = [&](const std::string& policy, const std::string& path, const std::string& ranks) {
@@ -79,13 +79,34 @@ TEST(UnrecordedRuns, AreOfAnyRankWhereAllKeepAlike) {
       EXPECT_GT(half.evicted_blocks, 10);
       EXPECT_EQ(2 * half.details[0].layout.token_bytes, whole.details[0].layout.token_bytes);
     }
-  const auto scenario =
-      resolved({{"model", "llama-3-8b"}, {"eviction", "random:budget=20"}, {"deployment.tp", "2"}});
-  const auto refused = plan::run_scenario(scenario.value(), trace, options());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().to_string(),
-            "deployment: expected one rank (deployment.tp=1, deployment.pp=1), since \"random\" keeps other "
-            "tokens in each layer or head");
+}
+
+/// Others have to share their tables.
+TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
+  const auto trace = trace_of(4, 50);
+  const auto error_with = [&](const std::string& table, const std::string& path) {
+    const auto scenario = resolved({{"model", "llama-3-8b"},
+                                    {"eviction", "random:budget=20"},
+                                    {"memory.allocator", "paged:table=" + table},
+                                    {path, "2"}});
+    const auto result = plan::run_scenario(scenario.value(), trace, options());
+    return result.ok() ? "" : result.error().to_string();
+  };
+  const std::string why =
+      ", since \"random\" keeps other tokens in each layer or head, and a run is of one rank";
+  EXPECT_EQ(error_with("all", "deployment.tp"), "");
+  EXPECT_EQ(error_with("all", "deployment.pp"), "");
+  EXPECT_EQ(error_with("layer", "deployment.tp"), "");
+  EXPECT_EQ(
+      error_with("layer", "deployment.pp"),
+      "deployment: expected one stage (deployment.pp=1), or one table (memory.allocator=paged:table=all)" +
+          why);
+  for (const char* path : {"deployment.tp", "deployment.pp"})
+    EXPECT_EQ(error_with("head", path),
+              "deployment: expected one rank, or tables that ranks share (memory.allocator=paged:table=all "
+              "or, of one "
+              "stage, layer)" +
+                  why);
 }
 
 /// An expression of positions finds the window, on a model that nobody recorded.

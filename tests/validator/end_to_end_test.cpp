@@ -135,6 +135,16 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         // Heads that keep other tokens, as tables of heads say.
         few + duo + "holes' " + by_head, few + duo + "reuse'", few + duo + "compact' " + by_layer,
         own + "holes " + by_head, own + "reuse", own + "compact " + by_layer,
+        // Ranks that keep different tokens, or numbers of them, in tables that they share.
+        few + duo + "holes' --set deployment.tp=4 --set workload.limit=6",
+        few + duo + "compact' --set deployment.tp=2 " + by_layer,
+        few + "eviction=random:budget=64,placement=reuse --set deployment.pp=2 --set workload.limit=3",
+        few + "eviction=window:window=64 --set deployment.pp=4 " + pyramid,
+        counted + "eviction=window:window=64,placement=compact --set deployment.pp=2 " + pyramid,
+        counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.pp=2 " +
+            pyramid,
+        replay + "--set deployment.tp=2 " + by_layer,
+        replay + "--set deployment.pp=2 --set eviction=ada-kv:window=4,capacity=20,placement=compact",
         // Trees of pages, and without one; retracted requests.
         sample +
             "--set engine=sglang --set memory.allocator=paged:block_tokens=1 --set memory.pool_tokens=6000",

@@ -239,8 +239,9 @@ TEST(DeploymentRun, ErrorsAreOneLine) {
             std::string::npos);
   EXPECT_NE(error(" --set format=fp8_ds_mla").find("format: fp8_ds_mla: expected a model with a latent"),
             std::string::npos);
-  const Outcome heads =
-      run_kvplan("run " KVPLAN_SOURCE_DIR "/simulator/examples/replay/h2o.json --set deployment.tp=2");
+  const Outcome heads = run_kvplan("run " KVPLAN_SOURCE_DIR
+                                   "/simulator/examples/replay/h2o.json --set deployment.tp=2"
+                                   " --set memory.allocator=paged:table=head");
   EXPECT_EQ(heads.exit_code, 2);
   EXPECT_NE(heads.err.find("deployment: expected one rank"), std::string::npos);
   const Outcome uneven =
