@@ -68,6 +68,10 @@
         <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
     </message>
     <message>
+        <source>A recording drives requests of a model of its own shape alone.</source>
+        <translation>注意力记录只驱动与其形状相同的模型的请求。</translation>
+    </message>
+    <message>
         <source>As many bytes an element as the model computes with.</source>
         <translation>每元素字节数与模型计算时相同。</translation>
     </message>
@@ -544,8 +548,8 @@
         <translation>回收方式</translation>
     </message>
     <message>
-        <source>Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks</source>
-        <translation>注意力记录文件，以逗号分隔：策略需要时，各请求依次轮流由它们驱动</translation>
+        <source>Recordings FILE[,FILE...] (.kva), of FILE@N sequence N alone: request i is driven by recording i mod n, where the policy asks</source>
+        <translation>注意力记录文件，以逗号分隔；文件@N 只取其中第 N 条序列：策略需要时，各请求依次轮流由它们驱动</translation>
     </message>
     <message>
         <source>replicas</source>
@@ -606,6 +610,10 @@
     <message>
         <source>Seed of what a run draws by chance but for components, which have their own; today that is nothing</source>
         <translation>运行中随机抽取所用的种子，组件另有各自的种子；目前没有任何随机</translation>
+    </message>
+    <message>
+        <source>extrapolation</source>
+        <translation>外推</translation>
     </message>
     <message>
         <source>sessions</source>
@@ -926,6 +934,14 @@
     <message>
         <source>When turns of recorded sessions arrive</source>
         <translation>记录的会话各轮何时到达</translation>
+    </message>
+    <message>
+        <source>What recordings of another shape than the model&apos;s stand for</source>
+        <translation>形状与模型不同的注意力记录可以代表什么</translation>
+    </message>
+    <message>
+        <source>Recordings of another shape drive requests too: a layer of the model keeps what the recorded one at the same depth does, a stored head what the recorded one at the same place among the heads does. Heads that stand for several keep the same tokens in all of these.</source>
+        <translation>形状不同的注意力记录也可驱动请求：模型的每一层保留相同深度的记录层所保留的词元，每个存储头保留相同位置的记录头所保留的词元。一个记录头代表多个头时，这些头保留相同的词元。</translation>
     </message>
     <message>
         <source>Whether a range grows into free memory behind it without a copy</source>

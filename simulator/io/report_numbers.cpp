@@ -185,6 +185,7 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
   plan::Coverage to{.recordings = covered.recordings(),
                     .used = covered.used(),
                     .driven_requests = covered.driven_requests(),
+                    .extrapolated_requests = covered.extrapolated_requests(),
                     .driven_request_fraction = {},
                     .driven_byte_seconds_fraction = {}};
   KVPLAN_TRY(to.driven_request_fraction,

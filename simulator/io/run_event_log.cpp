@@ -21,7 +21,7 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   log.counted = tracks == 0 || log.layout.token_bytes % tracks != 0 || metadata_bytes % tracks != 0;
   const std::int64_t told = log.counted ? cells : tracks;
   log.track_units.assign(static_cast<std::size_t>(told), 1);
-  if (!tokens.rank_tracks.empty()) log.track_units = tokens.rank_tracks;
+  if (tokens.rank_tracks) log.track_units = tokens.rank_tracks->units(tokens.table_per, tokens.tables);
   if (tokens.ranks_may_differ() &&
       plan::ranks_differ(tokens)) {  // a track of each table stands for the others
     log.track_units.clear();

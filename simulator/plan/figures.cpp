@@ -168,6 +168,7 @@ void add_policies(Builder& build) {
   covered("recordings", Unit::kNone, &Coverage::recordings);
   covered("used", Unit::kNone, &Coverage::used);
   covered("driven_requests", Unit::kRequests, &Coverage::driven_requests);
+  covered("extrapolated_requests", Unit::kRequests, &Coverage::extrapolated_requests);
   covered("driven_request_fraction", Unit::kRatio, &Coverage::driven_request_fraction);
   covered("driven_byte_seconds_fraction", Unit::kRatio, &Coverage::driven_byte_seconds_fraction);
   build.add("slo.met_fraction", Unit::kRatio, Better::kHigher, &RunSummary::slo_met_fraction)

@@ -176,6 +176,7 @@ Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResul
     all_ticks += result.held[i].quantum_ticks;
     driven_ticks += driven ? result.held[i].quantum_ticks : 0;
   }
+  if (setup.tokens.standing) c.extrapolated_requests = c.driven_requests;
   if (admitted == 0) return c;
   c.driven_request_fraction = static_cast<double>(c.driven_requests) / static_cast<double>(admitted);
   if (setup.undriven == 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
@@ -346,7 +347,8 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
 
 /// Where ranks keep different numbers, whose figures these are.
 void note_ranks(const TokenPlan& tokens, RunResult& result) {
-  const bool known = !tokens.rank_tracks.empty();
+  const bool known = tokens.rank_tracks.has_value();
+  if (tokens.placed.bytes.ranks() == 1) return;
   if (!known && (!tokens.ranks_may_differ() || !ranks_differ(tokens))) return;
   const RankBytes& rank = tokens.placed.bytes;
   result.assumptions.push_back(

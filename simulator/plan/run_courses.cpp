@@ -20,7 +20,7 @@ std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
   if (!plan.budget && plan.by_head.empty())
     return {plan.policy->kind->traits(plan.policy->choice).interval.value()};
   const RankBytes& rank = plan.placed.bytes;
-  const bool whole = !plan.rank_tracks.empty();
+  const bool whole = plan.rank_tracks.has_value();
   const std::int64_t first = whole ? 0 : rank.first_layer;
   const std::int64_t tensor_ranks = whole ? 1 : rank.tensor_ranks;
   std::vector<attention::KeptInterval> out;
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
   if (sets_ != nullptr) return sets_of_prompt(asked);
   KVPLAN_CHECK(attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice)), asked.request);
   std::vector<attention::KeptInterval> tracks = intervals_of_rank(plan_, asked.grants);
-  const bool whole = !plan_.rank_tracks.empty();
+  const bool whole = plan_.rank_tracks.has_value();
   const auto units = whole ? 1 : plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
   const attention::IntervalDrops each(std::move(tracks), asked.shape.prompt,
                                       static_cast<std::int32_t>(units));
@@ -247,9 +247,9 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
   const auto tracks = drops == nullptr ? 0 : static_cast<std::int64_t>(drops->track_units().size());
   const auto gone = [&](std::int64_t t) -> std::shared_ptr<const core::Drops> {
     if (tracks == 0) return nullptr;
-    const auto of_table = static_cast<std::size_t>(std::max<std::int64_t>(tracks / plan_.tables, 1));
-    return std::make_shared<core::DropsOfPart>(drops, static_cast<std::int32_t>(t * tracks / plan_.tables),
-                                               std::vector<std::int32_t>(of_table, 1));
+    const std::int64_t of_table = std::max<std::int64_t>(tracks / plan_.tables, 1);
+    return std::make_shared<core::DropsOfPart>(
+        drops, core::neighbour_tracks(t * tracks / plan_.tables, of_table, 1));
   };
   return course_of_tables(
       shape, [&](std::int64_t t) { return course_of_counts(shape, count(t), gone(t)); },
@@ -266,30 +266,22 @@ std::unique_ptr<const core::Course> RunCourses::placed_course(
   const auto make =
       shape.placement == core::Placement::kCompact ? core::make_gathered_course : core::Course::make;
   const auto tracks = static_cast<std::int64_t>(drops->track_units().size());
-  const std::vector<std::int32_t>& on_rank = plan_.rank_tracks;
-  KVPLAN_CHECK(on_rank.empty() || std::ssize(on_rank) == tracks, tracks);
-  if (plan_.tables == 1)
-    return make(shape, on_rank.empty() ? drops : std::make_shared<core::DropsOfPart>(drops, 0, on_rank));
-  const std::int64_t parts = std::min(tracks, plan_.tables);
-  const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
-  const std::int64_t in_part = tracks / parts;                      // tracks of each of its tables
-  KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0, tracks, plan_.tables);
-  KVPLAN_CHECK(!on_rank.empty() || cells % in_part == 0, cells, in_part);
-  const auto part = [&](std::int64_t t) { return t * parts / plan_.tables; };
-  const auto units_of = [&](std::int64_t first) -> std::vector<std::int32_t> {
-    if (on_rank.empty())
-      return std::vector<std::int32_t>(static_cast<std::size_t>(in_part),
-                                       static_cast<std::int32_t>(cells / in_part));
-    return {on_rank.begin() + first, on_rank.begin() + first + in_part};
+  KVPLAN_CHECK(!plan_.rank_tracks || plan_.rank_tracks->known() == tracks, tracks);
+  if (plan_.tables == 1 && !plan_.rank_tracks) return make(shape, std::move(drops));
+  const auto tracks_of = [&](std::int64_t t) {
+    if (plan_.rank_tracks) return plan_.rank_tracks->of_table(plan_.table_per, t);
+    const std::int64_t parts = std::min(tracks, plan_.tables);
+    const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
+    const std::int64_t in_part = tracks / parts;                      // tracks of each of its tables
+    KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0 && cells % in_part == 0, tracks,
+                 plan_.tables, cells);
+    return core::neighbour_tracks(t * parts / plan_.tables * in_part, in_part, cells / in_part);
   };
-  return course_of_tables(
-      shape,
-      [&](std::int64_t t) {
-        const std::int64_t first = part(t) * in_part;
-        return make(shape, std::make_shared<core::DropsOfPart>(drops, static_cast<std::int32_t>(first),
-                                                               units_of(first)));
-      },
-      [&](std::int64_t t) { return part(t) == part(t - 1); });
+  const auto of_table = [&](std::int64_t t) {
+    return make(shape, std::make_shared<core::DropsOfPart>(drops, tracks_of(t)));
+  };
+  if (plan_.tables == 1) return of_table(0);
+  return course_of_tables(shape, of_table, [&](std::int64_t t) { return tracks_of(t) == tracks_of(t - 1); });
 }
 
 Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
@@ -303,7 +295,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};
   if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()) && !plan_.ranks_may_differ() &&
-      plan_.rank_tracks.empty())
+      !plan_.rank_tracks)
     KVPLAN_TRY_DO(check_alike_ranks(plan_, prompt, asked.grants));
   auto& course = courses_[r];
   if (!plan_.encoded.empty()) {

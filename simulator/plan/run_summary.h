@@ -78,8 +78,9 @@ struct PlacingSummary {
 struct Coverage {
   std::int64_t recordings{0};  ///< given
   std::int64_t used{0};        ///< distinct ones that drove a request: the sample behind what the policy kept
-  std::int64_t driven_requests{0};                ///< requests admitted at least once, driven by a recording
-  std::optional<double> driven_request_fraction;  ///< of all that were admitted
+  std::int64_t driven_requests{0};        ///< requests admitted at least once, driven by a recording
+  std::int64_t extrapolated_requests{0};  ///< of these, by one that stands for a model of another shape
+  std::optional<double> driven_request_fraction;       ///< of all that were admitted
   std::optional<double> driven_byte_seconds_fraction;  ///< of the bytes x time that requests held
 };
 

@@ -15,6 +15,7 @@
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/plan/extrapolation.h"
 #include "simulator/plan/policy_lists.h"
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
@@ -30,9 +31,9 @@ namespace {
 
 constexpr std::string_view kModelOfRecordings = "recording";
 
-constexpr std::array<std::string_view, 10> kFamilies{"sessions",    "allocator", "engine", "latency",
-                                                     "router",      "eviction",  "format", "pool-rule",
-                                                     "replacement", "reader"};
+constexpr std::array<std::string_view, 11> kFamilies{
+    "sessions",  "allocator",   "engine", "latency",           "router", "eviction", "format",
+    "pool-rule", "replacement", "reader", kExtrapolationFamily};
 
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < scenario_fields().size(); ++i)
@@ -493,6 +494,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "pool-rule") return model::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
   if (family == "reader") return readers::reader_descriptors();
+  if (family == kExtrapolationFamily) return extrapolations();
   return {};
 }
 
@@ -607,6 +609,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return parse_member(family, s.text(path));
   };
   KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
+  KVPLAN_TRY(const Choice extrapolation, component("workload.extrapolation", kExtrapolationFamily));
+  s.extrapolates_shape = extrapolates_shape(extrapolation);
   KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));
   KVPLAN_TRY(s.replacement, component("memory.replacement", "replacement"));
   if (const Status online = check_replacement(s); !online.ok())

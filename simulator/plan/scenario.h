@@ -99,6 +99,7 @@ struct Scenario {
   std::int64_t limit{-1};
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention
+  bool extrapolates_shape{false};           ///< layers and heads of these stand for those of the model
   const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
   std::string prices;                       ///< path of a price list; empty: none
   std::string model_file;                   ///< path of a config.json; read when it is run

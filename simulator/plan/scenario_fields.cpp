@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 42> kFields{{
+constexpr std::array<Field, 43> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -50,8 +50,14 @@ constexpr std::array<Field, 42> kFields{{
      .low = 0,
      .high = kMost},
     {.path = "workload.attention",
-     .help =
-         "Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks"},
+     .help = "Recordings FILE[,FILE...] (.kva), of FILE@N sequence N alone: request i is driven by recording "
+             "i mod n, "
+             "where the policy asks"},
+    {.path = "workload.extrapolation",
+     .help = "What recordings of another shape than the model's stand for",
+     .kind = FieldKind::kComponent,
+     .fallback = "none",
+     .family = "extrapolation"},
     {.path = "model",
      .help =
          "Name of the served model, or path of a Hugging Face config.json; \"recording\" takes the shape of "

@@ -1,11 +1,11 @@
 #include "simulator/plan/token_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "simulator/attention/cell_metadata.h"
 #include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/replay.h"
-#include "simulator/attention/shape_recording.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
@@ -13,77 +13,6 @@
 
 namespace kvplan::plan {
 namespace {
-
-Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open,
-                                       std::vector<std::string>& warnings) {
-  std::vector<Recorded> out;
-  std::string weights, of, cut;
-  for (const std::string& path : paths) {
-    KVPLAN_TRY(const auto recording, open(path));
-    const auto& sequences = recording->info().sequences;
-    for (const std::int32_t layer : recording->info().layer_numbers())
-      if (const std::string missing = attention::missing_heads(recording->info().layer(layer));
-          !missing.empty())
-        return bad_input(path + ": layer " + std::to_string(layer) + " " + missing +
-                         ": expected all heads of every layer")
-            .at_field("workload.attention");
-    if (!recording->info().cut.empty()) {
-      cut = "; " + path + ": " + recording->info().cut;
-      warnings.push_back(path + ": " + recording->info().cut + ".");
-    }
-    const std::string& digest = recording->info().model_digest;
-    if (weights.empty()) {
-      weights = digest;
-      of = path;
-    }
-    if (!digest.empty() && digest != weights)
-      warnings.push_back(path + ": is of a model with other weights than " + of + ".");
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-      const auto number = static_cast<std::int32_t>(i);
-      const std::int64_t tokens = attention::tokens_of_all_layers(*recording, number);
-      if (tokens > 0)
-        out.push_back({recording, number, tokens,
-                       sequences.size() == 1 ? path : path + ", sequence " + std::to_string(i)});
-    }
-  }
-  if (out.empty())
-    return bad_input("expected a recording of all layers of its model" + cut).at_field("workload.attention");
-  return out;
-}
-
-/// The shape that a recording was made of. What it does not say is assumed, and matters to step times alone.
-Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t stored_heads,
-                                   std::vector<std::string>& assumptions) {
-  const attention::LayerInfo info = recorded.layer(0);
-  for (const std::int32_t number : recorded.layer_numbers()) {
-    const attention::LayerInfo other = recorded.layer(number);
-    if (other.query_heads != info.query_heads || other.kv_heads != info.kv_heads ||
-        other.key_size != info.key_size || other.value_size != info.value_size)
-      return bad_input("expected layers of one shape, found another in layer " + std::to_string(number) +
-                       "; name the model")
-          .at_field("workload.attention");
-  }
-  // Outputs of all heads side by side are as long as a hidden vector in most models.
-  const std::int64_t hidden = std::int64_t{info.query_heads} * info.value_size;
-  model::ModelShape shape{
-      .name = "recording",
-      .source = "workload.attention",
-      .layers = recorded.layers,
-      .hidden = hidden,
-      .query_heads = info.query_heads,
-      .kv_heads = stored_heads,
-      .element_bytes = recorded.cache_element_bytes,
-      .runs = {{recorded.layers,
-                {.heads = stored_heads, .key_size = info.key_size, .value_size = info.value_size}}},
-      .weight_shape = {.feed_forward = 4 * hidden, .key_size = info.key_size, .value_size = info.value_size}};
-  std::string text = "The model is that of the recordings: " + std::to_string(recorded.layers) +
-                     (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
-                     (stored_heads == 1 ? " stored head" : " stored heads") + ", " +
-                     std::to_string(shape.kv_token_bytes()) + " bytes a token";
-  if (recorded.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
-  assumptions.push_back(text + ".");
-  return shape;
-}
 
 /// The policy that the scenario names, `full` too.
 attention::PolicyChoice named_policy(const Scenario& s) {
@@ -100,45 +29,6 @@ Status check_group(const attention::PolicyChoice& policy, const model::ModelShap
                    "), or 0, which takes it, found " + std::to_string(given) +
                    "; model=recording stores as many heads as the policy says")
       .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
-}
-
-std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
-  return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " +
-         std::to_string(elements) + " elements a token";
-}
-
-/// Which tokens stay does not depend on the bytes of an element, which may have been others when it was recorded.
-Status check_shape(const Recorded& recorded, const model::ModelShape& model,
-                   const attention::PolicyChoice& policy, bool for_rows) {
-  const attention::RecordingInfo& info = recorded.recording->info();
-  KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
-  const std::int64_t heads = info.layer(0).query_heads / group;
-  std::int64_t elements = 0;
-  for (const std::int32_t number : info.layer_numbers()) {
-    const attention::LayerInfo layer = info.layer(number);
-    elements += heads * (layer.key_size + layer.value_size);
-  }
-  const std::int64_t expected = model.kv_token_bytes() / model.element_bytes;
-  const bool same =
-      info.layers == model.layers && heads == model.kv_heads && (info.sizes_assumed || elements == expected);
-  if (same) {
-    const Status whole = attention::check_all_layers(*recorded.recording, recorded.sequence, for_rows);
-    if (whole.ok()) return Done{};
-    return bad_input(recorded.name + ": " + whole.error().to_string()).at_field("workload.attention");
-  }
-  return bad_input("expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
-                   "), found " + shape_text(info.layers, heads, elements) + " in " + recorded.name +
-                   "; model=recording takes the recordings' own")
-      .at_field("workload.attention");
-}
-
-/// Drives every request by the model's shape alone, of a policy that asks for no attention.
-Recorded any_sequence(const model::ModelShape& model) {
-  const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  auto shape = std::make_shared<attention::ShapeRecording>(number(model.layers), number(model.query_heads),
-                                                           number(model.kv_heads));
-  const std::int64_t tokens = attention::tokens_of_all_layers(*shape, 0);
-  return {std::move(shape), 0, tokens, "the shape of " + model.name};
 }
 
 /// The model that the scenario names, by name or file.
@@ -176,26 +66,28 @@ std::int64_t layer_heads_of_rank(const TokenPlan& plan) {
   return std::max<std::int64_t>(plan.model.kv_heads / plan.placed.bytes.tensor_ranks, 1);
 }
 
-/// Tracks of each layer of the model where which tokens go is known of each of them; 0: all cells are alike.
-/// `replayed`: of recordings, or the sets of a file.
-std::int64_t tracks_of_layer(const TokenPlan& plan, bool replayed) {
+/// Tracks of each layer, of so many stored heads, where which tokens go is known of each of them; 0: all cells are
+/// alike. `replayed`: of recordings, or the sets of a file.
+std::int64_t tracks_of_layer(const TokenPlan& plan, bool replayed, std::int64_t heads) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
   if (!replayed && !plan.keeps_by_layer()) return 0;
-  if (!replayed) return plan.keeps_by_head() ? plan.model.kv_heads : 1;
-  if (traits.all_alike()) return plan.budget ? plan.model.kv_heads : 0;
-  return traits.scope == attention::Scope::kLayer ? 1 : plan.model.kv_heads;
+  if (!replayed) return plan.keeps_by_head() ? heads : 1;
+  if (traits.all_alike()) return plan.budget ? heads : 0;
+  return traits.scope == attention::Scope::kLayer ? 1 : heads;
 }
 
 /// Where it is known which tokens go, ranks that share their tables may keep others than each other. Those of numbers
-/// alone are asked for request by request (check_alike_ranks), or may differ as well.
+/// alone are asked for request by request (check_alike_ranks), or may differ as well. Recordings may stand for the
+/// model.
 Status set_rank_tracks(TokenPlan& plan, bool replayed) {
   const RankBytes& rank = plan.placed.bytes;
-  const std::int64_t in_layer = tracks_of_layer(plan, replayed);
-  if (plan.counted || in_layer == 0 || rank.ranks() == 1) return Done{};
+  const std::int64_t in_layer = tracks_of_layer(plan, replayed, plan.model.kv_heads);
+  if (plan.counted || in_layer == 0 || (rank.ranks() == 1 && !plan.standing)) return Done{};
   if (!replayed && !ranks_differ(plan)) return Done{};
-  const std::int64_t own = in_layer == 1 ? 1 : layer_heads_of_rank(plan);
-  if (own == in_layer && rank.layers == plan.model.layers) return Done{};
-  if (!plan.ranks_share_tables()) {
+  const std::int64_t heads = layer_heads_of_rank(plan);
+  const bool has_all = (in_layer == 1 || heads == in_layer) && rank.layers == plan.model.layers;
+  if (has_all && !plan.standing) return Done{};
+  if (!has_all && !plan.ranks_share_tables()) {
     if (!replayed) return Done{};  // the error is of the first request whose ranks are not alike
     return bad_input(
                "expected " +
@@ -208,11 +100,14 @@ Status set_rank_tracks(TokenPlan& plan, bool replayed) {
                "\" keeps other tokens in each layer or head, and a run is of one rank")
         .at_field("deployment");
   }
-  for (std::int64_t l = 0; l < plan.model.layers; ++l)
-    for (std::int64_t h = 0; h < in_layer; ++h)
-      plan.rank_tracks.push_back(rank.first_layer <= l && l < rank.first_layer + rank.layers && h < own ? 1
-                                                                                                        : 0);
-  KVPLAN_CHECK(std::ranges::count(plan.rank_tracks, 1) == plan.units.per_token, plan.units.per_token, own);
+  const TrackShape model{plan.model.layers, in_layer};
+  TrackShape known = model;
+  if (plan.standing)
+    known = {plan.standing->layers, tracks_of_layer(plan, replayed, plan.standing->in_layer)};
+  plan.rank_tracks.emplace(known, model, RankShare{rank.first_layer, rank.layers, heads});
+  const auto units = plan.rank_tracks->units(plan.table_per, plan.tables);
+  KVPLAN_CHECK(std::accumulate(units.begin(), units.end(), std::int64_t{0}) == plan.units.per_token,
+               plan.units.per_token, heads);
   return Done{};
 }
 
@@ -488,16 +383,49 @@ void find_prefix_rule(const Scenario& s, TokenPlan& plan) {
   plan.finds_prefixes = s.asks_for_prefixes() && plan.prompt_rows != attention::kAllRows;
 }
 
+/// Recordings of another shape may stand for the model, where the scenario says so. `replayed`: they say which tokens
+/// go; not of counted policies, of which they would have to say how many, too.
+Status set_standing(const Scenario& s, TokenPlan& plan, std::vector<Recorded>& recordings, bool& replayed,
+                    std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+  KVPLAN_TRY(plan.standing, standing_shape(recordings, plan.model, named_policy(s)));
+  if (!plan.standing) return Done{};
+  if (s.budget)
+    return bad_input("expected none where recordings of another shape stand for " + plan.model.name +
+                     ", since its numbers are of the model's layers and heads, found " + s.text("budget"))
+        .at_field("budget");
+  if (!plan.counted) {
+    const auto shape = [](std::int64_t layers, std::int64_t heads) {
+      return std::to_string(layers) + " x " + std::to_string(heads);
+    };
+    assumptions.push_back(
+        "Recordings of " + shape(plan.standing->layers, plan.standing->in_layer) +
+        " layers and stored heads stand for the " + shape(plan.model.layers, plan.model.kv_heads) + " of " +
+        plan.model.name +
+        " (workload.extrapolation=shape): a layer keeps what the recorded one at the same depth does, a head "
+        "what the recorded one at its place does. Those for which one stands keep the same tokens, so blocks "
+        "may come back that would not if each kept its own.");
+    return Done{};
+  }
+  warnings.push_back("workload.attention drives no request: lengths say how many tokens eviction=" +
+                     std::string(s.eviction->name()) +
+                     " keeps, and recordings of another shape than the model's say no more.");
+  plan.standing.reset();
+  recordings.clear();
+  replayed = false;
+  return Done{};
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
   plan.counted = s.evicts_by == EvictsBy::kCounts;
-  const bool replayed = s.evicts_by == EvictsBy::kRecordings ||
-                        (plan.counted && !s.attention.empty() &&
-                         (!attention::lengths_decide(named_policy(s).kind->traits(*s.eviction)) ||
-                          (s.budget && attention::measures_scores(*s.budget))));
+  bool replayed = s.evicts_by == EvictsBy::kRecordings ||
+                  (plan.counted && !s.attention.empty() &&
+                   (!attention::lengths_decide(named_policy(s).kind->traits(*s.eviction)) ||
+                    (s.budget && attention::measures_scores(*s.budget))));
+  const bool asked = replayed;
   plan.unrecorded = s.evicts_by == EvictsBy::kTokens;
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
@@ -505,18 +433,22 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
     if (!open.recording) return bad_input("recordings cannot be read here").at_field("workload.attention");
-    KVPLAN_TRY(recordings, open_all(s.attention, open.recording, warnings));
+    KVPLAN_TRY(recordings, open_recordings(s.attention, open.recording, warnings));
   }
   if (has_model) {
     const bool follows_windows = s.eviction && per != memory::TablePer::kRequest;
     KVPLAN_TRY(plan.model, named_model(s, follows_windows, open.model, assumptions));
-    KVPLAN_TRY_DO(check_group(named_policy(s), plan.model));
+    if (replayed && s.extrapolates_shape)
+      KVPLAN_TRY_DO(set_standing(s, plan, recordings, replayed, warnings, assumptions));
+    if (!plan.standing) KVPLAN_TRY_DO(check_group(named_policy(s), plan.model));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
     KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s), info));
     KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
   }
-  if (!s.attention.empty() && !replayed)
+  if (s.attention.empty() && s.extrapolates_shape)
+    warnings.emplace_back("workload.extrapolation is ignored: there are no recordings (workload.attention).");
+  if (!s.attention.empty() && !asked)
     warnings.push_back("workload.attention drives no request: what eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
@@ -571,7 +503,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   const bool for_rows = plan.policy->kind->traits(plan.policy->choice).needs_recording() ||
                         (plan.budget && plan.budget->measured());
   for (const Recorded& recorded : recordings)
-    KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy, for_rows));
+    KVPLAN_TRY_DO(plan.standing ? check_whole(recorded, for_rows)
+                                : check_shape(recorded, plan.model, *plan.policy, for_rows));
   plan.recordings = std::move(recordings);
   return plan;
 }

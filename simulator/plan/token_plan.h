@@ -34,13 +34,10 @@
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
 #include "simulator/plan/run_reader.h"
+#include "simulator/plan/run_recordings.h"
 #include "simulator/plan/scenario.h"
 
 namespace kvplan::plan {
-
-/// Opens a recording by its path; called from any thread.
-using RecordingOpener =
-    std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
 
 /// Reads the config of a model by its path; called from any thread.
 using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
@@ -48,13 +45,6 @@ using ModelOpener = std::function<Result<model::ModelShape>(const std::string& p
 /// Reads retained sets by their path; called from any thread.
 using SetsOpener =
     std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
-
-struct Recorded {
-  std::shared_ptr<const attention::Recording> recording;
-  std::int32_t sequence{0};
-  std::int64_t tokens{0};
-  std::string name;  ///< path, and the sequence where there are several
-};
 
 struct TokenPlan {
   model::ModelShape model;
@@ -75,9 +65,9 @@ struct TokenPlan {
   bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
   memory::TablePer table_per{memory::TablePer::kRequest};
-  /// Not empty: ranks that share their tables keep other tokens than each other. Of each track that the policy decides
-  /// about in the whole model, its cells on this rank: 0 where only other ranks have it.
-  std::vector<std::int32_t> rank_tracks;
+  /// Set where ranks that share their tables keep other tokens than each other, or recordings stand for the model.
+  std::optional<RankTracks> rank_tracks;
+  std::optional<TrackShape> standing;  ///< layers and stored heads of recordings that stand for the model's
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
   std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which

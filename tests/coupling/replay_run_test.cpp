@@ -494,7 +494,8 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
   EXPECT_EQ(error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
             "workload.attention: expected the model's shape (32 x 8 stored heads, 65536 elements a token), "
             "found 2 x "
-            "3 stored heads, 768 elements a token in r.kva; model=recording takes the recordings' own");
+            "3 stored heads, 768 elements a token in r.kva; model=recording takes the recordings' own, "
+            "workload.extrapolation=shape lets them stand for the model's");
   EXPECT_EQ(error_of({h2o}, fits, recording).substr(0, 47),
             "eviction: \"h2o\" decides by attention: give reco");
   EXPECT_EQ(

@@ -1,6 +1,7 @@
 // The whole way by the programs alone: kvplan run writes a log, kvplan-validate replays it. The log's bytes
 // are the same whether the engine ran fast or step by step.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +29,8 @@ constexpr int kEach = KVPLAN_SHADOW_MEMORY != 0 ? 3 : 1;
 class EndToEndLogs : public testing::TestWithParam<int> {};
 
 TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
-  const std::string folder = testing::TempDir() + "kvplan_end_to_end_" + std::to_string(GetParam());
+  const std::string folder = testing::TempDir() + "kvplan_end_to_end_" + std::to_string(::getpid()) + "_" +
+                             std::to_string(GetParam());
   std::filesystem::create_directories(folder);
   const std::string programs = KVPLAN_PROGRAM_DIR;
   const std::string run_it = programs + "/kvplan run " + KVPLAN_SOURCE_DIR;
@@ -61,6 +63,10 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
                           "/own.csv --set workload.attention=" + recording +
                           " --set model=recording --set memory.pool_tokens=2000 --set " +
                           "eviction=recorded:file=" + folder + "/sets.json,placement=";
+  const std::string standing = programs + "/kvplan run " + folder +
+                               "/own.csv --set workload.attention=" + KVPLAN_SOURCE_DIR +
+                               "/traces/samples/tiny_llama.kva@0 " +
+                               "--set workload.extrapolation=shape --set memory.pool_tokens=1500 --set ";
   int number = 0;
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
@@ -145,6 +151,11 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
             pyramid,
         replay + "--set deployment.tp=2 " + by_layer,
         replay + "--set deployment.pp=2 --set eviction=ada-kv:window=4,capacity=20,placement=compact",
+        // Recordings that stand for a model of another shape.
+        standing + "model=llama-3-8b --set deployment.tp=2 --set eviction=snapkv:window=4,capacity=40 " +
+            by_layer,
+        standing + "model=llama-3-70b --set deployment.tp=4 --set deployment.pp=2 --set " +
+            "eviction=h2o:hh=20,recent=20,placement=reuse",
         // Trees of pages, and without one; retracted requests.
         sample +
             "--set engine=sglang --set memory.allocator=paged:block_tokens=1 --set memory.pool_tokens=6000",

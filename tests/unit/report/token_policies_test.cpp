@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -169,6 +170,40 @@ TEST(TokenPoliciesExample, RecordedOnesToo) {
                                                       {"/memory/mean_fraction/live", 0.01, 1},
                                                       {"/memory/mean_fraction/hole", 0.01, 1},
                                                       {"/evictions/compaction_bytes", 1e6, 1}}));
+}
+
+/// The requests that the page's awk leaves of the hour.
+void write_short(const std::string& hour, const std::string& path) {
+  std::ifstream in(hour);
+  std::ofstream out(path);
+  std::string line;
+  std::getline(in, line);
+  out << line << "\n";
+  while (std::getline(in, line)) {
+    const std::size_t first = line.find(','), second = line.find(',', first + 1);
+    const int input = std::stoi(line.substr(first + 1)), output = std::stoi(line.substr(second + 1));
+    if (input + output <= 390 && output >= 50) out << line << "\n";
+  }
+}
+
+TEST(TokenPoliciesExample, RecordingsThatStandForTheModelToo) {
+  if (KVPLAN_SHADOW_MEMORY != 0) GTEST_SKIP() << "a page's numbers are the gate's: minutes with sanitizers";
+  const std::string hour = traces::testing::shared_traces() + "/azure_llm_2023_conv.csv";
+  if (!std::filesystem::exists(hour)) GTEST_SKIP() << "no shared trace " << hour;
+  EXPECT_NE(page().find("awk -F, 'NR == 1 || ($2 + $3 <= 390 && $3 + 0 >= 50)'"), std::string::npos);
+  const TemporaryFolder folder;
+  write_short(hour, folder.file("short.csv"));
+  std::string command = command_of_page(2, "");
+  replace(command, "short.csv", folder.file("short.csv"));
+  replace(command, ",traces/samples/", "," KVPLAN_SOURCE_DIR "/traces/samples/");
+  EXPECT_EQ(table_of_page(3), table_of(Report(command), {{"/batch/mean_running", 1, 2},
+                                                         {"/batch/max_running", 1, 0},
+                                                         {"/preemptions", 1, 0},
+                                                         {"/slo/goodput_per_s", 1, 2},
+                                                         {"/latency_s/ttft/p99", 1, 2},
+                                                         {"/memory/mean_fraction/live", 0.01, 1},
+                                                         {"/memory/mean_fraction/hole", 0.01, 1},
+                                                         {"/evictions/compaction_bytes", 1e9, 1}}));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Figures, AreTheNumbersOfTheReport) {
   settings.push_back({"targets.percentiles_s", "ttft.p50=0.3", {}, 0});
   RunResult result = report::testing::result_of(settings, report::testing::small_trace(), 0);
   // What a small run has not: numbers that tell each key from every other.
-  result.coverage = Coverage{11, 12, 13, 0.25, 0.125};
+  result.coverage = Coverage{11, 12, 13, 14, 0.25, 0.125};
   result.placing = {21, 22, 23, 24, {25'000}, 0.5};
   result.evicted_tokens = 31;
   result.evicted_blocks = 32;

@@ -1,0 +1,16 @@
+// What recordings may stand for where they do not have the model's shape.
+#pragma once
+
+#include "simulator/base/component.h"
+
+namespace kvplan::plan {
+
+inline constexpr std::string_view kExtrapolationFamily = "extrapolation";
+
+/// `none`, and what a scenario can name instead.
+Catalogue extrapolations();
+
+/// Do layers and heads of recordings stand for those of the model? REQUIRES: the choice is of this family.
+bool extrapolates_shape(const Choice& extrapolation);
+
+}  // namespace kvplan::plan
