@@ -180,7 +180,7 @@ class Course {
   [[nodiscard]] virtual std::int64_t dropped_cells(std::int64_t n) const {
     return units_ * n - settled(n).live;
   }
-  /// Has any cell been dropped by then, of this rank or another?
+  /// Has any cell been dropped by then, of this rank or another? Where survivors move nobody asks of other ranks.
   [[nodiscard]] virtual bool has_dropped(std::int64_t n) const { return dropped_cells(n) > 0; }
   /// Steps from the one that writes token n on that are alike: in each of them all states and read_tokens
   /// change by what they change in the first, by at most one token read, and nothing is granted or comes back

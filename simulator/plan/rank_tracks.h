@@ -31,7 +31,8 @@ struct RankShare {
 
 class RankTracks {
  public:
-  /// Tracks lie by layer, in each by head; `known` are those that drops are known of. REQUIRES: `own` lies in `model`.
+  /// Tracks lie by layer, in each by head; `known` are those that drops are known of. REQUIRES: `own` lies
+  /// in the model; `model.in_layer` is 1, or all its stored heads.
   RankTracks(const TrackShape& known, const TrackShape& model, const RankShare& own)
       : known_(known), model_(model), own_(own) {}
 

@@ -347,8 +347,11 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
 
 /// Where ranks keep different numbers, whose figures these are.
 void note_ranks(const TokenPlan& tokens, RunResult& result) {
-  const bool known = tokens.rank_tracks.has_value();
   if (tokens.placed.bytes.ranks() == 1) return;
+  const auto has_others = [](const RankTracks& tracks, memory::TablePer per) {
+    return std::ranges::any_of(tracks.of_table(per, 0), [](const auto& each) { return each.units == 0; });
+  };
+  const bool known = tokens.rank_tracks && has_others(*tokens.rank_tracks, tokens.table_per);
   if (!known && (!tokens.ranks_may_differ() || !ranks_differ(tokens))) return;
   const RankBytes& rank = tokens.placed.bytes;
   result.assumptions.push_back(

@@ -177,13 +177,17 @@ Status RunCourses::check_counts(const Asked& asked, const core::Drops& dropped) 
 }
 
 /// The course of a table whose layer sees a window of so many tokens: the next token is one of them. What it leaves
-/// behind lies before what stays, so that nothing need be moved.
-std::unique_ptr<const core::Course> RunCourses::window_course(core::CourseShape shape,
+/// behind lies before what stays, so that nothing need be moved. All its tracks, of other ranks too, keep alike.
+std::unique_ptr<const core::Course> RunCourses::window_course(core::CourseShape shape, std::int64_t table,
                                                               std::int64_t window) const {
   shape.placement = core::Placement::kHoles;
+  const attention::KeptInterval keep{0, window - 1};
   const auto cells = static_cast<std::int32_t>(plan_.units.per_token / plan_.tables);
-  return core::Course::make(shape, std::make_shared<attention::IntervalDrops>(
-                                       attention::KeptInterval{0, window - 1}, shape.prompt, cells));
+  auto drops = std::make_shared<attention::IntervalDrops>(keep, shape.prompt, cells);
+  if (!plan_.rank_tracks) return core::Course::make(shape, std::move(drops));
+  std::vector<core::PartTrack> tracks = plan_.rank_tracks->of_table(plan_.table_per, table);
+  for (core::PartTrack& each : tracks) each.track = 0;
+  return core::Course::make(shape, std::make_shared<core::DropsOfPart>(std::move(drops), std::move(tracks)));
 }
 
 /// Each table in its place; neighbours that follow one course are made once. `policy_course`: of table t;
@@ -201,7 +205,7 @@ std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::Cou
     if (t > 0 && shown == window(t - 1) && (shown > 0 || same_course(t))) {
       ++tables.back().tables;
     } else {
-      tables.push_back({shown > 0 ? window_course(shape, shown) : policy_course(t), 1});
+      tables.push_back({shown > 0 ? window_course(shape, t, shown) : policy_course(t), 1});
     }
   }
   return core::make_course_of_tables(std::move(tables));

@@ -48,7 +48,7 @@ class RunCourses final : public core::CourseSource {
   Result<std::shared_ptr<const core::Drops>> recorded_drops(const Asked& asked);
   [[nodiscard]] Result<std::shared_ptr<const core::Drops>> sets_of_prompt(const Asked& asked) const;
   [[nodiscard]] std::int64_t last_asked(std::size_t recording, const core::CourseShape& shape) const;
-  [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape,
+  [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape, std::int64_t table,
                                                                   std::int64_t window) const;
   template <class Make, class Same>
   [[nodiscard]] std::unique_ptr<const core::Course> course_of_tables(const core::CourseShape& shape,

@@ -67,6 +67,8 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
                                "/own.csv --set workload.attention=" + KVPLAN_SOURCE_DIR +
                                "/traces/samples/tiny_llama.kva@0 " +
                                "--set workload.extrapolation=shape --set memory.pool_tokens=1500 --set ";
+  const std::string windows = few + "eviction=random:budget=64 --set deployment.tp=2 " + by_layer +
+                              " --set workload.limit=3 --set model=";
   int number = 0;
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
@@ -150,6 +152,8 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.pp=2 " +
             pyramid,
         replay + "--set deployment.tp=2 " + by_layer,
+        // Beside windows, which all ranks of a layer's table keep.
+        windows + "gpt-oss-20b", windows + "gemma-3-27b",
         replay + "--set deployment.pp=2 --set eviction=ada-kv:window=4,capacity=20,placement=compact",
         // Recordings that stand for a model of another shape.
         standing + "model=llama-3-8b --set deployment.tp=2 --set eviction=snapkv:window=4,capacity=40 " +
