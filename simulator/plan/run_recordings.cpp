@@ -40,6 +40,15 @@ Result<StoredShape> stored_shape(const attention::RecordingInfo& info,
   return shape;
 }
 
+std::int64_t elements_of(const model::ModelShape& model) {
+  return model.kv_token_bytes() / model.element_bytes;
+}
+bool is_shape_of(const model::ModelShape& model, const attention::RecordingInfo& info,
+                 const StoredShape& shape) {
+  return info.layers == model.layers && shape.heads == model.kv_heads &&
+         (info.sizes_assumed || shape.elements == elements_of(model));
+}
+
 }  // namespace
 
 Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& paths,
@@ -123,9 +132,11 @@ Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& re
                                                  const model::ModelShape& model,
                                                  const attention::PolicyChoice& policy) {
   std::optional<TrackShape> first;
+  bool same = true;
   for (const Recorded& recorded : recordings) {
     const attention::RecordingInfo& info = recorded.recording->info();
     KVPLAN_TRY(const StoredShape shape, stored_shape(info, policy));
+    same = same && is_shape_of(model, info, shape);
     for (const std::int32_t number : info.layer_numbers())
       if (info.layer(number).query_heads != info.layer(0).query_heads)
         return bad_input(recorded.name + ": expected as many query heads in every layer, found " +
@@ -142,8 +153,7 @@ Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& re
           .at_field("workload.attention");
     first = each;
   }
-  if (!first || *first == TrackShape{model.layers, model.kv_heads}) return std::optional<TrackShape>();
-  return first;
+  return same ? std::optional<TrackShape>() : first;
 }
 
 Status check_whole(const Recorded& recorded, bool for_rows) {
@@ -156,10 +166,8 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    const attention::PolicyChoice& policy, bool for_rows) {
   const attention::RecordingInfo& info = recorded.recording->info();
   KVPLAN_TRY(const StoredShape found, stored_shape(info, policy));
-  const std::int64_t expected = model.kv_token_bytes() / model.element_bytes;
-  const bool same = info.layers == model.layers && found.heads == model.kv_heads &&
-                    (info.sizes_assumed || found.elements == expected);
-  if (same) return check_whole(recorded, for_rows);
+  if (is_shape_of(model, info, found)) return check_whole(recorded, for_rows);
+  const std::int64_t expected = elements_of(model);
   return bad_input(
              "expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
              "), found " + shape_text(info.layers, found.heads, found.elements) + " in " + recorded.name +

@@ -389,7 +389,7 @@ Status set_standing(const Scenario& s, TokenPlan& plan, std::vector<Recorded>& r
                     std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   KVPLAN_TRY(plan.standing, standing_shape(recordings, plan.model, named_policy(s)));
   if (!plan.standing) return Done{};
-  if (s.budget)
+  if (s.budget && (!plan.counted || attention::measures_scores(*s.budget)))
     return bad_input("expected none where recordings of another shape stand for " + plan.model.name +
                      ", since its numbers are of the model's layers and heads, found " + s.text("budget"))
         .at_field("budget");
@@ -445,6 +445,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     const attention::RecordingInfo& info = recordings.front().recording->info();
     KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s), info));
     KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
+    if (s.extrapolates_shape)
+      warnings.emplace_back("workload.extrapolation is ignored: the model is that of the recordings.");
   }
   if (s.attention.empty() && s.extrapolates_shape)
     warnings.emplace_back("workload.extrapolation is ignored: there are no recordings (workload.attention).");

@@ -7,9 +7,9 @@
 // run. One that goes by lots or positions, but in no closed form (random, seed-ring, an expression of positions), is
 // replayed on the model's shape. With recordings, and any other policy always, it is replayed on these: request i is
 // driven by recording i mod n, the recordings being the sequences of the files of workload.attention, in order. A
-// recording drives a request only if it has the model's shape and is long enough (prompt + output - 1 tokens); rows are
-// never looped, stretched or tiled. A request that its recording cannot drive is counted where lengths say how many
-// tokens stay, and an error where they do not.
+// recording drives a request only if it is long enough (prompt + output - 1 tokens) and has the model's shape, or
+// stands for it where the scenario names an extrapolation; rows are never looped, stretched or tiled. A request that
+// its recording cannot drive is counted where lengths say how many tokens stay, and an error where they do not.
 //
 // Retained sets of a file (recorded) are of one prompt: requests with that prompt follow them, others are an error.
 //

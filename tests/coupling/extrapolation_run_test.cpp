@@ -141,6 +141,40 @@ TEST(Extrapolations, SayWhatTheyAre) {
                                           false, false, trace, how)));
 }
 
+/// Sizes of keys and values change nothing of which tokens stay.
+TEST(Extrapolations, StandForHeadsOfAnotherSize) {
+  const auto trace = trace_of(20, 150);
+  const auto recording = attention::recording_of(rows_for({kLayers, kHeads}));
+  auto how = options_for({kLayers, kHeads}, recording);
+  Values values = with_pool("h2o:hh=10,recent=6", "all", {});
+  for (auto& [path, text] : values)
+    if (path == "latency") text = "affine:base_ns=1000,token_ns=10,context_ns=0";
+  const auto same = run(values, true, false, trace, how);
+  how.open_model = [open = how.open_model](const std::string& path) {
+    auto model = open(path);
+    model.value().runs[0].cache.key_size *= 2;
+    model.value().runs[0].cache.value_size *= 2;
+    return model;
+  };
+  values.emplace_back("workload.extrapolation", "shape");
+  const auto twice = run(values, true, false, trace, how);
+  EXPECT_EQ(twice.coverage->extrapolated_requests, 20);
+  EXPECT_EQ(same.evicted_tokens, twice.evicted_tokens);
+  EXPECT_EQ(same.evicted_blocks, twice.evicted_blocks);
+  EXPECT_EQ(same.makespan, twice.makespan);
+}
+
+/// A budget that is worked out from lengths does for counted ones; nothing is asked of recordings.
+TEST(Extrapolations, CountedOnesTakeBudgets) {
+  const auto trace = trace_of(20, 150);
+  const auto how = options_for({8, 6}, attention::recording_of(rows_for({kLayers, kHeads})));
+  const Values values =
+      with_pool("h2o:hh=10,recent=6,placement=compact", "all", {{"budget", "uniform:capacity=20"}});
+  Values asked = values;
+  asked.emplace_back("workload.extrapolation", "shape");
+  EXPECT_EQ(figures(run(asked, true, false, trace, how)), figures(run(values, false, false, trace, how)));
+}
+
 TEST(Extrapolations, OfNoRecordingsAreIgnored) {
   const auto lots = run(with_pool("random:budget=20", "all", {{"workload.extrapolation", "shape"}}), false,
                         false, trace_of(5, 100));
