@@ -126,7 +126,7 @@ TEST(RankRuns, TogetherAreTheWholeModel) {
          {std::tuple{"deployment.tp", kHeads, "all"}, std::tuple{"deployment.tp", kHeads, "layer"},
           std::tuple{"deployment.pp", 2, "all"}}) {
       SCOPED_TRACE(std::string(c.policy) + " " + c.budget + " " + path + " " + table);
-      const auto run_on = [&](int on, bool step_by_step, First first) {
+      const auto run_on = [&, path = path, table = table](int on, bool step_by_step, First first) {
         return run(deployed(c, table, path, on, first), c.recorded, step_by_step, trace, seen_from(first));
       };
       const auto whole = run_on(1, false, {});
