@@ -201,6 +201,7 @@ class Arena {
   [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(header_.groups.size()); }
   // arena_courses.cpp
+  void add_followed_pieces(const Followed& followed, Pieces& pieces);
   void add_track_views(const Piece& piece);
   void add_held_views(const Quantum& quantum, std::int64_t first_place);
   void add_cached_views(const Quantum& quantum, std::int64_t first_place, std::uint64_t content);

@@ -1,6 +1,7 @@
 // Memory where requests follow courses: every place of a token has a stamp for each track.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "simulator/base/check.h"
 #include "validator/replay/arena.h"
@@ -71,21 +72,24 @@ void Arena::add_held_views(const Quantum& quantum, std::int64_t first_place) {
   const auto follows = [](const Request& r) { return r.course != nullptr && r.course->complete(); };
   const auto owner = std::ranges::find(quantum.holders, quantum.owner,
                                        [](const Holder& holder) { return holder.request->id; });
+  std::vector<Mark> own(static_cast<std::size_t>(q));  // of one holder
   const std::int64_t written = owner == quantum.holders.end() ? first_slot + q : owner->request->written;
   for (std::int64_t track = 0; track < tracks_; ++track) {
     View view{
         cell_of(first_place, track), q, content_of(quantum.key, quantum.generation), 0, 0, 0, Use::kHeld, 1};
     view.units = header_.track_units[static_cast<std::size_t>(track)];
     view.first_mark = static_cast<std::int64_t>(marks_.size());
-    for (std::int64_t slot = first_slot; slot < first_slot + q; ++slot) {
-      Mark mark{slot < written ? slot * tracks_ + track : -1, 0, 0};
-      for (const Holder& holder : quantum.holders) {
-        const Request& r = *holder.request;
-        const Mark own = follows(r) ? r.course->mark(track, slot, r.written) : Mark{mark.offset, 1, 1};
-        mark.kept = mark.kept | own.kept;
-        mark.awaited = mark.awaited | (slot < r.final_tokens() ? 1 : 0);
+    for (std::int64_t slot = first_slot; slot < first_slot + q; ++slot)
+      marks_.push_back({slot < written ? slot * tracks_ + track : -1, 0, 0});
+    const auto all = std::span(marks_).last(own.size());
+    for (const Holder& holder : quantum.holders) {
+      const Request& r = *holder.request;
+      if (follows(r)) r.course->marks(track, first_slot, r.written, own);
+      for (std::int64_t i = 0; i < q; ++i) {
+        Mark& mark = all[static_cast<std::size_t>(i)];
+        mark.kept = mark.kept | (follows(r) ? own[static_cast<std::size_t>(i)].kept : 1);
+        mark.awaited = mark.awaited | (first_slot + i < r.final_tokens() ? 1 : 0);
       }
-      marks_.push_back(mark);
     }
     views_.push_back(view);
   }
@@ -118,13 +122,17 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::i
     view.units = header_.track_units[static_cast<std::size_t>(track)];
     view.first_mark = static_cast<std::int64_t>(marks_.size());
     view.rewritable = header_.reuse ? 1 : 0;
-    bool used = false;
-    for (std::int64_t slot = first_slot; slot < first_slot + slots; ++slot) {
-      const Mark mark = header_.compacts ? r.gathered->mark(first_track + track, slot)
-                                         : r.course->mark(first_track + track, slot, r.written);
-      used = used || mark.awaited != 0 || (mark.offset >= 0 && (mark.kept != 0 || !header_.reuse));
-      marks_.push_back(mark);
+    marks_.resize(marks_.size() + static_cast<std::size_t>(slots));
+    const auto marks = std::span(marks_).last(static_cast<std::size_t>(slots));
+    if (header_.compacts) {
+      for (std::int64_t i = 0; i < slots; ++i)
+        marks[static_cast<std::size_t>(i)] = r.gathered->mark(first_track + track, first_slot + i);
+    } else {
+      r.course->marks(first_track + track, first_slot, r.written, marks);
     }
+    const bool used = std::ranges::any_of(marks, [&](const Mark& mark) {
+      return mark.awaited != 0 || (mark.offset >= 0 && (mark.kept != 0 || !header_.reuse));
+    });
     uses.push_back(used);
     tracks_used += used ? 1 : 0;
     views_.push_back(view);
@@ -133,17 +141,24 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::i
     views_[first_view + track].others_used = tracks_used - (uses[track] ? 1 : 0) > 0 ? 1 : 0;
 }
 
+/// Nothing changes but where tokens are written and where some go.
+void Arena::add_followed_pieces(const Followed& p, Pieces& pieces) {
+  const Request& r = *p.request;
+  if (header_.returns_quanta) {
+    r.course->each_change(p.from, p.to, [&](std::int64_t track, std::int64_t slot) {
+      add_piece(r, slot / header_.quantum_tokens * header_.tables + track / tracks_, pieces);
+    });
+    return;
+  }
+  std::set<std::int64_t> slots;
+  r.course->each_change(p.from, p.to, [&](std::int64_t, std::int64_t slot) { slots.insert(slot); });
+  for (const std::int64_t slot : slots) pieces.push_back({r.range_first + slot, 1, r.id, slot});
+}
+
 Status Arena::follow(const std::vector<Followed>& all, const std::function<void()>& f) {
   Pieces pieces;
   ++change_;
-  for (const Followed& p : all) {
-    if (!header_.returns_quanta) {
-      for (const Piece& piece : range_pieces(*p.request)) pieces.push_back(piece);
-      continue;
-    }
-    for (std::int64_t entry = 0; entry < std::ssize(p.request->table); ++entry)
-      add_piece(*p.request, entry, pieces);
-  }
+  for (const Followed& p : all) add_followed_pieces(p, pieces);
   const auto step = [&] {
     for (const Followed& p : all) {
       const std::int64_t all_tracks = tracks_ * header_.tables;

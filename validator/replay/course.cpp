@@ -66,6 +66,7 @@ void Course::place() {
     for (const std::int32_t entry : over) went[at(entry)] = true;
     for (std::int64_t t = 0; t < s_.tracks; ++t) write(t, n);
   }
+  if (!s_.reuse) return;
   for (Track& track : tracks_) sort_by_slot(track);
 }
 
@@ -88,28 +89,37 @@ std::int64_t Course::slots_written(std::int64_t n) const {
   return slots;
 }
 
-Mark Course::mark(std::int64_t t, std::int64_t slot, std::int64_t n) const {
-  Mark mark{-1, 0, 0};
-  if (slot >= s_.final_tokens) return mark;
-  const Track& track = tracks_[at(t)];
+Course::Written Course::written(const Track& track, std::int64_t slot, std::int64_t n) const {
+  if (!s_.reuse) return {slot < n ? slot : -1, slot >= n};  // every token in its own
   const auto first = track.written.begin() + track.first_of[at(slot)];
   const auto last = track.written.begin() + track.first_of[at(slot + 1)];
   const auto next = std::lower_bound(first, last, static_cast<std::int32_t>(n));
-  mark.awaited = next != last ? 1 : 0;
-  if (next == first) return mark;
-  const std::int32_t token = *std::prev(next);
-  mark.offset = token * s_.tracks + t;
-  mark.kept = s_.prompt == s_.final_tokens || told_.kept(t, token, n) ? 1 : 0;
-  return mark;
+  return {next == first ? -1 : *std::prev(next), next != last};
+}
+
+void Course::marks(std::int64_t t, std::int64_t first, std::int64_t n, std::span<Mark> marks) const {
+  const Track& track = tracks_[at(t)];
+  const bool all_stay = s_.prompt == s_.final_tokens;
+  const std::span<const std::int32_t> gone_at = all_stay ? std::span<const std::int32_t>() : told_.gone_at(t);
+  for (std::int64_t i = 0; i < std::ssize(marks); ++i) {
+    Mark& mark = marks[at(i)];
+    mark = {-1, 0, 0};
+    if (first + i >= s_.final_tokens) continue;
+    const Written found = written(track, first + i, n);
+    mark.awaited = found.awaited ? 1 : 0;
+    if (found.token < 0) continue;
+    mark.offset = found.token * s_.tracks + t;
+    mark.kept = all_stay || gone_at[at(found.token)] > n ? 1 : 0;
+  }
 }
 
 std::uint64_t Course::kept_digest(std::int64_t n) const {
   std::uint64_t sum = 0;
+  std::vector<Mark> all(at(s_.final_tokens));
   for (std::int64_t t = 0; t < s_.tracks; ++t) {
-    for (std::int64_t slot = 0; slot < s_.final_tokens; ++slot) {
-      const Mark m = mark(t, slot, n);
+    marks(t, 0, n, all);
+    for (const Mark& m : all)
       if (m.kept != 0) sum += event_log::kept_term(m.offset / s_.tracks, t, s_.tracks);
-    }
   }
   return sum;
 }

@@ -6,6 +6,7 @@
 // what goes then is dropped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -38,10 +39,19 @@ class Course {
   [[nodiscard]] std::int64_t slot(std::int64_t track, std::int64_t token) const {
     return tracks_[at(track)].slot[at(token)];
   }
+  /// Calls f(track, slot) for all whose mark changes when tokens [from, to) come to be written, for some twice.
+  template <class Called>
+  void each_change(std::int64_t from, std::int64_t to, const Called& f) const {
+    for (std::int64_t t = 0; t < s_.tracks; ++t) {
+      for (std::int64_t token = from; token < to; ++token) f(t, slot(t, token));
+      for (std::int64_t n = std::max(s_.prompt, from + 1); n <= std::min(to, s_.final_tokens - 1); ++n)
+        for (const std::int32_t token : told_.tokens(t, n)) f(t, slot(t, token));
+    }
+  }
   /// Slots that are written once n tokens are, in the track with most.
   [[nodiscard]] std::int64_t slots_written(std::int64_t n) const;
-  /// What is expected in a slot of a track after n tokens.
-  [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
+  /// What is expected in slots first, first + 1, ... of a track after n tokens: as many as there are marks.
+  void marks(std::int64_t track, std::int64_t first, std::int64_t n, std::span<Mark> marks) const;
   /// How many tokens are written when the first ones go; INT64_MAX if none ever do.
   [[nodiscard]] std::int64_t first_drop() const { return first_drop_; }
   /// The digest of what is kept after n tokens, as claims have it.
@@ -60,11 +70,18 @@ class Course {
   ToldDrops told_;
   /// Of one track. A place is 4 bytes in each list.
   struct Track {
-    std::vector<std::int32_t> slot;      ///< [token]
+    std::vector<std::int32_t> slot;  ///< [token]
+    // Where slots are written again:
     std::vector<std::int32_t> written;   ///< tokens by slot, ascending within each
     std::vector<std::int32_t> first_of;  ///< [slot] into written; one more at the end
   };
   void sort_by_slot(Track& track) const;
+  /// The token that slot of a track holds once n are written, and whether another will be; -1: none yet.
+  struct Written {
+    std::int64_t token;
+    bool awaited;
+  };
+  [[nodiscard]] Written written(const Track& track, std::int64_t slot, std::int64_t n) const;
   std::vector<Track> tracks_;
   std::vector<std::vector<std::int32_t>> let_go_;  ///< [n - prompt]
   std::int64_t first_drop_{INT64_MAX};

@@ -34,9 +34,9 @@ class ToldDrops {
     return std::span(t.tokens).subspan(at(t.end[at(n - prompt_)]),
                                        at(t.end[at(n - prompt_ + 1)] - t.end[at(n - prompt_)]));
   }
-  /// Is this token kept after n? REQUIRES: likewise.
-  [[nodiscard]] bool kept(std::int64_t track, std::int64_t token, std::int64_t n) const {
-    return tracks_[at(track)].gone_at[at(token)] > n;
+  /// [token] how many tokens are written when it goes. REQUIRES: likewise.
+  [[nodiscard]] std::span<const std::int32_t> gone_at(std::int64_t track) const {
+    return tracks_[at(track)].gone_at;
   }
 
  private:
