@@ -27,14 +27,6 @@ IntervalDrops IntervalDrops::joined() const {
   return out;
 }
 
-CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads) {
-  const PolicyTraits traits = policy.kind->traits(policy.choice);
-  const CellMetadata metadata = cell_metadata(policy, traits);
-  if (traits.all_alike()) return {1, metadata.of_token(layers * stored_heads)};
-  if (traits.scope == Scope::kLayer) return {layers, metadata.of_token(stored_heads)};
-  return {layers * stored_heads, metadata.of_token(1)};
-}
-
 CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads) {
   return {1, cell_metadata(policy, policy.kind->traits(policy.choice)).of_token(stored_heads)};
 }

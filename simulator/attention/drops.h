@@ -35,7 +35,6 @@ struct CellUnits {
   std::int64_t per_token{1};       ///< 1: all alike; layers; or layers x stored heads
   std::int64_t metadata_bytes{0};  ///< beside each of them
 };
-CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads);
 
 /// Of a policy that is counted (core/counted_course.h): all cells of a token are one unit. `stored_heads`: of all
 /// layers together.

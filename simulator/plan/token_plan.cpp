@@ -72,7 +72,7 @@ std::int64_t tracks_of_layer(const TokenPlan& plan, bool replayed, std::int64_t 
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
   if (!replayed && !plan.keeps_by_layer()) return 0;
   if (!replayed) return plan.keeps_by_head() ? heads : 1;
-  if (traits.all_alike()) return plan.budget ? heads : 0;
+  if (traits.all_alike() && !plan.budget) return 0;
   return traits.scope == attention::Scope::kLayer ? 1 : heads;
 }
 
@@ -155,10 +155,11 @@ attention::CellUnits replayed_units(const TokenPlan& plan) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
   const std::int64_t layers = plan.placed.bytes.layers;
   const std::int64_t heads = layer_heads_of_rank(plan);
-  if (!traits.all_alike()) return attention::cell_units(*plan.policy, layers, heads);
   const attention::CellMetadata metadata = cell_metadata(*plan.policy, traits);
-  if (plan.budget) return {layers * heads, metadata.of_token(1)};
-  return {1, metadata.of_token(stored_heads_of_rank(plan.model, plan.placed.bytes))};
+  if (traits.all_alike() && !plan.budget)
+    return {1, metadata.of_token(stored_heads_of_rank(plan.model, plan.placed.bytes))};
+  if (traits.scope == attention::Scope::kLayer) return {layers, metadata.of_token(heads)};
+  return {layers * heads, metadata.of_token(1)};
 }
 
 /// Tables of a request, and the cells of a token that they or the policy tell apart.

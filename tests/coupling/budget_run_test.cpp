@@ -53,6 +53,8 @@ constexpr Case kCases[]{
     {"seed-ring:window=25,chunk=8,placement=holes", kHeads12, false},
     {"expr:score=\"age*position\",budget=9,placement=reuse", kPyramid, false},
     // By position.
+    {"expr:score=position,budget=9,scope=layer,placement=holes", kPyramid, false},
+    {"expr:score=position,budget=9,scope=layer,placement=reuse", kPyramid, true},
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
     {"window:window=25,placement=reuse", kHeads12, false},
     {"streaming-llm:sink=4,recent=9,placement=holes", kPyramid, false},

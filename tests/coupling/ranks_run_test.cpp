@@ -40,6 +40,7 @@ constexpr Case kCases[]{
     {"random:budget=20,recent=2,placement=reuse", "none", false, false, false},
     {"random:budget=20,recent=2,placement=holes", kByHead, false, false, false},
     {"expr:score=\"head==1?position:age+layer\",budget=20,placement=holes", "none", false, false, false},
+    {"expr:score=position,budget=20,scope=layer,placement=reuse", kByLayer, false, true, false},
     {"seed-ring:window=25,chunk=8,placement=holes", kByHead, false, true, true},
     {"window:window=25,placement=holes", kByHead, false, true, true},
     {"window:window=25,placement=reuse", kByHead, false, true, true},
@@ -112,7 +113,8 @@ bool says_ranks_differ(const plan::RunResult& result) {
 /// Has every rank metadata of its own for what ranks store once: entries of tables of layers, or the map of a layer?
 bool repeats_metadata(const Case& c, const std::string& table) {
   const std::string policy = c.policy;
-  return table == "layer" || (policy.starts_with("tova") && policy.ends_with("reuse"));
+  const bool of_layers = policy.starts_with("tova") || policy.find("scope=layer") != std::string::npos;
+  return table == "layer" || (of_layers && policy.ends_with("reuse"));
 }
 
 /// Blocks come and go, and requests are served, as on one rank; cells are shared out to the ranks, each in its state.
