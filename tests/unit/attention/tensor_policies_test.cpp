@@ -88,7 +88,7 @@ Score lag_relative(std::size_t sink, std::size_t lag) {
   return [=](const Asked& it) {
     const std::size_t n = it.positions.size();
     NaiveRow out;
-    for (std::size_t i = 0; i < n; ++i) out[it.positions[i]] = 1;
+    for (std::size_t i = 0; i < n; ++i) out[it.positions[i]] = i < sink ? 2 : 1;
     if (n < sink + 2 * lag) {
       for (std::size_t i = sink; i < n; ++i)
         out[it.positions[i]] = static_cast<double>(i - sink) / static_cast<double>(n - sink);
