@@ -39,7 +39,8 @@ const BudgetKind kSeedPyramidLinear{
          .source = "kvplan's founding notes on KV caches (pyramid manager)",
          .params = kParams,
          .divergences =
-             "The notes call ratio 0.5 half of the memory; the mean over layers is 75 %. The "
+             "The warm-up layers of the notes use the whole cache, which is read as max_len (warm-up leaves "
+             "layers alone). The notes call ratio 0.5 half of the memory; the mean over layers is 75 %. The "
              "prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
     .retained = retained};
 

@@ -147,7 +147,8 @@ const PolicyKind kAdaKv{
              "Rounding does not conserve the layer's total (counts 4 and 2 with floor 0.2 give 3 and 2); "
              "kept, since the original does so. KVCache-Factory normalises by default, Ada-KV does not; "
              "kvpress masks instead of freeing. Max pooling makes exact ties, which published runs leave "
-             "to their library; here the newer token stays, and among heads the lower one gets it."},
+             "to their library; here the newer token stays, and among heads the lower one gets it. The "
+             "offsets of heads in a flat cache, 4 bytes each, are not counted: blocks have tables."},
     .golden_name = "adakv",
     .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,

@@ -66,14 +66,16 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kSeedThreshold;
 const PolicyKind kSeedThreshold{
-    .descriptor = {.family = kFamily,
-                   .name = "seed-threshold",
-                   .summary = "Drops tokens whose attention, by its maximum or mean, falls below a threshold",
-                   .source = "kvplan's founding notes on KV caches, section 4 (importance and threshold)",
-                   .params = kParams,
-                   .divergences =
-                       "The notes call it StreamingLLM, which it is not, and protect no token; here the "
-                       "newest is protected, or the cache could empty itself."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "seed-threshold",
+         .summary = "Drops tokens whose attention, by its maximum or mean, falls below a threshold",
+         .source = "kvplan's founding notes on KV caches, section 4 (importance and threshold)",
+         .params = kParams,
+         .divergences =
+             "The notes call it StreamingLLM, which it is not, and protect no token; here the "
+             "newest is protected, or the cache could empty itself. Their code indexes the scores along "
+             "the wrong axis; here a token's importance is of the attention that it received."},
     .golden_name = "seed_threshold",
     .traits = traits,
     .make = make};
