@@ -43,7 +43,7 @@ std::int64_t least_budget(const PolicyChoice& policy);
 /// What is known of `policy` when a budget gives its number of tokens; where the number matters, that of the largest,
 /// since layers differ. As it is if it takes none.
 PolicyTraits traits_with_budget(const PolicyChoice& policy);
-/// Its parameters with a budget of so many tokens, of one that has PolicyKind::count_at.
+/// Its parameters with a budget of so many tokens, of one that has PolicyTraits::count_at.
 /// REQUIRES: tokens >= least_budget.
 Choice choice_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
 

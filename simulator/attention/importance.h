@@ -66,4 +66,9 @@ struct Candidates {
 /// All but the first `sink` tokens of the sequence and the newest `recent` residents.
 Candidates unprotected(const Residents& residents, std::int64_t sink, std::int64_t recent);
 
+/// How many tokens kProtectedSinkParam and kProtectedRecentParam let nobody drop, of enough.
+inline std::int64_t guarded_of(const Choice& choice) {
+  return choice.integer("sink") + choice.integer("recent");
+}
+
 }  // namespace kvplan::attention

@@ -179,6 +179,10 @@ struct PolicyTraits {
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
   std::optional<core::KeptCount> count{};  ///< set where lengths alone say how many stay, in every set alike
+  /// Where lengths alone say how many tokens stay of so many, a prompt of them and at least 1, in every set alike, but
+  /// `count` is not set, since the number goes up and down or follows the prompt or the length. Null elsewhere. Runs
+  /// without a recording count by it where survivors move together.
+  core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
 
   /// Where the beginning of a prompt is found cached (prefix caching): its last tokens that are computed all the same,
   /// so that the policy sees by what it decides. At least 1; kAllRows: nothing may be found. Keys and values lie in the
@@ -237,10 +241,6 @@ struct PolicyKind {
   /// prompt of so many tokens. Null elsewhere; then PolicyTraits::count may be set.
   std::vector<core::KeptCount> (*layer_counts)(const Choice&, std::int64_t prompt,
                                                std::int64_t layers) = nullptr;
-  /// Where lengths alone say how many tokens stay of so many, a prompt of them and at least 1, in every set alike, but
-  /// PolicyTraits::count is not set, since the number goes up and down or follows the prompt. Null elsewhere. Runs
-  /// without a recording count by it where survivors move together.
-  core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
 };
 
 inline constexpr std::string_view kFamily = "eviction";

@@ -2,6 +2,7 @@
 // and, if asked, again and again while decoding.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,15 +40,22 @@ inline constexpr Param kEveryParam{
     .low = 0,
     .high = kMaxTokens};
 
+/// Tokens come until the next selection, which keeps the budget.
+inline core::KeptCount tensor_count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
+  const std::int64_t since = (tokens - prompt) % choice.integer("every");
+  return {.budget = std::min(tokens - since, choice.integer("budget")) + since};
+}
+
 /// Rows are not used, but reading them is what brings tensors along.
 inline PolicyTraits tensor_traits(const Choice& choice, bool values) {
-  return {.prompt_rows = 1,
-          .decode_rows = choice.integer("every") > 0,
-          .keys = true,
-          .values = values,
-          .count = choice.integer("every") == 0
-                       ? std::optional(core::KeptCount{.budget = choice.integer("budget"), .once = true})
-                       : std::nullopt};
+  const bool again = choice.integer("every") > 0;
+  PolicyTraits out{.prompt_rows = 1, .decode_rows = again, .keys = true, .values = values};
+  if (again) {
+    out.count_at = tensor_count_at;
+  } else {
+    out.count = core::KeptCount{.budget = choice.integer("budget"), .once = true};
+  }
+  return out;
 }
 
 }  // namespace kvplan::attention

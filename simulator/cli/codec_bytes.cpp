@@ -60,7 +60,7 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   if (traits.keeps_everything() || choice.name() == "full") return kept;
   if (traits.interval) kept.sinks = traits.interval->sink;
   const bool reads = traits.prompt_rows > 0 || traits.decode_rows || traits.keys || traits.values;
-  const bool by_position = traits.interval || (kind.count_at != nullptr && !reads);
+  const bool by_position = traits.interval || (traits.count_at != nullptr && !reads);
   kept.alike_in_layers = by_position;
   kept.alike_in_heads = by_position || traits.scope == attention::Scope::kLayer;
   if (kind.layer_counts != nullptr) {
@@ -71,8 +71,8 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
     kept.counts = {{.budget = traits.interval->sink + traits.interval->recent}};
   } else if (traits.budget) {
     kept.counts = {{.budget = *traits.budget}};
-  } else if (kind.count_at != nullptr) {
-    kept.counts = {of.prompt < 1 ? core::KeptCount{} : kind.count_at(choice, of.prompt, of.tokens)};
+  } else if (traits.count_at != nullptr) {
+    kept.counts = {of.prompt < 1 ? core::KeptCount{} : traits.count_at(choice, of.prompt, of.tokens)};
   } else {
     const std::string name = "\"" + std::string(choice.name()) + "\"";
     return bad_input(

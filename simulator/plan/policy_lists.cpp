@@ -24,7 +24,7 @@ bool runs(const attention::PolicyChoice& policy) {
 
 bool is_counted(const attention::PolicyChoice& policy) {
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-  return policy.kind->layer_counts != nullptr || policy.kind->count_at != nullptr || traits.count ||
+  return policy.kind->layer_counts != nullptr || traits.count_at != nullptr || traits.count ||
          traits.head_tables;
 }
 
@@ -48,11 +48,16 @@ std::string written(const Descriptor& descriptor, Holds holds) {
   };
   const bool as_it_is = found(parsed(example));
   for (const Param& param : descriptor.params) {
+    const std::string with = std::string(descriptor.name) + " with " + std::string(param.name) + "=";
+    const auto written_with = [&](std::string_view value) {
+      return parsed(example + separator + std::string(param.name) + "=" + std::string(value));
+    };
+    for (const std::string_view choice : param.choices)
+      if (!as_it_is && found(written_with(choice))) return with + std::string(choice);
     if (param.fallback.empty() || param.kind != ParamKind::kInteger ||
         param.name == attention::kGroupParam.name)
       continue;
-    const std::string with = std::string(descriptor.name) + " with " + std::string(param.name) + "=";
-    const auto one = parsed(example + separator + std::string(param.name) + "=1");
+    const auto one = written_with("1");
     if (!as_it_is && found(one)) return with + "1";
     if (as_it_is && one.ok() && !found(one)) return with + std::string(param.fallback);
   }

@@ -216,7 +216,9 @@ std::unique_ptr<const core::Course> RunCourses::course_of_counts(
     const core::CourseShape& shape, const std::vector<core::CountedUnits>& units,
     std::shared_ptr<const core::Drops> drops) const {
   if (!plan_.counts_by_steps) return core::make_counted_course(shape, units, std::move(drops));
-  const attention::PolicyKind& kind = *plan_.policy->kind;
+  const auto count_at = (plan_.budget ? attention::traits_with_budget(*plan_.policy)
+                                      : plan_.policy->kind->traits(plan_.policy->choice))
+                            .count_at;
   std::vector<core::KeptUnits> each;
   for (const auto& [granted, cells] : units) {
     const Choice choice = plan_.budget
@@ -224,7 +226,7 @@ std::unique_ptr<const core::Course> RunCourses::course_of_counts(
                               : plan_.policy->choice;
     each.push_back({{}, cells});
     for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-      each.back().kept.push_back(kind.count_at(choice, shape.prompt, n).of(n, shape.prompt));
+      each.back().kept.push_back(count_at(choice, shape.prompt, n).of(n, shape.prompt));
   }
   return core::make_course_of_kept(shape, std::move(each));
 }

@@ -357,8 +357,8 @@ bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits
 }
 
 /// Nothing else is known of it than how many tokens stay at each length, and no recording is there to say which.
-bool counted_by_steps(const Scenario& s, const attention::PolicyKind& kind) {
-  return kind.count_at != nullptr && s.attention.empty();
+bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) {
+  return traits.count_at != nullptr && s.attention.empty();
 }
 
 /// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.
@@ -369,7 +369,7 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
-  if (!is_counted(kind, traits) && !counted_by_steps(s, kind) && !traits.recorded && s.attention.empty() &&
+  if (!is_counted(kind, traits) && !counted_by_steps(s, traits) && !traits.recorded && s.attention.empty() &&
       traits.needs_recording())
     return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
                      found + "\"" + std::string(kind.descriptor.name) +
@@ -393,7 +393,7 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
                        const attention::PolicyTraits& traits) {
   const bool by_tensors =
       traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
-  const bool counted = is_counted(kind, traits) || counted_by_steps(s, kind);
+  const bool counted = is_counted(kind, traits) || counted_by_steps(s, traits);
   return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
                    (by_tensors ? "decides by keys, queries or values" : "decides by attention") +
                    ": give recordings as workload.attention, " +
@@ -418,9 +418,9 @@ Status choose_eviction(Scenario& s) {
   const EvictsBy by_tokens = s.attention.empty() ? EvictsBy::kTokens : EvictsBy::kRecordings;
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
-    s.evicts_by = traits.recorded                                                         ? EvictsBy::kSets
-                  : is_counted(*policy.kind, traits) || counted_by_steps(s, *policy.kind) ? EvictsBy::kCounts
-                                                                                          : by_tokens;
+    s.evicts_by = traits.recorded                                                   ? EvictsBy::kSets
+                  : is_counted(*policy.kind, traits) || counted_by_steps(s, traits) ? EvictsBy::kCounts
+                                                                                    : by_tokens;
     s.eviction = std::move(choice);
     return Done{};
   }

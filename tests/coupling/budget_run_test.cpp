@@ -47,14 +47,15 @@ constexpr Case kCases[]{
     {"scissorhands:budget=24,placement=compact", "seed-pyramid-linear:max_len=40,ratio=0.6,min_size=4",
      false},
     {"scissorhands:budget=20,drop=3,recent=9,placement=compact", kHeads12, false},
+    {"seed-proportional:budget=24,fraction=0.3,recent=5,placement=compact", kHeads12, false},
     // Lots and positions, on the model's shape.
     {"random:budget=9,placement=holes", kPyramid, false},
     {"random:budget=9,recent=2,placement=reuse", kHeads12, false},
     {"seed-ring:window=25,chunk=8,placement=holes", kHeads12, false},
     {"expr:score=\"age*position\",budget=9,placement=reuse", kPyramid, false},
-    // By position.
     {"expr:score=position,budget=9,scope=layer,placement=holes", kPyramid, false},
     {"expr:score=position,budget=9,scope=layer,placement=reuse", kPyramid, true},
+    // By position.
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
     {"window:window=25,placement=reuse", kHeads12, false},
     {"streaming-llm:sink=4,recent=9,placement=holes", kPyramid, false},
@@ -119,7 +120,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 51);
+  EXPECT_EQ(compared, 54);
 }
 
 /// The same of one that reads queries and keys, and whose number goes up and down.

@@ -92,7 +92,9 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
         "oracle-exact:budget=20", "seed-ring:window=25,chunk=1", "seed-pyramid-select:budget=20",
         // The number goes up and down, or follows the prompt.
         "seed-ring:window=25,chunk=8", "scissorhands:budget=24", "scissorhands:budget=20,drop=3,recent=30",
-        "keyformer:kv_percent=40", "observed-attention:ratio=0.6"}) {
+        "keyformer:kv_percent=40", "observed-attention:ratio=0.6", "finch:window=4,ratio=0.6",
+        "seed-proportional:budget=30,fraction=0.3,recent=2",
+        "seed-dynamic:by=phase,budget=40,later=20,recent=5", "seed-dynamic:by=length,share=0.4,least=9"}) {
     const auto run = one_run(policy, trace, options());
     preemptions += run.preemptions;
     compactions += run.compactions;
@@ -149,7 +151,8 @@ TEST(CompactRuns, OfPoliciesThatReadTensorsToo) {
        {"knorm:budget=30", "keydiff:budget=25", "lagkv:budget=30,lag=8", "expected-attention:budget=30",
         "critical-kv:window=4,capacity=30", "expr:score=-key_norm,budget=20",
         "oracle-suffix:budget=20,weights=output", "seed-pyramid-select:budget=20,importance=value-norm",
-        "r-kv:window=4,budget=20,every=7"})
+        "r-kv:window=4,budget=20,every=7", "knorm:budget=20,every=7", "keydiff:budget=20,every=5",
+        "lagkv:budget=20,lag=3,every=9"})
     compactions += one_run(policy, trace, how).compactions;
   EXPECT_GT(compactions, 100);
 }
@@ -244,7 +247,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
             "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
             "placement=compact, found \"contiguous\"");
   for (const char* policy : {"pyramidinfer:ratio=0.5", "seed-threshold:threshold=0.1",
-                             "ada-kv:window=4,capacity=9", "knorm:budget=9,every=4"}) {
+                             "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
     EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
         << policy;
@@ -252,13 +255,12 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   }
   // Those that are, and no others; what they have to be given for it.
   EXPECT_EQ(
-      error_of({{"eviction", "finch:window=4,placement=compact"}}),
+      error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
       "eviction: expected a policy that is counted from lengths (window, seed-ring, streaming-llm, h2o, "
-      "tova, "
-      "keyformer, scissorhands, observed-attention, snapkv, pyramidkv, duo-attention, "
-      "razor-attention, seed-pyramid-select, knorm with every=0, keydiff with every=0, lagkv with every=0, "
-      "r-kv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
-      "oracle-exact) with placement=compact, found \"finch\", which needs a recording "
+      "tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, finch, duo-attention, "
+      "razor-attention, seed-pyramid-select, seed-dynamic with by=phase, knorm, keydiff, lagkv, r-kv, "
+      "expected-attention, critical-kv, seed-proportional, seed-lfu, seed-lru, random, expr, oracle-suffix, "
+      "oracle-exact) with placement=compact, found \"keyformer-gptj\", which needs a recording "
       "(workload.attention)");
   // Numbers that go up and down: not where blocks are filled with bytes.
   const Values falls{{"eviction", "scissorhands:budget=20,placement=compact"}};
@@ -296,6 +298,9 @@ TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
            {"scissorhands:budget=20", "decides by attention", true},
            {"scissorhands:budget=20,drop=1", "decides by attention", true},
            {"keyformer", "decides by attention", true},
+           {"seed-dynamic:by=length", "decides by attention", true},
+           {"seed-dynamic:by=mass", "decides by attention", false},
+           {"knorm:budget=9,every=4", "decides by keys, queries or values", true},
            {"seed-threshold:threshold=0.1", "decides by attention", false},
            {"knorm:budget=9", "decides by keys, queries or values", true},
            {"critical-kv:window=2,capacity=9", "decides by keys, queries or values", true},

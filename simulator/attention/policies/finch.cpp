@@ -12,13 +12,17 @@
 namespace kvplan::attention {
 namespace {
 
+/// Of a prompt of so many tokens.
+std::int64_t kept_of(std::int64_t prompt, double ratio) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(prompt) * (1.0 - ratio)));
+}
+
 class Finch final : public SetPolicy {
  public:
   Finch(const LayerPlace& place, const Choice& choice)
       : prompt_(place.prompt),
         question_(std::min(choice.integer("window"), place.prompt)),
-        keep_(std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(place.prompt) *
-                                                                  (1.0 - choice.decimal("ratio"))))),
+        keep_(kept_of(place.prompt, choice.decimal("ratio"))),
         aggregate_(aggregate_of(choice)),
         scores_(place) {}
 
@@ -70,8 +74,11 @@ constexpr std::array kParams{Param{.name = "window",
                                    .high = 1},
                              kGroupParam, kAggParam, kPlacementParam};
 
+core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t /*tokens*/) {
+  return {.budget = kept_of(prompt, choice.decimal("ratio")), .once = true};
+}
 PolicyTraits traits(const Choice& choice) {
-  return {.prompt_rows = choice.integer("window"), .moves_positions = true};
+  return {.prompt_rows = choice.integer("window"), .moves_positions = true, .count_at = count_at};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Finch>(input.place, input.choice);

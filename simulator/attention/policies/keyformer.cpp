@@ -26,11 +26,15 @@ class Keyformer final : public SetPolicy {
   KeyformerScores scores_;
 };
 
-PolicyTraits traits(const Choice& /*choice*/) {
-  return {.prompt_rows = kAllRows, .decode_rows = true, .columns = 1, .state_bytes_per_cell = 4};
-}
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t /*tokens*/) {
   return {.budget = keyformer_kept(choice, prompt)};
+}
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.prompt_rows = kAllRows,
+          .decode_rows = true,
+          .columns = 1,
+          .state_bytes_per_cell = 4,
+          .count_at = count_at};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Keyformer>(input);
@@ -52,7 +56,6 @@ const PolicyKind kKeyformer{
                        "eighth generated token only, and holds up to seven more in between."},
     .golden_name = "keyformer_paper",
     .traits = traits,
-    .make = make,
-    .count_at = count_at};
+    .make = make};
 
 }  // namespace kvplan::attention

@@ -52,11 +52,11 @@ constexpr std::array kParams{Param{.name = "ratio",
                                    .high = 1},
                              kGroupParam, kAggParam, kPlacementParam};
 
-PolicyTraits traits(const Choice& /*choice*/) {
-  return {.prompt_rows = kAllRows};
-}
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t /*tokens*/) {
   return {.budget = kept_of(prompt, choice.decimal("ratio")), .once = true};
+}
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.prompt_rows = kAllRows, .count_at = count_at};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<ObservedAttention>(input.place, input.choice.decimal("ratio"),
@@ -78,7 +78,6 @@ const PolicyKind kObservedAttention{
                        "could see a token, protects no recent token and acts on the prompt only."},
     .golden_name = "observed_attention",
     .traits = traits,
-    .make = make,
-    .count_at = count_at};
+    .make = make};
 
 }  // namespace kvplan::attention

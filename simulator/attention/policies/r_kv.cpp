@@ -165,12 +165,16 @@ Status check(const Choice& choice) {
       .at_field("r-kv:budget");
 }
 
-PolicyTraits traits(const Choice& choice) {
-  return {.prompt_rows = choice.integer("window"), .decode_rows = true, .keys = true, .queries = true};
-}
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t since = (tokens - prompt) % choice.integer("every");
   return {.budget = std::min(tokens - since, choice.integer("budget")) + since};
+}
+PolicyTraits traits(const Choice& choice) {
+  return {.prompt_rows = choice.integer("window"),
+          .decode_rows = true,
+          .keys = true,
+          .queries = true,
+          .count_at = count_at};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<RKv>(input);
@@ -197,7 +201,6 @@ const PolicyKind kRKv{
     .budget = {.param = "budget"},
     .check = check,
     .traits = traits,
-    .make = make,
-    .count_at = count_at};
+    .make = make};
 
 }  // namespace kvplan::attention

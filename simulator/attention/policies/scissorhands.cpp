@@ -104,18 +104,6 @@ std::int64_t drop_of(const Choice& choice) {
   return given > 0 ? given : std::max<std::int64_t>(1, choice.integer("budget") / 2);
 }
 
-PolicyTraits traits(const Choice& choice) {
-  const std::int64_t history = choice.integer("history");
-  PolicyTraits out{.prompt_rows = history,
-                   .decode_rows = true,
-                   .columns = 1,
-                   .state_bytes_per_cell = (history + 7) / 8};  // a bit for each row
-  // Otherwise the number goes up and down; and what is protected may be more than the budget.
-  if (drop_of(choice) == 1) out.count = core::KeptCount{choice.integer("budget")};
-  if (drop_of(choice) == 1 && choice.integer("recent") <= choice.integer("budget"))
-    out.budget = choice.integer("budget");
-  return out;
-}
 /// Tokens come until one more would be too many, then several go, and so on.
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t budget = choice.integer("budget");
@@ -127,6 +115,20 @@ core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t
   const std::int64_t least = kept_of(most + 1, budget, recent, drop);
   const std::int64_t since = tokens - prompt - (most - first) - 1;
   return {.budget = least + since % (most - least + 1)};
+}
+PolicyTraits traits(const Choice& choice) {
+  const std::int64_t history = choice.integer("history");
+  PolicyTraits out{.prompt_rows = history,
+                   .decode_rows = true,
+                   .columns = 1,
+                   .state_bytes_per_cell = (history + 7) / 8};  // a bit for each row
+  if (drop_of(choice) > 1) {
+    out.count_at = count_at;
+    return out;
+  }
+  out.count = core::KeptCount{choice.integer("budget")};
+  if (choice.integer("recent") <= choice.integer("budget")) out.budget = choice.integer("budget");
+  return out;
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Scissorhands>(input.place, input.choice, drop_of(input.choice));
@@ -149,7 +151,6 @@ const PolicyKind kScissorhands{
     .golden_name = "scissorhands",
     .budget = {.param = "budget"},
     .traits = traits,
-    .make = make,
-    .count_at = count_at};
+    .make = make};
 
 }  // namespace kvplan::attention

@@ -26,6 +26,13 @@ constexpr std::array<std::string_view, 2> kAdjusted{"budget", "theta"};
 constexpr double kMore = 1.25;
 constexpr double kLess = 0.9;
 
+/// By length: the budget of so many tokens.
+std::int64_t share_of(const Choice& choice, std::int64_t tokens) {
+  const double share = choice.decimal("share") * static_cast<double>(tokens);
+  return std::clamp(static_cast<std::int64_t>(std::floor(share)), choice.integer("least"),
+                    choice.integer("most"));
+}
+
 class SeedDynamic final : public SetPolicy {
  public:
   explicit SeedDynamic(const LayerInput& input)
@@ -101,8 +108,7 @@ class SeedDynamic final : public SetPolicy {
   [[nodiscard]] std::int64_t budget(const State& state, std::int64_t newest) const {
     if (by_mass_) return state.budget;
     if (by_phase_) return newest < prompt_ ? state.budget : choice_.integer("later");
-    const double share = choice_.decimal("share") * static_cast<double>(newest + 1);
-    return std::clamp(static_cast<std::int64_t>(std::floor(share)), least_, most_);
+    return share_of(choice_, newest + 1);
   }
 
   [[nodiscard]] double theta(const State& state, std::int64_t newest) const {
@@ -209,13 +215,23 @@ Status check(const Choice& choice) {
   return Done{};
 }
 
+/// Of a budget that follows the phase or the length. It never grows by more than the token that comes.
+core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
+  const std::int64_t guarded = guarded_of(choice);
+  if (choice.text("by") == "length") return {.budget = std::max(share_of(choice, tokens), guarded)};
+  const std::int64_t first = std::min(prompt, std::max(choice.integer("budget"), guarded));
+  if (tokens == prompt) return {.budget = first};
+  return {.budget = std::min(first + tokens - prompt, std::max(choice.integer("later"), guarded))};
+}
 PolicyTraits traits(const Choice& choice) {
   const Importance importance(choice);
+  const bool by_lengths = choice.text("by") != "mass" && choice.text("adjusts") == "budget";
   return {.rows = RowUse::kRaw,
           .prompt_rows = kAllRows,
           .decode_rows = true,
           .columns = importance.columns(),
-          .state_bytes_per_cell = importance.state_bytes()};
+          .state_bytes_per_cell = importance.state_bytes(),
+          .count_at = by_lengths ? count_at : nullptr};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SeedDynamic>(input);

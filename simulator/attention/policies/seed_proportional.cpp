@@ -10,6 +10,14 @@
 namespace kvplan::attention {
 namespace {
 
+/// Of `all` tokens after as many rounds as it takes. What is protected stays in any case.
+std::int64_t kept_of(std::int64_t all, std::int64_t budget, double fraction, std::int64_t guarded) {
+  std::int64_t kept = all;
+  while (kept > budget)
+    kept -= std::max<std::int64_t>(1, static_cast<std::int64_t>(fraction * static_cast<double>(kept)));
+  return std::max(kept, std::min(all, guarded));
+}
+
 class SeedProportional final : public SetPolicy {
  public:
   explicit SeedProportional(const Choice& choice)
@@ -27,11 +35,8 @@ class SeedProportional final : public SetPolicy {
     const Candidates may = unprotected(residents, sink_, recent_);
     // Rounds do not change importance, so all of them together drop the least important ones.
     const std::int64_t all = residents.size();
-    std::int64_t kept = all;
-    while (kept > budget_)
-      kept -= std::max<std::int64_t>(1, static_cast<std::int64_t>(fraction_ * static_cast<double>(kept)));
-    const auto goes = static_cast<std::int32_t>(std::min<std::int64_t>(all - kept, may.end - may.begin));
-    lowest(importance_.of(residents, may.begin, may.end), goes, drop);
+    const std::int64_t goes = all - kept_of(all, budget_, fraction_, all - (may.end - may.begin));
+    lowest(importance_.of(residents, may.begin, may.end), static_cast<std::int32_t>(goes), drop);
     for (std::int32_t& index : drop) index += may.begin;
   }
 
@@ -61,13 +66,27 @@ constexpr std::array kParams{kImportanceParam,
                              kAggParam,
                              kPlacementParam};
 
+/// Tokens come until one more would be too many, then a share of them goes, and so on.
+core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
+  const std::int64_t budget = choice.integer("budget");
+  const double fraction = choice.decimal("fraction");
+  const std::int64_t guarded = guarded_of(choice);
+  const std::int64_t most = std::max(budget, guarded);
+  const std::int64_t first = kept_of(prompt, budget, fraction, guarded);
+  if (tokens - prompt <= most - first) return {.budget = first + tokens - prompt};
+  const std::int64_t least = kept_of(most + 1, budget, fraction, guarded);
+  const std::int64_t since = tokens - prompt - (most - first) - 1;
+  return {.budget = least + since % (most - least + 1)};
+}
 PolicyTraits traits(const Choice& choice) {
   const Importance importance(choice);
+  const bool some_stay = choice.decimal("fraction") < 1 || guarded_of(choice) > 0;
   return {.rows = score_rows_of(choice),
           .prompt_rows = kAllRows,
           .decode_rows = true,
           .columns = importance.columns(),
-          .state_bytes_per_cell = importance.state_bytes()};
+          .state_bytes_per_cell = importance.state_bytes(),
+          .count_at = some_stay ? count_at : nullptr};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SeedProportional>(input.choice);

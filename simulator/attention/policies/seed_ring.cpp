@@ -33,14 +33,14 @@ constexpr std::array kParams{tokens_param("window", "Tokens that the ring holds"
                                    .high = kMaxTokens},
                              kGroupParam, kAggParam, kPlacementParam};
 
-PolicyTraits traits(const Choice& choice) {
-  if (choice.integer("chunk") > 1) return {.alike = true};  // the number that stays goes up and down
-  const std::int64_t window = choice.integer("window");
-  return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
-}
 core::KeptCount count_at(const Choice& choice, std::int64_t /*prompt*/, std::int64_t tokens) {
   const std::int64_t written = tokens - tokens % choice.integer("chunk");
   return {.budget = tokens - std::max<std::int64_t>(0, written - choice.integer("window"))};
+}
+PolicyTraits traits(const Choice& choice) {
+  if (choice.integer("chunk") > 1) return {.alike = true, .count_at = count_at};
+  const std::int64_t window = choice.integer("window");
+  return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SeedRing>(input.choice.integer("window"), input.choice.integer("chunk"));
@@ -63,7 +63,6 @@ const PolicyKind kSeedRing{
     .golden_name = "seed_ring",
     .budget = {.param = "window"},
     .traits = traits,
-    .make = make,
-    .count_at = count_at};
+    .make = make};
 
 }  // namespace kvplan::attention

@@ -279,6 +279,15 @@ TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
 /// What lengths say where the number goes up and down is what a replay keeps, after every token.
 TEST(CountAt, IsWhatAReplayKeeps) {
   constexpr int kTokens = 90;
+  const auto guarded = [](Random& r) {
+    return ",sink=" + std::to_string(r.between(0, 12)) + ",recent=" + std::to_string(r.between(0, 30));
+  };
+  const auto every = [](Random& r) { return ",every=" + std::to_string(r.between(1, 30)); };
+  const auto again = [&](std::string_view name) {
+    return [&, name](Random& r) {
+      return std::string(name) + ":budget=" + std::to_string(r.between(1, 40)) + every(r);
+    };
+  };
   const std::map<std::string_view, std::function<std::string(Random&)>> written{
       {"seed-ring",
        [](Random& r) {
@@ -293,13 +302,46 @@ TEST(CountAt, IsWhatAReplayKeeps) {
          return "scissorhands:budget=" + std::to_string(r.between(1, 40)) +
                 ",recent=" + std::to_string(r.between(0, 40)) + ",drop=" + std::to_string(r.between(0, 20));
        }},
-      {"r-kv", [](Random& r) {
-         return "r-kv:window=4,budget=" + std::to_string(r.between(5, 40)) +
-                ",every=" + std::to_string(r.between(1, 30));
-       }}};
+      {"finch",
+       [](Random& r) {
+         return "finch:window=" + std::to_string(r.between(1, 20)) + ",ratio=" + std::to_string(r.unit());
+       }},
+      {"seed-proportional",
+       [&](Random& r) {
+         return "seed-proportional:budget=" + std::to_string(r.between(1, 40)) +
+                ",fraction=" + std::to_string(r.unit()) + guarded(r);
+       }},
+      {"seed-dynamic",
+       [&](Random& r) {
+         const std::string least = std::to_string(r.between(1, 20));
+         return "seed-dynamic:" +
+                (r.between(0, 1) == 0
+                     ? "by=phase,budget=" + std::to_string(r.between(1, 60)) + ",later=" + least
+                     : "by=length,share=" + std::to_string(r.unit()) + ",least=" + least +
+                           ",most=" + std::to_string(r.between(20, 60))) +
+                guarded(r);
+       }},
+      {"knorm", again("knorm")},
+      {"keydiff", again("keydiff")},
+      {"lagkv", again("lagkv")},
+      {"r-kv",
+       [&](Random& r) { return "r-kv:window=4,budget=" + std::to_string(r.between(5, 40)) + every(r); }}};
+  std::map<std::string_view, int> counted;
   for (const PolicyKind* kind : policies()) {
-    ASSERT_EQ(kind->count_at != nullptr, written.contains(kind->descriptor.name)) << kind->descriptor.name;
-    if (kind->count_at == nullptr) continue;
+    if (!written.contains(kind->descriptor.name)) {
+      std::string text(kind->descriptor.name);
+      char separator = ':';
+      for (const Param& param : kind->descriptor.params) {
+        if (param.kind == ParamKind::kText || !(param.fallback.empty() || param.name == "every")) continue;
+        text += separator + std::string(param.name) + "=8";
+        separator = ',';
+      }
+      const auto policy = parse_policy(text);
+      if (policy.ok()) {
+        EXPECT_EQ(kind->traits(policy.value().choice).count_at, nullptr) << text;
+      }
+      continue;
+    }
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
       Random random(seed, "count at");
       const std::string text = written.at(kind->descriptor.name)(random);
@@ -307,21 +349,25 @@ TEST(CountAt, IsWhatAReplayKeeps) {
       SCOPED_TRACE(text + ", prompt " + std::to_string(prompt));
       const auto policy = parse_policy(text);
       ASSERT_TRUE(policy.ok()) << policy.error().to_string();
+      const PolicyTraits traits = kind->traits(policy.value().choice);
+      if (traits.count_at == nullptr) continue;  // `count` or `interval` says it; or nothing stays
+      ++counted[kind->descriptor.name];
       std::shared_ptr<const Recording> recording;
-      if (kind->traits(policy.value().choice).keys) {
+      if (traits.keys) {
         recording = std::make_shared<RecordedTensors>(random_tensors(random, 1, 1, kTokens, false));
       } else {
         recording = recording_of({random_rows(random, 1, kTokens, RowKind::kSmooth)});
       }
       std::int64_t tokens = prompt;
       for (const Sets& sets : sets_of(*recording, policy.value(), prompt, 0)) {
-        const core::KeptCount count = kind->count_at(policy.value().choice, prompt, tokens);
+        const core::KeptCount count = traits.count_at(policy.value().choice, prompt, tokens);
         ASSERT_EQ(count.of(tokens, prompt), std::ssize(sets[0])) << tokens;
         ++tokens;
       }
       EXPECT_EQ(tokens, kTokens + 1);
     }
   }
+  for (const auto& [name, of] : written) EXPECT_GE(counted[name], 30) << name;
 }
 
 TEST(Budgeted, RefusesWhatCannotBeGiven) {
