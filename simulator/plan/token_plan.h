@@ -55,16 +55,9 @@ struct TokenPlan {
   std::optional<RunReader> reader;                ///< decode steps read a part; then there is no policy
   /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
   attention::IntervalTable by_head;
-  core::Placement placement{core::Placement::kHoles};
-  core::KeepRule keep;  ///< of all layers alike, where requests follow no courses
-  bool finds_prefixes{
-      false};  ///< requests find cached blocks; with courses, those of one table, dropped in place
-  std::int64_t prompt_rows{1};  ///< then so many tokens at the end of a prompt are computed all the same
-  bool counted{false};          ///< lengths say how many tokens stay, survivors are moved together
-  bool counts_by_steps{false};  ///< each length says another number (PolicyKind::count_at)
-  bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
+  core::KeepRule keep;          ///< of all layers alike, where requests follow no courses
+  std::int64_t prompt_rows{1};  ///< tokens at a prompt's end that are computed though cached blocks have them
   std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
-  memory::TablePer table_per{memory::TablePer::kRequest};
   /// Set where ranks that share their tables keep other tokens than each other, or recordings stand for the model.
   std::optional<RankTracks> rank_tracks;
   std::optional<TrackShape> standing;  ///< layers and stored heads of recordings that stand for the model's
@@ -76,6 +69,13 @@ struct TokenPlan {
   std::vector<std::int64_t> windows;
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
   bool unrecorded{false};            ///< they are the model's shape alone: the policy asks for no attention
+  /// Requests find cached blocks; with courses, those of one table, dropped in place.
+  bool finds_prefixes{false};
+  bool counted{false};          ///< lengths say how many tokens stay, survivors are moved together
+  bool counts_by_steps{false};  ///< each length says another number (PolicyTraits::count_at)
+  bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
+  core::Placement placement{core::Placement::kHoles};
+  memory::TablePer table_per{memory::TablePer::kRequest};
 
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   /// Is its recording long enough for the request? REQUIRES: there are recordings.
