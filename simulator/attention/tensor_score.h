@@ -2,11 +2,11 @@
 // and, if asked, again and again while decoding.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "simulator/attention/kept_counts.h"
 #include "simulator/attention/policy.h"
 
 namespace kvplan::attention {
@@ -40,18 +40,12 @@ inline constexpr Param kEveryParam{
     .low = 0,
     .high = kMaxTokens};
 
-/// Tokens come until the next selection, which keeps the budget.
-inline core::KeptCount tensor_count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
-  const std::int64_t since = (tokens - prompt) % choice.integer("every");
-  return {.budget = std::min(tokens - since, choice.integer("budget")) + since};
-}
-
 /// Rows are not used, but reading them is what brings tensors along.
 inline PolicyTraits tensor_traits(const Choice& choice, bool values) {
   const bool again = choice.integer("every") > 0;
   PolicyTraits out{.prompt_rows = 1, .decode_rows = again, .keys = true, .values = values};
   if (again) {
-    out.count_at = tensor_count_at;
+    out.count_at = count_between_selections;
   } else {
     out.count = core::KeptCount{.budget = choice.integer("budget"), .once = true};
   }

@@ -25,9 +25,8 @@ class LagKv final : public TensorScore {
              std::span<double> out) override {
     const std::size_t n = positions.size();
     std::fill(out.begin(), out.end(), 1.0);
-    std::fill_n(out.begin(), std::min(sink_, n),
-                2.0);            // above the last partition, where the budget holds both or not
-    if (n < sink_ + 2 * lag_) {  // too short to compare: the newest
+    std::fill_n(out.begin(), std::min(sink_, n), 2.0);  // above the last partition
+    if (n < sink_ + 2 * lag_) {                         // too short to compare: the newest
       for (std::size_t i = sink_; i < n; ++i)
         out[i] = static_cast<double>(i - sink_) / static_cast<double>(n - sink_);
       return;
@@ -127,8 +126,8 @@ const PolicyKind kLagKv{
          .divergences =
              "Ranks make exact ties between partitions, which published runs leave to their library; here "
              "the newer token stays. First tokens and the last partition tie there as well; here first "
-             "tokens "
-             "stay. A channel that is constant in the next partition is 0/0 there and counts nothing here."},
+             "tokens stay. A channel that is constant in the next partition is 0/0 there and counts nothing "
+             "here."},
     .golden_name = "lagkv",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/attention/kept_counts.h"
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/prompt_scores.h"
@@ -165,16 +166,12 @@ Status check(const Choice& choice) {
       .at_field("r-kv:budget");
 }
 
-core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
-  const std::int64_t since = (tokens - prompt) % choice.integer("every");
-  return {.budget = std::min(tokens - since, choice.integer("budget")) + since};
-}
 PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = choice.integer("window"),
           .decode_rows = true,
           .keys = true,
           .queries = true,
-          .count_at = count_at};
+          .count_at = count_between_selections};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<RKv>(input);

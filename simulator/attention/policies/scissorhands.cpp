@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 
+#include "simulator/attention/kept_counts.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
@@ -104,17 +105,12 @@ std::int64_t drop_of(const Choice& choice) {
   return given > 0 ? given : std::max<std::int64_t>(1, choice.integer("budget") / 2);
 }
 
-/// Tokens come until one more would be too many, then several go, and so on.
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t budget = choice.integer("budget");
   const std::int64_t recent = choice.integer("recent");
   const std::int64_t drop = drop_of(choice);
-  const std::int64_t most = std::max(budget, recent);
-  const std::int64_t first = kept_of(prompt, budget, recent, drop);
-  if (tokens - prompt <= most - first) return {.budget = first + tokens - prompt};
-  const std::int64_t least = kept_of(most + 1, budget, recent, drop);
-  const std::int64_t since = tokens - prompt - (most - first) - 1;
-  return {.budget = least + since % (most - least + 1)};
+  return count_in_rounds(prompt, tokens, std::max(budget, recent),
+                         [&](std::int64_t n) { return kept_of(n, budget, recent, drop); });
 }
 PolicyTraits traits(const Choice& choice) {
   const std::int64_t history = choice.integer("history");

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "simulator/attention/importance.h"
+#include "simulator/attention/kept_counts.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
@@ -66,17 +67,12 @@ constexpr std::array kParams{kImportanceParam,
                              kAggParam,
                              kPlacementParam};
 
-/// Tokens come until one more would be too many, then a share of them goes, and so on.
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t budget = choice.integer("budget");
   const double fraction = choice.decimal("fraction");
   const std::int64_t guarded = guarded_of(choice);
-  const std::int64_t most = std::max(budget, guarded);
-  const std::int64_t first = kept_of(prompt, budget, fraction, guarded);
-  if (tokens - prompt <= most - first) return {.budget = first + tokens - prompt};
-  const std::int64_t least = kept_of(most + 1, budget, fraction, guarded);
-  const std::int64_t since = tokens - prompt - (most - first) - 1;
-  return {.budget = least + since % (most - least + 1)};
+  return count_in_rounds(prompt, tokens, std::max(budget, guarded),
+                         [&](std::int64_t n) { return kept_of(n, budget, fraction, guarded); });
 }
 PolicyTraits traits(const Choice& choice) {
   const Importance importance(choice);
