@@ -51,8 +51,7 @@ constexpr std::array<Field, 43> kFields{{
      .high = kMost},
     {.path = "workload.attention",
      .help = "Recordings FILE[,FILE...] (.kva), of FILE@N sequence N alone: request i is driven by recording "
-             "i mod n, "
-             "where the policy asks"},
+             "i mod n, where the policy asks"},
     {.path = "workload.extrapolation",
      .help = "What recordings of another shape than the model's stand for",
      .kind = FieldKind::kComponent,
