@@ -208,7 +208,9 @@ std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
   KVPLAN_CHECK(!units.empty(), shape.prompt);
   KVPLAN_CHECK(sum_of_units(units) >= 1, shape.prompt);
   for (const auto& [kept, count] : units)
-    KVPLAN_CHECK(kept.budget >= 1 && count >= 0 && kept.once == units.front().kept.once, kept.budget, count);
+    KVPLAN_CHECK(
+        kept.budget >= 1 && count >= 0 && kept.once == units.front().kept.once && kept.thinning.leave == 0,
+        kept.budget, count, kept.thinning.leave);
   return std::make_unique<CountedCourse>(shape, units, std::move(drops));
 }
 

@@ -26,6 +26,7 @@
 // ledger) agree; tests hold it against a walk over single cells, and replays against memory.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -75,17 +76,31 @@ class Drops {
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
 };
 
+/// Of tokens that come after the prompt, `leave` of each `round` go, as soon as there are `newest` behind the round.
+struct Thinning {
+  std::int64_t newest{0};  ///< >= 0
+  std::int64_t round{1};   ///< >= 1
+  std::int64_t leave{0};   ///< < round; 0: all stay
+
+  /// Of so many that came.
+  [[nodiscard]] std::int64_t gone(std::int64_t later) const {
+    return later < newest ? 0 : (later - newest) / round * leave;
+  }
+  friend auto operator<=>(const Thinning&, const Thinning&) = default;
+};
+
 /// How many tokens stay where nobody knows which; `prompt`: those that an admission computes before it samples one.
 struct KeptCount {
   std::int64_t budget{1};  ///< >= 1
-  bool once{false};        ///< only the prompt is cut; whatever comes later stays
+  bool once{false};        ///< only the prompt is cut; whatever comes later stays, but for
+  Thinning thinning{};     ///< the number goes up and down then. REQUIRES: once, if it leaves any
 
   /// Of n tokens. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t of(std::int64_t n, std::int64_t prompt) const {
-    if (once) return (prompt < budget ? prompt : budget) + (n - prompt);
+    if (once) return (prompt < budget ? prompt : budget) + (n - prompt) - thinning.gone(n - prompt);
     return n < budget ? n : budget;
   }
-  friend bool operator==(const KeptCount&, const KeptCount&) = default;
+  friend auto operator<=>(const KeptCount&, const KeptCount&) = default;
 };
 
 /// So many units that keep alike.

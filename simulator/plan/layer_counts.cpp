@@ -10,18 +10,15 @@
 namespace kvplan::plan {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Counts = std::vector<core::KeptCount>;
 
-/// Ascending.
-Numbers numbers_of(const std::vector<core::KeptCount>& heads) {
-  Numbers out;
-  for (const core::KeptCount& kept : heads) out.push_back(kept.budget);
-  std::sort(out.begin(), out.end());
-  return out;
+Counts ascending(Counts heads) {
+  std::sort(heads.begin(), heads.end());
+  return heads;
 }
 
 /// Layers of each rank's heads, as often as there are such.
-using Tally = std::map<Numbers, std::int64_t>;
+using Tally = std::map<Counts, std::int64_t>;
 
 /// Has one stage its share of each kind of layers that the other has?
 bool alike(const Tally& a, std::int64_t layers_of_a, const Tally& b, std::int64_t layers_of_b) {
@@ -46,7 +43,7 @@ std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t 
   const auto share = static_cast<std::ptrdiff_t>(count / ranks);
   const auto of_rank = [&](std::int64_t rank) {
     const auto begin = heads.begin() + rank * share;
-    return numbers_of({begin, begin + share});
+    return ascending({begin, begin + share});
   };
   for (std::int64_t rank = 1; rank < ranks; ++rank)
     if (of_rank(rank) != of_rank(0)) return rank;
@@ -86,7 +83,7 @@ std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan,
       out.push_back({kept});
     return out;
   }
-  for (const Numbers& layer : grants.tokens) {
+  for (const std::vector<std::int64_t>& layer : grants.tokens) {
     out.emplace_back();
     for (const std::int64_t tokens : layer)
       out.back().push_back(plan.counts_by_steps ? core::KeptCount{.budget = tokens}
@@ -147,7 +144,7 @@ Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const atten
   for (const std::int64_t size : sizes) {
     stages.emplace_back();
     for (std::int64_t i = 0; i < size; ++i)
-      ++stages.back()[numbers_of(share_of_rank(layers[l++], bytes.tensor_ranks))];
+      ++stages.back()[ascending(share_of_rank(layers[l++], bytes.tensor_ranks))];
   }
   const auto own = static_cast<std::size_t>(bytes.stage);
   for (std::size_t stage = 0; stage < stages.size(); ++stage)

@@ -19,8 +19,8 @@ namespace kvplan::plan {
 // REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count,
 // PolicyKind::layer_counts or count_at, or TokenPlan::by_head).
 
-/// By layer of the model: one count, or one for each stored head. Of a plan that counts by steps the number that the
-/// budget grants.
+/// By layer of the model: one count, or one for each stored head. Of a budget, where the plan counts by steps, the
+/// number that it grants.
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
                                                           const attention::Grants& grants);
 

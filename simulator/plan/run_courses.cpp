@@ -225,8 +225,10 @@ std::unique_ptr<const core::Course> RunCourses::course_of_counts(
                               ? attention::choice_with_budget(*plan_.policy, granted.budget, shape.prompt)
                               : plan_.policy->choice;
     each.push_back({{}, cells});
-    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-      each.back().kept.push_back(count_at(choice, shape.prompt, n).of(n, shape.prompt));
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+      const core::KeptCount kept = count_at == nullptr ? granted : count_at(choice, shape.prompt, n);
+      each.back().kept.push_back(kept.of(n, shape.prompt));
+    }
   }
   return core::make_course_of_kept(shape, std::move(each));
 }

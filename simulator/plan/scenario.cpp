@@ -353,12 +353,12 @@ Status choose_latency(Scenario& s, bool said) {
 
 /// Do the lengths of a request say how many of its tokens stay?
 bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits& traits) {
-  return kind.layer_counts != nullptr || traits.count || traits.head_tables;
+  return (kind.layer_counts != nullptr && !traits.thins) || traits.count || traits.head_tables;
 }
 
 /// Nothing else is known of it than how many tokens stay at each length, and no recording is there to say which.
 bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) {
-  return traits.count_at != nullptr && s.attention.empty();
+  return (traits.count_at != nullptr || traits.thins) && s.attention.empty();
 }
 
 /// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.

@@ -75,7 +75,8 @@ Status check_encoded_policy(const Scenario& s, const std::string& stored) {
   if (s.evicts_by == EvictsBy::kCounts) {
     const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
     const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-    if (policy.kind->layer_counts != nullptr || (traits.count && traits.count->once)) return Done{};
+    if ((policy.kind->layer_counts != nullptr && !traits.thins) || (traits.count && traits.count->once))
+      return Done{};
     if (!traits.count && !traits.head_tables)
       return bad_input(
                  stored +

@@ -475,7 +475,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     }
     const attention::PolicyTraits traits = plan.budget ? attention::traits_with_budget(*plan.policy)
                                                        : plan.policy->kind->traits(plan.policy->choice);
-    plan.counts_by_steps = plan.counted && traits.count_at != nullptr && !traits.count;
+    plan.counts_by_steps = plan.counted && (traits.thins || (traits.count_at != nullptr && !traits.count));
     if (traits.head_tables) KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed || plan.unrecorded));

@@ -72,7 +72,7 @@ struct TokenPlan {
   /// Requests find cached blocks; with courses, those of one table, dropped in place.
   bool finds_prefixes{false};
   bool counted{false};          ///< lengths say how many tokens stay, survivors are moved together
-  bool counts_by_steps{false};  ///< each length says another number (PolicyTraits::count_at)
+  bool counts_by_steps{false};  ///< each length says another number (PolicyTraits::count_at, thins)
   bool reads_holes{false};      ///< attention reads what was dropped, as long as it is held
   core::Placement placement{core::Placement::kHoles};
   memory::TablePer table_per{memory::TablePer::kRequest};

@@ -93,7 +93,7 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
         // The number goes up and down, or follows the prompt.
         "seed-ring:window=25,chunk=8", "scissorhands:budget=24", "scissorhands:budget=20,drop=3,recent=30",
         "keyformer:kv_percent=40", "observed-attention:ratio=0.6", "finch:window=4,ratio=0.6",
-        "seed-proportional:budget=30,fraction=0.3,recent=2",
+        "pyramidinfer:ratio=0.5", "pyramidinfer:ratio=1", "seed-proportional:budget=30,fraction=0.3,recent=2",
         "seed-dynamic:by=phase,budget=40,later=20,recent=5", "seed-dynamic:by=length,share=0.4,least=9"}) {
     const auto run = one_run(policy, trace, options());
     preemptions += run.preemptions;
@@ -225,11 +225,13 @@ TEST(CompactRuns, RecordingsSayHowManyStay) {
       const bool says = std::any_of(said.begin(), said.end(), [](const std::string& s) {
         return s.find("which may keep different numbers of tokens") != std::string::npos;
       });
-      const bool by_layer = std::string(policy) == "pyramidinfer:ratio=0.5";
       const bool all_alike = std::string(policy) == "seed-ring:window=20,chunk=4";
-      EXPECT_EQ(says, table == 0 && !by_layer && !all_alike);
+      EXPECT_EQ(says, table == 0 && !all_alike);
     }
-    // Heads that keep what they like leave each other holes, and none with tables of their own.
+    // Layers and heads that keep what they like leave each other holes, and none with tables of their own.
+    if (std::string(policy).starts_with("pyramidinfer")) {
+      EXPECT_GT(holes[0], 2 * holes[1]);
+    }
     if (std::string(policy).substr(0, 6) == "ada-kv") {
       EXPECT_GT(holes[0], 2 * holes[2]);
     }
@@ -246,7 +248,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
             "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
             "placement=compact, found \"contiguous\"");
-  for (const char* policy : {"pyramidinfer:ratio=0.5", "seed-threshold:threshold=0.1",
+  for (const char* policy : {"keyformer-gptj:kv_percent=40", "seed-threshold:threshold=0.1",
                              "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
     EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
@@ -257,16 +259,18 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(
       error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
       "eviction: expected a policy that is counted from lengths (window, seed-ring, streaming-llm, h2o, "
-      "tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, finch, duo-attention, "
+      "tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, pyramidinfer, finch, "
+      "duo-attention, "
       "razor-attention, seed-pyramid-select, seed-dynamic with by=phase, knorm, keydiff, lagkv, r-kv, "
       "expected-attention, critical-kv, seed-proportional, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"keyformer-gptj\", which needs a recording "
       "(workload.attention)");
   // Numbers that go up and down: not where blocks are filled with bytes.
-  const Values falls{{"eviction", "scissorhands:budget=20,placement=compact"}};
-  EXPECT_NE(error_of({falls[0], {"format", "nvfp4"}})
-                .find("expected eviction=full, or a policy that keeps one number of tokens"),
-            std::string::npos);
+  for (const char* falls : {"scissorhands:budget=20,", "pyramidinfer:"})
+    EXPECT_NE(error_of({{"eviction", std::string(falls) + "placement=compact"}, {"format", "nvfp4"}})
+                  .find("expected eviction=full, or a policy that keeps one number of tokens"),
+              std::string::npos)
+        << falls;
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
   // A recording that keeps another number than lengths say.

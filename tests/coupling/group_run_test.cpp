@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kPolicies[]{"h2o:hh=16,recent=16,placement=compact",
                                   "snapkv:window=4,capacity=64,placement=compact",
                                   "pyramidkv:window=4,capacity=40,beta=5,placement=compact",
+                                  "pyramidinfer:placement=compact",
                                   "window:window=25,placement=compact",
                                   "window:window=25",
                                   "streaming-llm:sink=4,recent=9,placement=reuse",

@@ -32,6 +32,7 @@ constexpr Case kCases[]{
     {"tova:budget=16,placement=reuse", "none", true, true, true},
     {"snapkv:window=4,capacity=24,placement=holes", "none", true, true, true},
     {"pyramidkv:window=4,capacity=24,beta=2,placement=holes", "none", true, true, false},
+    {"pyramidinfer:ratio=0.5,placement=holes", "none", true, true, false},
     {"ada-kv:window=4,capacity=24,placement=holes", "none", true, true, true},
     {"ada-kv:window=4,capacity=24,placement=reuse", "none", true, true, true},
     {"ada-kv:window=4,capacity=24,placement=compact", "none", true, true, true},
@@ -54,6 +55,7 @@ constexpr Case kCases[]{
     {"duo-attention:gates=S,recent=9,sink=2,placement=compact", "none", false, true, true},
     {"scissorhands:budget=20,drop=3,recent=9,placement=compact", kByHead, false, true, true},
     {"seed-ring:window=25,chunk=8,placement=compact", kByLayer, false, true, false},
+    {"pyramidinfer:ratio=0.5,placement=compact", "none", false, true, false},
 };
 
 /// Who is made the first rank: all begins with this layer, and each layer with this head.

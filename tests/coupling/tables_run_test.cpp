@@ -17,6 +17,8 @@ struct Case {
 constexpr Case kCases[]{
     {"pyramidkv:window=4,capacity=40,beta=5,placement=compact", false},
     {"pyramidkv:window=4,capacity=40,beta=5,placement=compact", true},
+    {"pyramidinfer:ratio=0.5,placement=compact", false},
+    {"pyramidinfer:ratio=0.5,placement=compact", true},
     {"h2o:hh=10,recent=12,placement=compact", false},
     {"snapkv:window=4,capacity=30,placement=compact", false},
     {"window:window=25,placement=reuse", false},
@@ -154,8 +156,9 @@ TEST(TablesRuns, WindowsEverywhereLeaveThePolicyNothing) {
 /// What a recording says of counted policies changes nothing but what is known of quality.
 TEST(TablesRuns, CountedIsReplayed) {
   const auto trace = trace_of(30, 150);
-  for (const char* policy : {"pyramidkv:window=4,capacity=40,beta=5,placement=compact",
-                             "snapkv:window=4,capacity=30,placement=compact"})
+  for (const char* policy :
+       {"pyramidkv:window=4,capacity=40,beta=5,placement=compact", "pyramidinfer:ratio=0.5,placement=compact",
+        "snapkv:window=4,capacity=30,placement=compact"})
     for (const char* table : {"all", "layer", "head"}) {
       const Values values = scenario_with(policy, table, "500");
       EXPECT_EQ(figures(run(values, false, false, trace)), figures(run(values, true, false, trace)))

@@ -76,6 +76,25 @@ std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t pro
   return kept;
 }
 
+/// A queue of later tokens, of which those that wait longest go as soon as they are a whole round.
+TEST(KeptCount, ThinsLaterTokensInRounds) {
+  for (const core::Thinning thinning :
+       {core::Thinning{0, 1, 0}, core::Thinning{0, 4, 3}, core::Thinning{5, 4, 1}, core::Thinning{3, 16, 15}})
+    for (const std::int64_t budget : {5, 20}) {
+      constexpr std::int64_t kPrompt = 10;
+      const KeptCount count{.budget = budget, .once = true, .thinning = thinning};
+      std::int64_t kept = std::min(budget, kPrompt);
+      std::int64_t whole = 0;  // later tokens that no round took yet
+      for (std::int64_t n = kPrompt; n < 100; ++n) {
+        EXPECT_EQ(count.of(n, kPrompt), kept) << n;
+        ++kept;
+        if (++whole < thinning.newest + thinning.round) continue;
+        whole -= thinning.round;
+        kept -= thinning.leave;
+      }
+    }
+}
+
 /// Tokens that each unit keeps after n: [unit][n - prompt].
 using Kept = std::vector<std::vector<std::int64_t>>;
 

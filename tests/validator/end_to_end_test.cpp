@@ -109,6 +109,8 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.tp=2",
         counted + "eviction=keyformer:kv_percent=30,placement=compact --set format=int4",
         counted + "eviction=observed-attention:ratio=0.7,placement=compact",
+        counted + "eviction=pyramidinfer:placement=compact --set deployment.pp=2",
+        few + "eviction=pyramidinfer:ratio=0.3,placement=compact " + by_layer,
         few + "eviction=r-kv:window=8,budget=100,every=24,placement=compact " + by_layer,
         counted + "eviction=streaming-llm:sink=4,recent=60,placement=compact",
         replay + "--set eviction.placement=compact",

@@ -83,6 +83,9 @@ TEST(PyramidInfer, AgainstItsDefinition) {
     const double ratio = std::array{0.5, 0.0, 0.3, 0.8, 1.0}[seed % 5];
     const std::string text = "pyramidinfer:ratio=" + std::to_string(ratio);
     const int recent = static_cast<int>(0.2 * prompt);
+    const PolicyChoice policy = parse_policy(text).value();
+    const auto counts = policy.kind->layer_counts(policy.choice, prompt, static_cast<std::int64_t>(layers));
+    ASSERT_EQ(counts.size(), layers);
     for (std::size_t l = 0; l < layers; ++l) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", layer " + std::to_string(l) +
                    ", prompt " + std::to_string(prompt));
@@ -90,6 +93,7 @@ TEST(PyramidInfer, AgainstItsDefinition) {
       std::set<int> kept = entering(model, l, prompt, ratio);
       if (static_cast<int>(kept.size()) < prompt) ++left_out;
       ASSERT_EQ(found.after_prefill[0], std::vector<std::int32_t>(kept.begin(), kept.end()));
+      ASSERT_EQ(counts[l].of(prompt, prompt), std::ssize(kept));
       std::vector<NaiveRow> rows;
       for (int t = prompt - 1 - recent; t < prompt; ++t) rows.push_back(row_of(model[l], t, kept));
       int settled = static_cast<int>(kept.size());
@@ -108,6 +112,7 @@ TEST(PyramidInfer, AgainstItsDefinition) {
         ASSERT_EQ(found.retained[static_cast<std::size_t>(t - prompt)][0],
                   std::vector<std::int32_t>(kept.begin(), kept.end()))
             << "token " << t;
+        ASSERT_EQ(counts[l].of(t + 1, prompt), std::ssize(kept)) << "token " << t;
       }
     }
   }
@@ -144,6 +149,14 @@ TEST(PyramidInfer, KeepsThePublishedShares) {
   EXPECT_NEAR(kept_share("0.5", 32), 0.535, 0.0005);
   EXPECT_GT(kept_share("0", 32), 0.46);
   EXPECT_EQ(kept_share("1", 32), 1.0);
+  for (const std::string ratio : {"0", "0.5", "0.9", "1"})
+    for (const std::int32_t layers : {1, 32, 40}) {
+      const PolicyChoice policy = parse_policy("pyramidinfer:ratio=" + ratio).value();
+      std::int64_t kept = 0;
+      for (const core::KeptCount& count : policy.kind->layer_counts(policy.choice, 4096, layers))
+        kept += count.of(4096, 4096);
+      EXPECT_DOUBLE_EQ(static_cast<double>(kept) / (layers * 4096.0), kept_share(ratio, layers));
+    }
 }
 
 /// The linear schedules of the public code become a constant 0.9 in every layer, which the policy here does not have:

@@ -361,7 +361,8 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});
   error(llama + "--policy 'duo-attention:gates=[[0.5]]'",
         {"--policy: ", "\"duo-attention\" keeps everything in some heads", "`kvplan run` counts"});
-  error(llama + "--policy pyramidinfer", {"--policy: ", "token by token", "`kvplan evict`"});
+  error(llama + "--policy pyramidinfer", {"--policy: ", "each layer", "family codec"});
+  error(llama + "--policy seed-threshold:threshold=0.1", {"--policy: ", "token by token", "`kvplan evict`"});
   error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kvquant",
         {"kvquant: ", "window of 1024 tokens", "which tokens"});
   error("--model deepseek-v3 --tokens 10 --format kivi", {"kivi: ", "latent vector", "kvplan list format"});
