@@ -183,7 +183,8 @@ struct PolicyTraits {
   /// `count` is not set, since the number goes up and down or follows the prompt or the length. Null elsewhere. Runs
   /// without a recording count by it where survivors move together.
   core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
-  bool thins{false};  ///< what PolicyKind::layer_counts says goes up and down (core::Thinning); likewise
+  /// PolicyKind::layer_counts go up and down (core::Thinning); runs count by them likewise.
+  bool thins{false};
 
   /// Where the beginning of a prompt is found cached (prefix caching): its last tokens that are computed all the same,
   /// so that the policy sees by what it decides. At least 1; kAllRows: nothing may be found. Keys and values lie in the

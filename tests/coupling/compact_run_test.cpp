@@ -260,8 +260,8 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
       error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
       "eviction: expected a policy that is counted from lengths (window, seed-ring, streaming-llm, h2o, "
       "tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, pyramidinfer, finch, "
-      "duo-attention, "
-      "razor-attention, seed-pyramid-select, seed-dynamic with by=phase, knorm, keydiff, lagkv, r-kv, "
+      "duo-attention, razor-attention, seed-pyramid-select, seed-dynamic with by=phase, knorm, keydiff, "
+      "lagkv, r-kv, "
       "expected-attention, critical-kv, seed-proportional, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"keyformer-gptj\", which needs a recording "
       "(workload.attention)");

@@ -223,6 +223,14 @@ std::int64_t count_of(const Case& it, std::int32_t layer, std::int64_t tokens) {
 
 /// As many, and those, as lengths alone say where they do.
 void expect_counts(const Case& it, const Outcome& found, std::int32_t layer) {
+  if (const auto of = it.policy.kind->layer_counts; of != nullptr) {
+    const auto counts = of(it.policy.choice, it.prompt, it.model.layers);
+    const bool thinned = std::any_of(counts.begin(), counts.end(),
+                                     [](const core::KeptCount& each) { return each.thinning.leave > 0; });
+    EXPECT_EQ(it.traits.thins, thinned);
+  } else {
+    EXPECT_FALSE(it.traits.thins);
+  }
   const std::vector<Sets> states = states_of(found);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::int64_t tokens = it.prompt + static_cast<std::int64_t>(i);
