@@ -29,7 +29,7 @@
 #include "gui/viewmodel/fit_rows.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/sample.h"
-#include "simulator/plan/deployment.h"
+#include "simulator/deployment/deployment.h"
 
 namespace kvplan::gui {
 namespace {

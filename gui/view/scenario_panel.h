@@ -11,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 
 class QFormLayout;
 class QScrollArea;

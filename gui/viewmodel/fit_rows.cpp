@@ -5,9 +5,9 @@
 
 #include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
-#include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/target_words.h"
+#include "simulator/run/summary.h"
 
 namespace kvplan::gui {
 namespace {

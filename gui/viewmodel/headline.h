@@ -4,7 +4,7 @@
 #include <QString>
 #include <vector>
 
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::gui {
 

@@ -6,7 +6,7 @@
 
 #include "gui/viewmodel/timeline_data.h"
 #include "simulator/base/result.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 
 namespace kvplan::gui {
 

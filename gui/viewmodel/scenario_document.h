@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 
 namespace kvplan::gui {
 

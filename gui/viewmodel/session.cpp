@@ -6,7 +6,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/units.h"
-#include "simulator/plan/scenario_files.h"
+#include "simulator/scenario/scenario_files.h"
 
 namespace kvplan::gui {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "gui/viewmodel/timeline_data.h"
 #include "simulator/base/result.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 
 namespace kvplan::gui {
 

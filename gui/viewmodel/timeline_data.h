@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simulator/observe/timeline.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::gui {
 

@@ -10,7 +10,7 @@
 
 #include "gui/viewmodel/session.h"
 #include "simulator/core/engine.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::gui {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "simulator/io/openers.h"
-#include "simulator/plan/scenario_files.h"
+#include "simulator/scenario/scenario_files.h"
 
 namespace kvplan::gui {
 namespace {

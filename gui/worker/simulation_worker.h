@@ -22,7 +22,7 @@
 
 #include "gui/viewmodel/timeline_data.h"
 #include "gui/worker/open_files.h"
-#include "simulator/plan/cases.h"
+#include "simulator/study/cases.h"
 
 namespace kvplan::gui {
 

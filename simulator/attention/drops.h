@@ -1,4 +1,4 @@
-// What token policies drop, as courses of serving runs ask for it (core/course.h): known from lengths alone,
+// What token policies drop, as courses of serving runs ask for it (courses/course.h): known from lengths alone,
 // or read from a trajectory over a recording.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "simulator/attention/policy.h"
 #include "simulator/attention/trajectory.h"
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::attention {
 
@@ -36,7 +36,7 @@ struct CellUnits {
   std::int64_t metadata_bytes{0};  ///< beside each of them
 };
 
-/// Of a policy that is counted (core/counted_course.h): all cells of a token are one unit. `stored_heads`: of all
+/// Of a policy that is counted (courses/counted_course.h): all cells of a token are one unit. `stored_heads`: of all
 /// layers together.
 CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads);
 

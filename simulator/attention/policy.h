@@ -33,7 +33,7 @@
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
-#include "simulator/core/counted_course.h"
+#include "simulator/courses/counted_course.h"
 
 namespace kvplan::attention {
 

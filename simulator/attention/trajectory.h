@@ -9,7 +9,7 @@
 // layer depends on those below (lower_layers) each layer opens all of these, so that work and reading grow with the
 // square of the layers. Memory holds, per track, 4 bytes for each dropped token and 8 for each decode step, and
 // while it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the
-// last one that matters. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
+// last one that matters. Where tokens are placed, and what that frees, is a course (courses/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.

@@ -19,7 +19,7 @@
 
 #include "simulator/base/random.h"
 #include "simulator/drivers/vllm_sched.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan {

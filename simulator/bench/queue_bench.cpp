@@ -13,7 +13,7 @@
 #include "simulator/base/random.h"
 #include "simulator/bench/measure.h"
 #include "simulator/core/arrivals.h"
-#include "simulator/core/due_steps.h"
+#include "simulator/scheduling/fast/due_steps.h"
 
 namespace kvplan::core {
 namespace {
@@ -79,7 +79,7 @@ bool due_steps(std::int64_t pending, std::int64_t operations, int rounds) {
     }
     return digest;
   };
-  return row("core/due_steps", pending, operations, rounds, ours, standard);
+  return row("scheduling/fast/due_steps", pending, operations, rounds, ours, standard);
 }
 
 /// `pending` sessions with turns; every turn ends as it arrives and the next one comes after a pause. So few requests

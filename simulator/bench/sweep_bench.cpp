@@ -16,7 +16,7 @@
 
 #include "simulator/base/random.h"
 #include "simulator/bench/measure.h"
-#include "simulator/plan/cases.h"
+#include "simulator/study/cases.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan::bench {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simulator/cli/options.h"
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 
 namespace kvplan::cli {
 

@@ -17,9 +17,9 @@
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/plan/run_format.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
+#include "simulator/scenario/run_format.h"
 
 namespace kvplan::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/vary_input.h"
-#include "simulator/plan/compare.h"
-#include "simulator/plan/scenario_files.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/number_text.h"
+#include "simulator/scenario/scenario_files.h"
+#include "simulator/study/compare.h"
 
 namespace kvplan::cli {
 namespace {

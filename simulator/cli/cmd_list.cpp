@@ -13,10 +13,10 @@
 #include "simulator/formats/formats.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
-#include "simulator/plan/scenario.h"
 #include "simulator/readers/catalogue.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
+#include "simulator/scenario/scenario.h"
 #include "traces/import/importer.h"
 #include "traces/synth/synth.h"
 

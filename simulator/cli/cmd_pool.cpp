@@ -8,15 +8,15 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/deployment/deployment.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/side_file.h"
 #include "simulator/model/footprint.h"
-#include "simulator/plan/deployment.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/scenario_files.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
+#include "simulator/results/report.h"
+#include "simulator/scenario/scenario_files.h"
 
 namespace kvplan::cli {
 namespace {

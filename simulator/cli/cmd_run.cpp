@@ -13,12 +13,12 @@
 #include "simulator/io/openers.h"
 #include "simulator/io/report_file.h"
 #include "simulator/io/run_event_log.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
-#include "simulator/plan/scenario_files.h"
 #include "simulator/report/html.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
+#include "simulator/scenario/scenario_files.h"
 
 namespace kvplan::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
 #include "simulator/io/openers.h"
-#include "simulator/plan/scenario_files.h"
 #include "simulator/report/number_text.h"
+#include "simulator/scenario/scenario_files.h"
 #include "simulator/sweep/sweep.h"
 
 namespace kvplan::cli {

@@ -5,7 +5,7 @@
 #include "simulator/base/units.h"
 #include "simulator/formats/region_names.h"
 #include "simulator/model/kv_format.h"
-#include "simulator/plan/run_format.h"
+#include "simulator/scenario/run_format.h"
 
 namespace kvplan::cli {
 namespace {

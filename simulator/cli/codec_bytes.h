@@ -8,7 +8,7 @@
 
 #include "simulator/attention/catalogue.h"
 #include "simulator/attention/cell_metadata.h"
-#include "simulator/core/counted_course.h"
+#include "simulator/courses/counted_course.h"
 #include "simulator/formats/formats.h"
 #include "simulator/model/footprint.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::observe {
 class Holders;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "simulator/cli/options.h"
-#include "simulator/plan/inputs.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
+#include "simulator/study/inputs.h"
 #include "traces/io/input.h"
 #include "traces/record/trace.h"
 

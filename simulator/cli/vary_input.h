@@ -1,10 +1,10 @@
-// --vary of a command: as plan/vary.h has it, or PATH=@FILE with the values in a file, one or several to a line.
+// --vary of a command: as scenario/vary.h has it, or PATH=@FILE with the values in a file, one or several to a line.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 
 namespace kvplan::cli {
 

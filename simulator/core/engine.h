@@ -8,12 +8,12 @@
 
 #include "simulator/base/result.h"
 #include "simulator/core/allocator.h"
-#include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
 #include "simulator/core/read_rule.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::core {
 

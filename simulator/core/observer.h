@@ -41,8 +41,8 @@
 #include "simulator/base/ids.h"
 #include "simulator/base/units.h"
 #include "simulator/core/allocator.h"
-#include "simulator/core/course.h"
 #include "simulator/core/latency.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::core {
 

@@ -1,5 +1,5 @@
 // What a replica is asked to serve: requests with arrival times in ticks and the content of their prompts.
-// Made once from a trace (plan/); read only afterwards, shared by any number of simulations.
+// Made once from a trace (workload/); read only afterwards, shared by any number of simulations.
 #pragma once
 
 #include <algorithm>

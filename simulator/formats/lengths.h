@@ -26,13 +26,13 @@ struct Lengths {
 };
 
 /// What pages of a cache hold, of the paging classes in which policies and formats are told apart (PG1 to PG4 are of
-/// tokens that go: attention/policy.h and core/course.h have those).
+/// tokens that go: attention/policy.h and courses/course.h have those).
 enum class Paging : std::uint8_t {
   /// PG0: a token is stored for good as it is appended and takes the same bytes whatever else is there, so that pages
   /// hold so many tokens as of any other width.
   kTokens,
   /// PG5: bytes depend on what else is stored and change with age, so that pages have a geometry of their own, and what
-  /// is not encoded yet lies in pages apart (core/encoded_course.h).
+  /// is not encoded yet lies in pages apart (courses/encoded_course.h).
   kOwn,
 };
 

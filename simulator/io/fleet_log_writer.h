@@ -13,7 +13,7 @@
 
 #include "simulator/io/event_log_file.h"
 #include "simulator/io/event_recorder.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::io {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "simulator/io/calibration.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::io {
 

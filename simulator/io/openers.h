@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "simulator/plan/inputs.h"
+#include "simulator/study/inputs.h"
 
 namespace kvplan::io {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "simulator/base/result.h"
-#include "simulator/plan/prices.h"
+#include "simulator/deployment/prices.h"
 
 namespace kvplan::io {
 

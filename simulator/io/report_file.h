@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "simulator/io/document_file.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::io {
 

@@ -9,7 +9,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 
 namespace kvplan::io {
 namespace {

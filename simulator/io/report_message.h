@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "simulator/base/result.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::v1 {
 class Report;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "simulator/base/result.h"
-#include "simulator/plan/run_summary.h"
+#include "simulator/run/run_summary.h"
 
 namespace kvplan::v1 {
 class Report;

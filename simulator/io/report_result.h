@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "simulator/base/result.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run_summary.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run_summary.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io {

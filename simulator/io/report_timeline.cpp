@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "proto/report.pb.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 
 namespace kvplan::io {
 namespace {

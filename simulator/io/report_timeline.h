@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simulator/base/result.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::v1 {
 class TimelineChunk;

@@ -2,8 +2,8 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
-#include "simulator/plan/layer_counts.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
+#include "simulator/retention/layer_counts.h"
 
 namespace kvplan::io {
 

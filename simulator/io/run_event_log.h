@@ -7,7 +7,7 @@
 
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/fleet_log_writer.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::io {
 

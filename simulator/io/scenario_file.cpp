@@ -5,7 +5,7 @@
 #include "proto/scenario.pb.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
-#include "simulator/plan/scenario_files.h"
+#include "simulator/scenario/scenario_files.h"
 
 namespace kvplan::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulator/io/document_file.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io {

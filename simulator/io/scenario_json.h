@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 
 namespace kvplan::io {
 

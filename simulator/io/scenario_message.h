@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "simulator/base/json_writer.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 
 namespace google::protobuf {
 class Message;

@@ -44,7 +44,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
     return true;
   }
 
-  /// `slots`: of all tables (core/course_of_tables.h).
+  /// `slots`: of all tables (courses/course_of_tables.h).
   bool grow(RequestId r, std::int64_t slots) override {
     Holder& holder = existing(r);
     const std::int64_t more = ceil_div(slots, layout_.quantum_tokens) - holder.length;

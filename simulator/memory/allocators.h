@@ -33,7 +33,7 @@ struct AllocatorRequest {
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
   std::int64_t tables{1};           ///< see core::MemoryLayout; of members with a parameter `table`
-  /// Quanta that a request may hold beyond those of its tokens (core/encoded_course.h); more than 0: of `paged`, and
+  /// Quanta that a request may hold beyond those of its tokens (courses/encoded_course.h); more than 0: of `paged`, and
   /// blocks have no ids.
   std::int64_t quanta_beyond{0};
   /// Whose keys and values they are; null: nothing is known but token_bytes. The memory is that of one of

@@ -1,4 +1,4 @@
-// The cells of requests that follow courses (core/course.h), summed: the part of the ledger that changes by
+// The cells of requests that follow courses (courses/course.h), summed: the part of the ledger that changes by
 // what a token policy keeps. Counts cells, knows no bytes.
 //
 // Told what the ledger is told; a request is a member from `enter` to `leave`.
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 #include "simulator/observe/in_flight.h"
 #include "simulator/observe/shared_blocks.h"
 

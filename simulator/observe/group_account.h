@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "simulator/core/allocator.h"
-#include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::observe {
 

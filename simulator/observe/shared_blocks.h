@@ -1,4 +1,4 @@
-// Blocks that several requests hold at once, where requests follow courses (core/course.h) and drop cells in place:
+// Blocks that several requests hold at once, where requests follow courses (courses/course.h) and drop cells in place:
 // each for itself, and a cell is a hole only when all of them have dropped it. Each course counts the cells of all
 // blocks of its request; here is counted by how much these sums are more than what there is.
 //
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::observe {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulator/plan/shortage.h"
 #include "simulator/report/answer_gpus.h"
 #include "simulator/report/answer_view.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/target_words.h"
+#include "simulator/study/shortage.h"
 
 namespace kvplan::report {
 namespace {

@@ -1,4 +1,4 @@
-// A comparison as an answer: sentences computed from the numbers of simulator/plan/answer.h, and the figures that they
+// A comparison as an answer: sentences computed from the numbers of simulator/study/answer.h, and the figures that they
 // rest on. Text, JSON and HTML print the same.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simulator/base/json_writer.h"
-#include "simulator/plan/answer.h"
+#include "simulator/study/answer.h"
 
 namespace kvplan::report {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulator/plan/summary.h"
 #include "simulator/report/target_words.h"
+#include "simulator/run/summary.h"
 
 namespace kvplan::report {
 namespace {

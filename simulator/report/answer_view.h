@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "simulator/plan/answer.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/variant_names.h"
+#include "simulator/study/answer.h"
 
 namespace kvplan::report {
 

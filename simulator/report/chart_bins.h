@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "simulator/plan/run.h"
 #include "simulator/report/chart_frame.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::report {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::report {
 

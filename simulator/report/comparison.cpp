@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "simulator/base/version.h"
-#include "simulator/plan/report.h"
 #include "simulator/report/answer.h"
 #include "simulator/report/charts.h"
 #include "simulator/report/comparison_charts.h"
@@ -13,6 +12,7 @@
 #include "simulator/report/palette.h"
 #include "simulator/report/text.h"
 #include "simulator/report/variant_names.h"
+#include "simulator/results/report.h"
 
 namespace kvplan::report {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "simulator/plan/compare.h"
 #include "simulator/report/content.h"
+#include "simulator/study/compare.h"
 
 namespace kvplan::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/plan/answer.h"
+#include "simulator/study/answer.h"
 
 namespace kvplan::report {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/target_words.h"
+#include "simulator/run/summary.h"
 
 namespace kvplan::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simulator/model/pool.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::report {
 

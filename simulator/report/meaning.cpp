@@ -1,7 +1,7 @@
-#include "simulator/plan/shortage.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/target_words.h"
+#include "simulator/study/shortage.h"
 
 namespace kvplan::report {
 namespace {

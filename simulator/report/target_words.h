@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::report {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "simulator/plan/compare.h"
+#include "simulator/study/compare.h"
 
 namespace kvplan::report {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simulator/base/result.h"
-#include "simulator/plan/figures.h"
+#include "simulator/results/figures.h"
 
 namespace kvplan::sweep {
 

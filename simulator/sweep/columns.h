@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/plan/figures.h"
+#include "simulator/results/figures.h"
 #include "simulator/sweep/database.h"
 
 namespace kvplan::sweep {

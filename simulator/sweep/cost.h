@@ -14,7 +14,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::sweep {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 #include "simulator/sweep/case_row.h"
 #include "simulator/sweep/shard.h"
 #include "simulator/sweep/sql.h"

@@ -9,7 +9,7 @@
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/random.h"
-#include "simulator/plan/plain_decimal.h"
+#include "simulator/scenario/plain_decimal.h"
 
 namespace kvplan::sweep {
 namespace {

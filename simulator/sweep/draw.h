@@ -1,7 +1,7 @@
 // Cases drawn by chance: each path takes one of its values, or a number of a range. The same seed draws the same cases
 // on any machine: own generator, whole numbers, and only operations that IEEE 754 rounds in one way.
 //
-//   PATH=VALUE;A..B:STEP;...   each value alike (written as for all combinations, plan/vary.h)
+//   PATH=VALUE;A..B:STEP;...   each value alike (written as for all combinations, scenario/vary.h)
 //   PATH=A..B                  each number alike, from A to B, with as many decimals as A and B have
 //   PATH=A..B:log              the same numbers, each k as often as its step is wide on a logarithmic scale:
 //                              in proportion to log((k + 1) / k)
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 
 namespace kvplan::sweep {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 
 namespace kvplan::sweep {
 

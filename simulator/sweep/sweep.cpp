@@ -7,9 +7,9 @@
 
 #include "simulator/base/digest.h"
 #include "simulator/base/version.h"
-#include "simulator/plan/cases.h"
-#include "simulator/plan/deployment.h"
-#include "simulator/plan/scenario_files.h"
+#include "simulator/deployment/deployment.h"
+#include "simulator/scenario/scenario_files.h"
+#include "simulator/study/cases.h"
 #include "simulator/sweep/cost.h"
 #include "simulator/sweep/deal.h"
 

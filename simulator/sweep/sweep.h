@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/plan/inputs.h"
-#include "simulator/plan/run.h"
-#include "simulator/plan/vary.h"
+#include "simulator/run/run.h"
+#include "simulator/scenario/vary.h"
+#include "simulator/study/inputs.h"
 #include "simulator/sweep/database.h"
 #include "simulator/sweep/shard.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "simulator/core/drops_of_part.h"
-#include "simulator/plan/rank_tracks.h"
+#include "simulator/courses/drops_of_part.h"
+#include "simulator/retention/rank_tracks.h"
 #include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "simulator/io/head_scores.h"
-#include "simulator/plan/run_courses.h"
+#include "simulator/retention/run_courses.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"

@@ -2,8 +2,8 @@
 // hand and against memory as the ledger has it.
 #include <gtest/gtest.h>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 
 namespace kvplan {
 namespace {

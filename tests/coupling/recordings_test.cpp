@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/io/attention_json.h"
-#include "simulator/plan/run_recordings.h"
+#include "simulator/retention/run_recordings.h"
 
 namespace kvplan::plan {
 namespace {

@@ -12,8 +12,8 @@
 #include "simulator/attention/memory_recording.h"
 #include "simulator/base/random.h"
 #include "simulator/observe/ledger_sink.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 #include "tests/unit/attention/inputs.h"
 #include "tests/unit/attention/tensor_input.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 #include "tests/unit/formats/support.h"
 
 namespace kvplan::test {

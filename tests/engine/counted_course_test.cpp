@@ -1,5 +1,5 @@
 // Courses that are counted against a table of cells that is walked, and runs of requests that follow them.
-#include "simulator/core/counted_course.h"
+#include "simulator/courses/counted_course.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "simulator/core/gathered_course.h"
+#include "simulator/courses/gathered_course.h"
 #include "tests/support/holder_tables.h"
 #include "tests/support/observed_run.h"
 

@@ -1,5 +1,5 @@
 // Courses of several tables against tables that are followed one by one, each by a course of its own.
-#include "simulator/core/course_of_tables.h"
+#include "simulator/courses/course_of_tables.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "simulator/core/counted_course.h"
+#include "simulator/courses/counted_course.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_drops.h"
 

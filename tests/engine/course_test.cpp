@@ -1,6 +1,6 @@
 // Courses against a walk over single cells: placement by looking for the lowest place, states by looking at
 // every cell and at all that is still to come.
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 
 #include <gtest/gtest.h>
 

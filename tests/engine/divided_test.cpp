@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/plan_run.h"
 
 namespace kvplan {

@@ -1,12 +1,12 @@
-// Courses of requests whose tokens are encoded (core/encoded_course.h): against blocks that are filled byte by byte,
+// Courses of requests whose tokens are encoded (courses/encoded_course.h): against blocks that are filled byte by byte,
 // and in runs, fast against naive.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "simulator/core/encoded_course.h"
-#include "simulator/plan/run_format.h"
+#include "simulator/courses/encoded_course.h"
+#include "simulator/scenario/run_format.h"
 #include "tests/support/encoded_formats.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_case.h"

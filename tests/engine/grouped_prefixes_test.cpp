@@ -10,7 +10,7 @@
 
 #include "simulator/drivers/vllm_pool.h"
 #include "simulator/drivers/vllm_seqswa.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/plan_run.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/plan_run.h"
 
 namespace kvplan {

@@ -2,7 +2,7 @@
 // what is said of cached memory is refused.
 #include <gtest/gtest.h>
 
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/observed_run.h"
 
 namespace kvplan {

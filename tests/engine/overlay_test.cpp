@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 #include "tests/support/allocator_parts.h"
 #include "tests/support/cache_walker.h"
 #include "tests/support/group_case.h"

@@ -2,8 +2,8 @@
 // requests as in the hand-made event log of ranges that move, tests/validator/hand_log.h.)
 #include <gtest/gtest.h>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 
 namespace kvplan {
 namespace {

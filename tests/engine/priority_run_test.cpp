@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/plan_run.h"
 
 namespace kvplan {

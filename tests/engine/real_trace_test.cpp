@@ -8,7 +8,7 @@
 
 #include "simulator/drivers/vllm_sched.h"
 #include "simulator/drivers/vllm_seq.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/random_cases.h"
 #include "traces/import/open_trace.h"
 

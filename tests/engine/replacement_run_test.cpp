@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
 #include "simulator/replacement/replacements.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 #include "tests/support/cache_walker.h"
 #include "tests/support/cell_walker.h"
 #include "tests/support/group_case.h"

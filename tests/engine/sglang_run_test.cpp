@@ -8,7 +8,7 @@
 #include "simulator/drivers/sglang_sched.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/requests.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/random_trace.h"
 #include "tests/support/sglang_twin.h"

@@ -4,7 +4,7 @@
 
 #include "simulator/observe/integral.h"
 #include "simulator/observe/timeline.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/support/random_case.h"
 #include "tests/support/run_replica.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "simulator/io/scenario_json.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> fuzz_seeds() {

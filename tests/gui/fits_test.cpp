@@ -12,8 +12,8 @@
 #include "gui/view/scenario_panel.h"
 #include "gui/viewmodel/fit_rows.h"
 #include "gui/viewmodel/formatting.h"
-#include "simulator/plan/figures.h"
 #include "simulator/report/number_text.h"
+#include "simulator/results/figures.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {

@@ -22,7 +22,7 @@
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
 #include "simulator/io/scenario_file.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/gui/support.h"
 #include "tests/support/sanitized.h"
 

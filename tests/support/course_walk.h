@@ -1,12 +1,12 @@
 // One request's cells under a token policy, one by one: placed by looking for the lowest place, states by
 // looking at every cell and at all that is still to come. Slow on purpose; shares nothing with
-// core/course.cpp.
+// courses/course.cpp.
 #pragma once
 
 #include <set>
 #include <vector>
 
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::test {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simulator/core/course.h"
+#include "simulator/courses/course.h"
 
 namespace kvplan::test {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::test {
 

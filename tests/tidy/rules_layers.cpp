@@ -28,6 +28,7 @@ const std::vector<Layer>& layers() {
       below.insert(below.end(), folders.begin(), folders.end());
     };
     level({"simulator/base"});
+    level({"simulator/courses"});
     level({"traces/record"});
     level({"simulator/model"});
     table.push_back({"simulator/replacement", {"simulator/base", "traces/record"}});
@@ -45,21 +46,30 @@ const std::vector<Layer>& layers() {
     // An engine's replicas know the memory that they were written for; which it gets, the family says.
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});
-    table.push_back({"simulator/scheduling/vllm", {"simulator/base", "simulator/core", "simulator/model"}});
-    // Parts of step times: the only ones below the plan that know kernels and links.
+    // What only fast replicas include; naive ones, which they are held against, do not (check_naive_is_apart).
+    table.push_back({"simulator/scheduling/fast",
+                     {"simulator/base", "simulator/courses", "simulator/model", "simulator/core"}});
+    table.push_back({"simulator/scheduling/vllm",
+                     {"simulator/base", "simulator/courses", "simulator/core", "simulator/model",
+                      "simulator/scheduling/fast"}});
+    // Parts of step times: the only ones above scenarios that know kernels and links.
     table.push_back(
         {"simulator/latency/parts",
          {"simulator/base", "simulator/model", "simulator/core", "simulator/kernels", "simulator/topology"}});
     table.push_back({"simulator/topology", {"simulator/base", "simulator/model"}});
-    table.push_back(
-        {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
+    table.push_back({"simulator/scheduling/sglang",
+                     {"simulator/base", "simulator/core", "simulator/prefix", "simulator/scheduling/fast"}});
     below.emplace_back("simulator/scheduling");
-    // Models are told to the plan; what is below it takes shapes.
+    // Models are told to scenarios; rooms above them take shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");
     table.push_back({"simulator/kernels", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/kernels");
-    level({"simulator/drivers", "simulator/plan"});
+    level({"simulator/drivers", "simulator/scenario"});
+    for (const auto* folder : {"simulator/deployment", "simulator/retention", "simulator/run",
+                               "simulator/results", "simulator/study"}) {
+      level({folder});
+    }
     table.push_back({"simulator/report", below});
     below.emplace_back("simulator/report");
     table.push_back({"simulator/sweep", below});

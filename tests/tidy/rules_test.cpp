@@ -43,7 +43,7 @@ TEST(TidyRules, LayersGoOneWay) {
     return check_layers({{from, include(to)}, {to, ""}}).empty();
   };
   EXPECT_TRUE(may("traces/io/a.cpp", "simulator/frame/frame.h"));
-  EXPECT_FALSE(may("traces/io/a.cpp", "simulator/plan/run.h"));
+  EXPECT_FALSE(may("traces/io/a.cpp", "simulator/run/run.h"));
   EXPECT_FALSE(may("traces/edit/a.cpp", "traces/io/kvt.h"));
   EXPECT_TRUE(may("traces/synth/a.cpp", "traces/import/open_trace.h"));
   EXPECT_FALSE(may("simulator/io/a.cpp", "traces/import/open_trace.h"));
@@ -122,8 +122,8 @@ TEST(TidyRules, LibrariesStayWhereTheyBelong) {
   EXPECT_FALSE(found("traces/io/a.cpp", "#include \"proto/trace.pb.h\""));
   EXPECT_FALSE(found("simulator/io/log/reader.cpp", "#include \"proto/event_log.pb.h\""));
   EXPECT_TRUE(found("validator/replay.cpp", "#include \"proto/event_log.pb.h\""));
-  EXPECT_TRUE(found("simulator/plan/a.h", "#include <boost/graph/adjacency_list.hpp>"));
-  EXPECT_FALSE(found("simulator/plan/a.cpp", "#include <boost/graph/adjacency_list.hpp>"));
+  EXPECT_TRUE(found("simulator/run/a.h", "#include <boost/graph/adjacency_list.hpp>"));
+  EXPECT_FALSE(found("simulator/run/a.cpp", "#include <boost/graph/adjacency_list.hpp>"));
   EXPECT_TRUE(found("simulator/core/a.cpp", "#include <cuda_runtime.h>"));
   EXPECT_FALSE(found("validator/a.cu", "#include <cub/cub.cuh>"));
   EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <QString>"));
@@ -195,11 +195,11 @@ TEST(TidyRules, Headers) {
 
 TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
   const std::string reads = "auto a = s.engine.integer(\"max_seqs\");\n";
-  EXPECT_EQ(places(check_engines({{"simulator/plan/a.cpp", "\n" + reads}})),
-            Places{"simulator/plan/a.cpp:2"});
+  EXPECT_EQ(places(check_engines({{"simulator/run/a.cpp", "\n" + reads}})),
+            Places{"simulator/run/a.cpp:2"});
   EXPECT_TRUE(check_engines({{"simulator/scheduling/a.cpp", reads}, {"tests/a.cpp", reads}}).empty());
   EXPECT_TRUE(
-      check_engines({{"simulator/plan/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
+      check_engines({{"simulator/run/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
   const std::string named = "if (name == \"sglang\") {}  // \"vllm-v1\"\n";
   EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", named}})), Places{"simulator/report/a.cpp:1"});
   for (const std::string parameter : {"max_model_len", "long_prefill_threshold", "chunked_prefill_size"}) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 #include "tests/validator/run_log.h"
 
 namespace kvplan::test {

@@ -9,8 +9,8 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/random.h"
-#include "simulator/core/counted_course.h"
-#include "simulator/core/course_of_tables.h"
+#include "simulator/courses/counted_course.h"
+#include "simulator/courses/course_of_tables.h"
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/encoder.h"
 #include "simulator/io/log/reader.h"

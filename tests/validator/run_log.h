@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "simulator/core/course.h"
 #include "simulator/core/engine.h"
+#include "simulator/courses/course.h"
 #include "simulator/io/log/events.h"
 #include "simulator/scheduling/sglang/params.h"
 #include "simulator/scheduling/vllm/params.h"

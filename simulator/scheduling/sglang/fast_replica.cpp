@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/decode_load.h"
 #include "simulator/prefix/request_tokens.h"
+#include "simulator/scheduling/fast/decode_load.h"
 #include "simulator/scheduling/sglang/radix_memory.h"
 #include "simulator/scheduling/sglang/replicas.h"
 #include "simulator/scheduling/sglang/scheduler.h"

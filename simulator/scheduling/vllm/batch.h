@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/course.h"
-#include "simulator/core/decode_load.h"
-#include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
-#include "simulator/core/followers.h"
-#include "simulator/core/part_reads.h"
 #include "simulator/core/request_column.h"
-#include "simulator/core/running_slots.h"
-#include "simulator/core/window_sums.h"
+#include "simulator/courses/course.h"
+#include "simulator/scheduling/fast/decode_load.h"
+#include "simulator/scheduling/fast/due_steps.h"
+#include "simulator/scheduling/fast/followers.h"
+#include "simulator/scheduling/fast/part_reads.h"
+#include "simulator/scheduling/fast/running_slots.h"
+#include "simulator/scheduling/fast/window_sums.h"
 #include "simulator/scheduling/vllm/params.h"
 #include "simulator/scheduling/vllm/standing.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulator/core/observer.h"
-#include "simulator/core/pass_moves.h"
+#include "simulator/scheduling/fast/pass_moves.h"
 #include "simulator/scheduling/vllm/batch.h"
 #include "simulator/scheduling/vllm/params.h"
 #include "simulator/scheduling/vllm/standing.h"

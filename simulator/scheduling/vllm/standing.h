@@ -17,7 +17,7 @@
 
 #include "simulator/base/ids.h"
 #include "simulator/base/units.h"
-#include "simulator/core/running_slots.h"
+#include "simulator/scheduling/fast/running_slots.h"
 
 namespace kvplan::scheduling::vllm {
 

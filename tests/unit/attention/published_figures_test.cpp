@@ -1,5 +1,5 @@
 // Figures of kvplan's founding notes and of papers' code that need no model run: those that follow from shapes and
-// schemes, and those that do not, which stay on record as such. Those of runs: tests/unit/plan/notes_figures_test.cpp.
+// schemes, and those that do not, which stay on record as such. Those of runs: tests/unit/study/notes_figures_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/running_slots.h"
+#include "simulator/scheduling/fast/running_slots.h"
 
 namespace kvplan {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "simulator/io/document_file.h"
 #include "simulator/io/report_file.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io::testing {

@@ -3,7 +3,7 @@
 
 #include "proto/report.pb.h"
 #include "simulator/io/report_message.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/unit/io/document_support.h"
 #include "tests/unit/report/cases.h"
 #include "traces/import/open_trace.h"

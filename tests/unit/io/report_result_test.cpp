@@ -9,10 +9,10 @@
 #include "simulator/io/report_message.h"
 #include "simulator/io/report_result.h"
 #include "simulator/io/report_timeline.h"
-#include "simulator/plan/answer.h"
-#include "simulator/plan/figures.h"
-#include "simulator/plan/shortage.h"
 #include "simulator/report/text.h"
+#include "simulator/results/figures.h"
+#include "simulator/study/answer.h"
+#include "simulator/study/shortage.h"
 #include "tests/unit/io/document_support.h"
 #include "tests/unit/report/cases.h"
 

@@ -7,7 +7,7 @@
 
 #include "simulator/attention/drops.h"
 #include "simulator/attention/evaluation.h"
-#include "simulator/core/counted_course.h"
+#include "simulator/courses/counted_course.h"
 #include "simulator/io/attention_json.h"
 
 namespace kvplan::io {

@@ -8,7 +8,7 @@
 #include "simulator/io/scenario_file.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/report.h"
 #include "tests/unit/io/document_support.h"
 
 namespace kvplan::io {

@@ -10,8 +10,8 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {

@@ -6,8 +6,8 @@
 
 #include "simulator/base/random.h"
 #include "simulator/latency/latencies.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/results/report.h"
+#include "simulator/run/run.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {

@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/shortage.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/comparison_charts.h"
 #include "simulator/report/markup.h"
+#include "simulator/study/shortage.h"
 #include "tests/unit/report/cases.h"
 #include "tests/unit/report/xml.h"
 #include "tests/unit/traces/support.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "simulator/plan/inputs.h"
-#include "simulator/plan/run.h"
+#include "simulator/run/run.h"
+#include "simulator/study/inputs.h"
 
 namespace kvplan::report::testing {
 

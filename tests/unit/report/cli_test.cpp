@@ -16,7 +16,7 @@
 
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/plan/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "tests/unit/report/cases.h"
 #include "tests/unit/report/xml.h"
 #include "tests/unit/traces/support.h"

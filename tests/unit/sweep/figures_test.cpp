@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include "simulator/plan/figures.h"
-#include "simulator/plan/report.h"
+#include "simulator/results/figures.h"
+#include "simulator/results/report.h"
 #include "tests/unit/report/cases.h"
 
 namespace kvplan::plan {
@@ -78,7 +78,7 @@ TEST(Figures, AreTheNumbersOfTheReport) {
   const Flat report = report_numbers(result);
   const Flat list = figure_numbers(result);
   ASSERT_EQ(list.size(), report.size())
-      << "a number of the report has no line in plan/figures.cpp, or none is there";
+      << "a number of the report has no line in results/figures.cpp, or none is there";
   for (std::size_t i = 0; i < list.size(); ++i) EXPECT_EQ(list[i], report[i]);
 }
 

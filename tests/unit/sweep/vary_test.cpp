@@ -1,7 +1,7 @@
 // Varied values as they are written, and their combinations against nested loops.
 #include <gtest/gtest.h>
 
-#include "simulator/plan/vary.h"
+#include "simulator/scenario/vary.h"
 #include "simulator/sweep/shard.h"
 
 namespace kvplan::plan {

@@ -1,0 +1,186 @@
+#include "simulator/courses/course_of_tables.h"
+
+#include <utility>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::core {
+namespace {
+
+HeldCells times(std::int64_t tables, const HeldCells& cells) {
+  return {.live = tables * cells.live,
+          .reserved = tables * cells.reserved,
+          .hole = tables * cells.hole,
+          .tail = tables * cells.tail,
+          .padding = tables * cells.padding,
+          .internal = tables * cells.internal};
+}
+
+/// Sums are made once: they are asked for in every step. A table is looked at only where something happens to it; in
+/// the alike steps between, it adds a line.
+class CourseOfTables final : public Course {
+ public:
+  explicit CourseOfTables(std::vector<AlikeTables> parts)
+      : Course(parts.front().course->shape(), 0), parts_(std::move(parts)) {
+    for (const AlikeTables& part : parts_) {
+      tables_ += part.tables;
+      units_ += part.tables * part.course->units();
+    }
+    const auto steps = static_cast<std::size_t>(shape_.final_tokens - shape_.prompt);
+    after_.resize(steps);
+    lines_.resize(steps + 1);
+    std::vector<std::vector<std::int32_t>> let_go(steps);
+    std::int64_t first_table = 0;
+    for (const AlikeTables& part : parts_) {
+      add(part, first_table, let_go);
+      first_table += part.tables;
+    }
+    std::int64_t quanta = tables_ * quanta_of(shape_.prompt);
+    Line now;
+    for (std::size_t i = 0; i < steps; ++i) {
+      now.value += now.slope;
+      now.value += lines_[i].value;
+      now.slope += lines_[i].slope;
+      now.quanta += lines_[i].quanta;
+      quanta = finish(after_[i], now, quanta);
+      after_[i].let_go_begin = let_go_.size();
+      let_go_.insert(let_go_.end(), let_go[i].begin(), let_go[i].end());
+      after_[i].let_go_end = let_go_.size();
+    }
+    find_alike_steps();
+    lines_.clear();
+  }
+
+  [[nodiscard]] std::vector<TableRun> tables() const override {
+    std::vector<TableRun> runs;
+    for (const AlikeTables& part : parts_) runs.push_back({part.course.get(), part.tables});
+    return runs;
+  }
+  [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
+    return n <= shape_.prompt ? tables_ * quanta_of(n) * shape_.quantum_tokens : at(n - 1).slots_of_next;
+  }
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
+    KVPLAN_CHECK(first % tables_ == 0 && quanta % tables_ == 0, first, quanta);
+    HeldCells cells;
+    for (const AlikeTables& part : parts_)
+      cells += times(part.tables, part.course->granted(first / tables_, quanta / tables_));
+    return cells;
+  }
+  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return at(n).settled; }
+  [[nodiscard]] HeldCells grant(std::int64_t n) const override { return at(n).grant; }
+  [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override {
+    const After& after = at(n);
+    return std::span(let_go_).subspan(after.let_go_begin, after.let_go_end - after.let_go_begin);
+  }
+  [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
+    return at(n).cut == 0 ? std::nullopt : std::optional(at(n).moved);
+  }
+  [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override { return at(n).returned; }
+  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return at(n).alike; }
+
+ private:
+  struct After {
+    HeldCells settled, grant, returned;
+    Compaction moved;
+    std::int64_t cut{0};  ///< quanta that come back because survivors moved
+    std::int64_t slots_of_next{0};
+    std::size_t let_go_begin{0}, let_go_end{0};
+    std::int64_t alike{1};
+  };
+  [[nodiscard]] std::size_t place(std::int64_t n) const {
+    return static_cast<std::size_t>(n - shape_.prompt);
+  }
+  [[nodiscard]] const After& at(std::int64_t n) const { return after_[place(n)]; }
+  [[nodiscard]] std::int64_t quanta_of(std::int64_t slots) const {
+    return ceil_div(slots, shape_.quantum_tokens);
+  }
+
+  /// What a table adds from some n on: to the settled cells, and to the length of all tables for the next token.
+  struct Line {
+    HeldCells value, slope;  ///< at the first n, and more with each further one
+    std::int64_t quanta{0};
+    bool event{false};  ///< something may happen to a table here
+  };
+
+  void add(const AlikeTables& part, std::int64_t first_table,
+           std::vector<std::vector<std::int32_t>>& let_go) {
+    const Course& course = *part.course;
+    for (std::int64_t n = shape_.prompt; n < shape_.final_tokens;) {
+      const std::int64_t steps = course.alike_steps(n);
+      After& after = after_[place(n)];
+      const HeldCells settled = course.settled(n);
+      const HeldCells grant = course.grant(n);
+      after.grant += times(part.tables, grant);
+      after.returned += times(part.tables, course.returned_cells(n));
+      if (const auto moved = course.compaction(n)) {
+        after.moved.kept_cells += part.tables * moved->kept_cells;
+        after.cut += part.tables * (moved->quanta_before - moved->quanta);
+      }
+      for (const std::int32_t block : course.let_go(n))
+        for (std::int64_t t = first_table; t < first_table + part.tables; ++t)
+          let_go[place(n)].push_back(static_cast<std::int32_t>(block * tables_ + t));
+      // What is granted for token n is settled with the next one.
+      const HeldCells during = settled + grant;
+      add_line(n, n + 1, times(part.tables, settled), {});
+      if (steps > 1)
+        add_line(n + 1, n + steps, times(part.tables, course.settled(n + 1)),
+                 times(part.tables, course.settled(n + 1) - during));
+      const std::int64_t length = part.tables * quanta_of(course.table_slots(n + 1));
+      lines_[place(n)].quanta += length;
+      n += steps;
+      lines_[place(n)].quanta -= length;
+      lines_[place(n)].event = true;
+    }
+  }
+
+  void add_line(std::int64_t begin, std::int64_t end, const HeldCells& value, const HeldCells& slope) {
+    lines_[place(begin)].value += value;
+    lines_[place(begin)].slope += slope;
+    lines_[place(end)].value -= value + times(end - begin, slope);
+    lines_[place(end)].slope -= slope;
+  }
+
+  /// `quanta`: length of all tables until then; returns it for the next token.
+  std::int64_t finish(After& after, const Line& now, std::int64_t quanta) const {
+    after.settled = now.value;
+    after.moved.quanta_before = quanta;
+    after.moved.quanta = quanta - after.cut;
+    after.slots_of_next = now.quanta * shape_.quantum_tokens;
+    return now.quanta;
+  }
+
+  /// What is alike for every table is for their sum, as long as as many tokens are read as in the first two steps
+  /// say: their number is rounded.
+  void find_alike_steps() {
+    std::int64_t event = shape_.final_tokens;
+    for (std::int64_t n = shape_.final_tokens - 1; n >= shape_.prompt; --n) {
+      if (lines_[place(n + 1)].event) event = n + 1;
+      std::int64_t steps = 1;
+      const auto more = [&](std::int64_t k) { return read_tokens(n + k) - read_tokens(n + k - 1); };
+      while (steps < event - n && more(1) >= 0 && more(1) <= 1 && more(steps) == more(1)) ++steps;
+      after_[place(n)].alike = steps;
+    }
+  }
+
+  std::vector<AlikeTables> parts_;
+  std::int64_t tables_{0};
+  std::vector<After> after_;  ///< [n - prompt]
+  std::vector<Line> lines_;   ///< likewise, while sums are made
+  std::vector<std::int32_t> let_go_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Course> make_course_of_tables(std::vector<AlikeTables> tables) {
+  KVPLAN_CHECK(!tables.empty());
+  const CourseShape& first = tables.front().course->shape();
+  for (const auto& [course, count] : tables) {
+    const CourseShape& shape = course->shape();
+    KVPLAN_CHECK(count >= 1 && shape.returns_quanta && shape.prompt == first.prompt &&
+                     shape.final_tokens == first.final_tokens && shape.quantum_tokens == first.quantum_tokens,
+                 shape.prompt, shape.final_tokens);
+  }
+  return std::make_unique<CourseOfTables>(std::move(tables));
+}
+
+}  // namespace kvplan::core

@@ -1,0 +1,416 @@
+#include "simulator/run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "simulator/base/check.h"
+#include "simulator/latency/latencies.h"
+#include "simulator/observe/integral.h"
+#include "simulator/observe/placing_costs.h"
+#include "simulator/retention/layer_counts.h"
+#include "simulator/retention/run_courses.h"
+#include "simulator/routing/routers.h"
+#include "simulator/run/serve.h"
+#include "simulator/run/summary.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/workload/closed_loops.h"
+
+namespace kvplan::plan {
+namespace {
+
+constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
+
+/// Timelines need the end of the whole run: a second, equal run gives them.
+bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
+  return options.timeline_bins > 0 && !joins_timeline(scenario, options);
+}
+
+/// REQUIRES: a policy is asked for and nothing is found by its prefix.
+std::string why_no_replacement(const Scenario& scenario) {
+  return "memory.replacement is ignored: with " +
+         std::string(scenario.engine_traits().wants_prefixes ? "no prefixes found again"
+                                                             : "prefix_cache=false") +
+         " nothing is cached that \"" + std::string(scenario.replacement.name()) + "\" could give up.";
+}
+
+/// REQUIRES: prefix caching is asked for and does not happen.
+std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
+  if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
+    return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
+           "\" shares nothing between requests.";
+  if (!tokens.encoded.empty())
+    return "prefix_cache is ignored: blocks hold encoded bytes of all that a request stores, in which others "
+           "find nothing.";
+  if (tokens.placement == core::Placement::kCompact)
+    return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
+           "find them.";
+  if (scenario.evicts_by == EvictsBy::kSets)
+    return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
+           "that find its blocks.";
+  if (tokens.placement == core::Placement::kReuse)
+    return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
+  if (tokens.tables > 1 || !tokens.windows.empty())
+    return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, "
+           "and others could not find the rest.";
+  if (tokens.budget && tokens.budget->measured())
+    return "prefix_cache is ignored: what the budget \"" + tokens.budget->choice().to_string() +
+           "\" shares out follows from the attention of the whole prompt, which found blocks do not bring.";
+  return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
+         "\" decides by what is computed of the whole prompt, its attention or its queries, "
+         "which found blocks do not bring.";
+}
+
+Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
+                                                         const RunOptions& options,
+                                                         std::vector<std::string>& assumptions) {
+  latency::LatencyRequest request{
+      .model = tokens.model,
+      .tensor_ranks = scenario.deployment.tensor_ranks,
+      .stages = scenario.deployment.stages,
+      .token_bytes = tokens.placed.step_token_bytes,
+      .weight_bits = scenario.deployment.bits_of(tokens.model),
+      .weights_bytes = scenario.deployment.weights_bytes,
+      .device = scenario.deployment.device,
+      .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows,
+      .partly = tokens.reader ? &tokens.reader->partly : nullptr};
+  std::optional<MeasuredSteps> measured;
+  if (scenario.latency.name() == "calibrated" && options.open_steps) {
+    KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
+    request.measured = &measured->table;
+    for (std::string& sentence : measured->assumptions) assumptions.push_back(std::move(sentence));
+    if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
+      assumptions.push_back("The measured step times are taken to be those of " + std::to_string(ranks) +
+                            " ranks together.");
+    if (memory::allocator_entry(scenario.allocator).follows_windows && tokens.model.window_layers() > 0)
+      assumptions.emplace_back(
+          "Measured steps are looked up by all tokens of the context, those outside windows too: the engine "
+          "that was "
+          "measured is taken to read what windows show.");
+  }
+  KVPLAN_TRY(auto made, latency::latency_entry(scenario.latency).make(scenario.latency, request));
+  for (std::string& sentence : made->assumptions()) assumptions.push_back(std::move(sentence));
+  return made;
+}
+
+/// Nothing without a price list.
+Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions& options) {
+  if (scenario.prices.empty()) return std::optional<Cost>{};
+  if (!options.open_prices) return bad_input("price lists cannot be read here").at_field("prices");
+  if (scenario.deployment.device == nullptr)
+    return bad_input("expected deployment.device, whose price is asked for").at_field("prices");
+  KVPLAN_TRY(const PriceList prices, options.open_prices(scenario.prices));
+  const model::Deployment& d = scenario.deployment;
+  auto cost = cost_of(prices, d.device->name, d.tensor_ranks * d.stages * scenario.replicas);
+  if (cost.ok()) return std::optional(std::move(cost).value());
+  return Error(cost.error()).at_file(scenario.prices);
+}
+
+Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
+                         RunResult& result) {
+  if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
+  RunSetup setup{scenario, options, {}, {}, 0, {}, {}};
+  KVPLAN_TRY(result.cost, find_cost(scenario, options));
+  if (result.cost) result.assumptions.push_back(result.cost->sentence);
+  KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
+                                           {options.open_recording, options.open_model, options.open_scores,
+                                            options.open_sets, options.open_side},
+                                           result.warnings, result.assumptions));
+  const scheduling::EngineTraits engine = scenario.engine_traits();
+  if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
+    result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
+  if (scenario.replaces_by_policy() && !setup.tokens.finds_prefixes)
+    result.warnings.push_back(why_no_replacement(scenario));
+  if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
+    result.warnings.push_back(std::string(engine.piece_tokens.param) +
+                              " is ignored: where nothing is kept a prompt cannot be computed in pieces.");
+  if (engine.by_priority && trace.priority.empty())
+    result.warnings.emplace_back(
+        "The trace states no priorities: all requests have the same, and the latest arrival gives way.");
+  if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
+    result.assumptions.emplace_back(
+        "Attention is timed as reading what the policy dropped, too, as long as its block is held.");
+  if (setup.tokens.finds_prefixes && !trace.prefix.present())
+    result.assumptions.emplace_back(
+        "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
+        "was preempted, in its own blocks.");
+  if (setup.tokens.finds_prefixes && setup.tokens.prompt_rows > 1)
+    result.assumptions.push_back("Of a prompt that is found cached the last " +
+                                 std::to_string(setup.tokens.prompt_rows) +
+                                 " tokens are computed all the same: the policy decides by their attention.");
+  KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
+  if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
+  setup.undriven = undriven_requests(setup.tokens, setup.workload);
+  if (setup.undriven > 0)
+    result.warnings.push_back(
+        std::to_string(setup.undriven) + " of " + std::to_string(setup.workload.size()) +
+        " requests are longer than the recordings that would drive them: how many tokens "
+        "they keep is counted from lengths, and which is not known.");
+  KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
+  if (setup.tokens.follows_courses())
+    setup.trajectories = options.trajectories != nullptr
+                             ? options.trajectories
+                             : std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes);
+  KVPLAN_TRY(const workload::LoopCounts loops,
+             workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,
+                                   setup.workload));
+  for (std::string& sentence : workload::describe(loops)) result.assumptions.push_back(std::move(sentence));
+  return setup;
+}
+
+/// Whoever is admitted in a replayed run is driven, or counted.
+Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResult& result) {
+  Coverage c;
+  c.recordings = static_cast<std::int64_t>(setup.tokens.recordings.size());
+  for (std::size_t i = 0; i < setup.tokens.recordings.size(); ++i)
+    c.used += std::any_of(served.replicas.begin(), served.replicas.end(),
+                          [&](const ReplicaOutcome& o) { return o.used[i]; });
+  std::int64_t admitted = 0;
+  Wide driven_ticks = 0, all_ticks = 0;
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    if (!result.records[i].scheduled) continue;
+    ++admitted;
+    const bool driven = setup.tokens.drives(setup.workload, id_at<RequestId>(i));
+    c.driven_requests += driven ? 1 : 0;
+    if (result.held.empty()) continue;
+    all_ticks += result.held[i].quantum_ticks;
+    driven_ticks += driven ? result.held[i].quantum_ticks : 0;
+  }
+  if (setup.tokens.standing) c.extrapolated_requests = c.driven_requests;
+  if (admitted == 0) return c;
+  c.driven_request_fraction = static_cast<double>(c.driven_requests) / static_cast<double>(admitted);
+  if (setup.undriven == 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
+  if (setup.undriven > 0 && all_ticks > 0)
+    c.driven_byte_seconds_fraction = static_cast<double>(driven_ticks) / static_cast<double>(all_ticks);
+  return c;
+}
+
+void note_assumptions(const Scenario& scenario, RunResult& result) {
+  result.assumptions.emplace_back("Output lengths are those of the trace, whatever the policy keeps.");
+  if (scenario.origin("memory.pool_bytes") == Origin::kDefault && scenario.pool.bytes >= 0)
+    result.assumptions.emplace_back(
+        "memory.pool_bytes is a default, not derived from a device: give deployment.device, or the pool you "
+        "have.");
+  if (scenario.keeps_nothing())
+    result.assumptions.emplace_back(
+        "Nothing is kept: every step computes all tokens of its requests again, without padding. A prompt is "
+        "computed "
+        "whole; the token budget counts it when it is admitted, and one token of each request in every step "
+        "after.");
+  const std::string_view step_times = latency::latency_entry(scenario.latency).assumption;
+  if (!step_times.empty()) result.assumptions.emplace_back(step_times);
+}
+
+RunResult begin_result(const Scenario& scenario, const traces::Trace& trace) {
+  RunResult result;
+  result.scenario = scenario;
+  result.trace_digest = trace.digest;
+  result.trace_requests = trace.size();
+  result.warnings = trace.provenance.warnings;
+  note_assumptions(scenario, result);
+  return result;
+}
+
+/// A bin takes some 400 bytes.
+Status check_bins(std::int64_t bins, std::size_t replicas) {
+  if (bins <= kMostBins / static_cast<std::int64_t>(replicas)) return Done{};
+  return bad_input("expected at most " + std::to_string(kMostBins) + " bins over all replicas, found " +
+                   std::to_string(bins) + " for each of " + std::to_string(replicas))
+      .at_field("timeline bins");
+}
+
+/// Requests and what became of them, over all replicas.
+void take_requests(const RunSetup& setup, Served& served, RunResult& result) {
+  for (const ReplicaOutcome& o : served.replicas) {
+    result.iterations += o.iterations;
+    result.computed_tokens += o.computed_tokens;
+  }
+  summarize_requests(setup.workload, std::move(served.records), setup.scenario, result);
+  result.held = std::move(served.held);
+  result.replica_of = std::move(served.replica_of);
+  result.input = setup.workload.input;
+  result.output = setup.workload.output;
+}
+
+/// Errors: more bytes than a number holds.
+Status add_placing(const ReplicaOutcome& o, PlacingSummary& sum) {
+  const Wide token = o.layout.token_bytes;
+  const Wide copied = sum.copied_bytes + token * o.placing.copied_tokens;
+  const Wide slid = sum.compaction_bytes + token * o.placing.slid_tokens;
+  if (std::max(copied, slid) > INT64_MAX) return bad_input("ranges that move come to more than 2^63 bytes");
+  sum.copies += o.placing.copies;
+  sum.copied_bytes = static_cast<std::int64_t>(copied);
+  sum.compactions += o.placing.compactions;
+  sum.compaction_bytes = static_cast<std::int64_t>(slid);
+  sum.delay = sum.delay + o.placing.delay;
+  return Done{};
+}
+
+/// Errors: more bytes than a number holds.
+Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
+  const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_cells} * o.layout.cell_bytes();
+  if (moved > INT64_MAX) return bad_input("what compactions keep comes to more than 2^63 bytes");
+  result.evicted_tokens += o.evictions.tokens;
+  result.evicted_blocks += o.evictions.blocks_let_go;
+  result.compactions += o.evictions.compactions;
+  result.compaction_bytes = static_cast<std::int64_t>(moved);
+  return Done{};
+}
+
+Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
+  ReplicaSummary r;
+  r.pool = pool_shape(o.layout);
+  r.iterations = o.iterations;
+  r.max_running = o.totals.max_running;
+  r.least_idle_bytes = o.least_idle * o.layout.count_bytes();
+  ReplicaDetails& details = result.details.emplace_back();
+  details.layout = o.layout;
+  if (o.timeline) details.timeline = std::move(*o.timeline).take_bins();
+  if (result.iterations > 0)
+    r.memory = summarize_memory(o.layout,
+                                {.cell_ticks = o.totals.cell_ticks,
+                                 .overlay_ticks = o.overlay_ticks,
+                                 .peak_time = o.peak_time,
+                                 .peak_cells = o.peak_cells,
+                                 .peak_overlays = o.peak_overlays,
+                                 .kind_ticks = o.kind_ticks,
+                                 .peak_kinds = o.peak_kinds},
+                                makespan);
+  if (makespan.count > 0)
+    r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(makespan.count);
+  result.capacity_bytes += o.layout.capacity_bytes;
+  KVPLAN_TRY_DO(add_placing(o, result.placing));
+  KVPLAN_TRY_DO(add_evictions(o, result));
+  result.replicas.push_back(std::move(r));
+  return Done{};
+}
+
+/// Which replica served what.
+void count_requests(RunResult& result) {
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    if (result.replica_of[i] < 0) continue;
+    ReplicaSummary& r = result.replicas[static_cast<std::size_t>(result.replica_of[i])];
+    ++r.requests;
+    r.completed += result.records[i].status == observe::RequestStatus::kCompleted ? 1 : 0;
+    r.preemptions += result.records[i].preemptions;
+  }
+}
+
+/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording, tables of heads
+/// or the sets of a file say?
+bool may_differ(const TokenPlan& tokens) {
+  if (!tokens.by_head.empty()) return layers_differ(tokens);
+  if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;
+  if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
+  const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
+  if (!tokens.budget && traits.all_alike()) return false;
+  if (traits.count || tokens.policy->kind->layer_counts != nullptr)
+    return tokens.keeps_by_layer() && layers_differ(tokens);
+  return traits.scope == attention::Scope::kStoredHead;
+}
+
+/// Where layers or heads keep different numbers, what a block that spans all of them leaves unused.
+void note_holes(const TokenPlan& tokens, RunResult& result) {
+  const bool by_head = !tokens.by_head.empty();
+  const bool layers = !by_head && tokens.counted && tokens.keeps_by_layer() && layers_differ(tokens);
+  const bool paged = result.scenario.allocator.name() == "paged";
+  const bool spans = tokens.tables == 1 || (by_head && tokens.tables < tokens.units.per_token);
+  if (!result.memory || !spans || !paged || tokens.placement == core::Placement::kReuse ||
+      !(layers || may_differ(tokens)))
+    return;
+  const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
+  const std::string figure =
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " % of the memory on average. ";
+  result.assumptions.push_back(
+      layers ? "A block spans all layers, so it stays as long as the layer that keeps most needs it: what "
+               "the others keep less are holes, " +
+                   figure + "Tables by layer (memory.allocator=paged:table=layer) would free them."
+             : std::string("A block spans all ") +
+                   (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
+                   ", which may keep different numbers of tokens, so it stays "
+                   "as long as one of them needs it: holes are " +
+                   figure +
+                   "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
+}
+
+/// Of what decode steps could have read, the part that they did.
+void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result) {
+  observe::DecodeReads reads;
+  for (const ReplicaOutcome& o : served.replicas) reads += o.reads;
+  if (!tokens.reader || !tokens.reader->rule.part() || reads.seen == 0) return;
+  const auto permille =
+      static_cast<std::int64_t>((1000 * (reads.seen - reads.unread) + reads.seen / 2) / reads.seen);
+  result.assumptions.push_back(
+      "Of all tokens that queries of decode steps saw, heads that read a part fetched " +
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
+}
+
+/// Where ranks keep different numbers, whose figures these are.
+void note_ranks(const TokenPlan& tokens, RunResult& result) {
+  if (tokens.placed.bytes.ranks() == 1) return;
+  const auto has_others = [](const RankTracks& tracks, memory::TablePer per) {
+    return std::ranges::any_of(tracks.of_table(per, 0), [](const auto& each) { return each.units == 0; });
+  };
+  const bool known = tokens.rank_tracks && has_others(*tokens.rank_tracks, tokens.table_per);
+  if (!known && (!tokens.ranks_may_differ() || !ranks_differ(tokens))) return;
+  const RankBytes& rank = tokens.placed.bytes;
+  result.assumptions.push_back(
+      std::string(known ? "Ranks keep different tokens" : "Ranks keep different numbers of tokens") +
+      (tokens.tables == 1 ? " and have one block table" : " and share the block tables of layers") +
+      ", so a block stays as long as " + (known ? "any rank" : "the rank that keeps most") +
+      " needs it. Memory, bytes moved and times of steps are those of " +
+      std::string(rank.stages > 1 ? "stage " + std::to_string(rank.stage) : "the first rank") +
+      (rank.stages > 1 && rank.tensor_ranks > 1 ? ", its first rank" : "") + ".");
+}
+
+}  // namespace
+
+void forget_requests(RunResult& result) {
+  // An empty list assigned would keep the memory.
+  std::vector<observe::RequestRecord>().swap(result.records);
+  std::vector<std::int32_t>().swap(result.replica_of);
+  std::vector<observe::RequestHeld>().swap(result.held);
+  std::vector<std::int32_t>().swap(result.input);
+  std::vector<std::int32_t>().swap(result.output);
+}
+
+std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options) {
+  const std::int64_t requests = scenario.limit < 0 ? trace.size() : std::min(scenario.limit, trace.size());
+  return needs_second_run(scenario, options) ? 2 * requests : requests;
+}
+
+Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options) {
+  RunResult result = begin_result(scenario, trace);
+  KVPLAN_TRY(const RunSetup setup, prepare(scenario, trace, options, result));
+  KVPLAN_TRY_DO(check_bins(options.timeline_bins, static_cast<std::size_t>(scenario.replicas)));
+  KVPLAN_TRY(Served served, serve(setup));
+  if (needs_second_run(scenario, options)) KVPLAN_TRY_DO(serve_timelines(setup, served));
+  result.makespan = served.end.since_start;
+  take_requests(setup, served, result);
+  result.max_running = served.max_running;
+  result.hole_bytes_peak = served.most_holes * served.replicas.front().layout.count_bytes();
+  for (ReplicaOutcome& o : served.replicas) KVPLAN_TRY_DO(add_replica(o, result.makespan, result));
+  count_requests(result);
+  if (result.makespan.count > 0)
+    result.placing.delay_fraction = static_cast<double>(result.placing.delay.count) /
+                                    static_cast<double>(result.makespan.count) /
+                                    static_cast<double>(served.replicas.size());
+  result.ranks = setup.tokens.placed.bytes;
+  result.obstacles = setup.tokens.placed.obstacles;
+  if (scenario.derives_pool) result.starts = result.obstacles.empty();
+  if (result.arrived > 0) result.unhindered = result.rejected == 0 && result.preemptions == 0;
+  if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
+  if (!setup.tokens.recordings.empty() && !setup.tokens.unrecorded)
+    result.coverage = coverage_of(setup, served, result);
+  if (!options.request_memory) result.held.clear();  // it was asked for by the coverage alone
+  sum_replicas(result);
+  count_replicated(result);
+  note_holes(setup.tokens, result);
+  note_ranks(setup.tokens, result);
+  note_reads(setup.tokens, served, result);
+  return result;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,83 @@
+// The replicas of a run at work: each with its memory, ledger and observers, apart or on one clock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "simulator/attention/trajectory.h"
+#include "simulator/core/latency.h"
+#include "simulator/core/workload.h"
+#include "simulator/observe/integral.h"
+#include "simulator/observe/joint_states.h"
+#include "simulator/observe/kind_sums.h"
+#include "simulator/observe/overlays.h"
+#include "simulator/observe/placing_costs.h"
+#include "simulator/observe/read_sums.h"
+#include "simulator/run/run.h"
+
+namespace kvplan::plan {
+
+/// Everything that is the same for all replicas of a run.
+struct RunSetup {
+  const Scenario& scenario;
+  const RunOptions& options;
+  core::Workload workload;
+  TokenPlan tokens;
+  std::int64_t undriven{0};  ///< requests that are counted, since their recording is too short for them
+  std::unique_ptr<core::LatencyModel> latency;
+  /// Of all replicas, and of the second run where there is one; of other runs too where the caller has one for them.
+  std::shared_ptr<attention::TrajectoryStore> trajectories;
+
+  /// What each request held is asked for, or says which share of memory recordings drove.
+  [[nodiscard]] bool follows_held() const { return options.request_memory || undriven > 0; }
+};
+
+/// Sums over a replica's whole run.
+struct Totals {
+  std::array<Wide, observe::kStates> cell_ticks{};
+  Wide running_ticks{0};
+  std::int64_t max_running{0};
+};
+
+/// What one replica leaves behind.
+struct ReplicaOutcome {
+  core::MemoryLayout layout;
+  Totals totals;  ///< until all replicas have come to their ends
+  std::array<Wide, observe::kOverlays> overlay_ticks{};
+  std::vector<std::array<Wide, observe::kStates>> kind_ticks;  ///< where layers lie in groups
+  // At the peak of all replicas together:
+  SimTime peak_time{};
+  observe::StateCounts peak_cells{};
+  observe::OverlayCounts peak_overlays{};
+  std::vector<observe::StateCounts> peak_kinds;
+  std::int64_t least_idle{0};  ///< counts that nobody held at its own peak
+  std::optional<observe::Timeline> timeline;
+  observe::EvictionCounts evictions;
+  observe::PlacingCosts placing;
+  observe::DecodeReads reads;  ///< where a part is read
+  std::vector<bool> used;      ///< recordings
+  std::int64_t iterations{0};
+  std::int64_t computed_tokens{0};
+  SimTime end{};  ///< of its last step
+};
+
+struct Served {
+  std::vector<ReplicaOutcome> replicas;
+  std::vector<std::int32_t> replica_of;         ///< by request; -1: it did not arrive
+  std::vector<observe::RequestRecord> records;  ///< by request
+  std::vector<observe::RequestHeld> held;       ///< by request; empty unless asked for
+  SimTime end{};                                ///< of the last step of all
+  std::int64_t max_running{0};                  ///< at one moment
+  std::int64_t most_holes{0};                   ///< counts, likewise
+};
+
+/// Bins of any equal width will do, and there is one replica: they come from the run itself.
+[[nodiscard]] bool joins_timeline(const Scenario& scenario, const RunOptions& options);
+
+/// Errors: the pool cannot be made, a recording that does not fit, interrupted, time exceeded.
+Result<Served> serve(const RunSetup& setup);
+/// An equal run, for the bins of timelines whose end had to be known first: put into `served`.
+Status serve_timelines(const RunSetup& setup, Served& served);
+
+}  // namespace kvplan::plan

@@ -1,0 +1,61 @@
+// One scenario in several variants, run side by side: files are read once and shared, each variant is a case of its own
+// (cases.h), and results stand in the order of the variants whatever the number of threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simulator/run/run.h"
+#include "simulator/scenario/vary.h"
+#include "simulator/study/cases.h"
+#include "simulator/study/inputs.h"
+
+namespace kvplan::plan {
+
+/// What a variant is and what became of it: a result, or why it could not run.
+struct Variant {
+  Varied varied;
+  std::optional<RunResult> result;
+  std::optional<Error> error;
+
+  /// "block_tokens=16, max_seqs=64": the last parts of the paths.
+  [[nodiscard]] std::string name() const;
+};
+
+struct Comparison {
+  std::vector<Vary> varies;
+  std::vector<Variant> variants;  ///< all combinations, the last vary changing fastest
+};
+
+struct CompareOptions {
+  /// Runs at once; each holds a pool and the books of it. A run that gets no memory beside the others is run again
+  /// alone.
+  int threads{1};
+  /// Even: timelines of at most so many bins of one width (RunOptions::timeline_joined), of the first variants
+  /// alone, so that memory does not grow with bins x variants.
+  std::int64_t timeline_bins{0};
+  std::size_t most_timelines{24};
+  core::RunControl* control{nullptr};
+  /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
+  /// empty.
+  std::function<Status(const Scenario&)> check;
+  /// Told before the runs begin how many requests they will serve in all. May be empty.
+  std::function<void(std::int64_t requests)> on_begin;
+};
+
+/// Most variants of one comparison.
+inline constexpr std::int64_t kMostVariants = 10'000;
+
+/// `settings` as for `resolve`; a varied value comes after them. Traces are read in the calling thread, before anything
+/// runs; nothing is kept by request. Errors: a value that no variant can be read
+/// with, two equal varies, too many variants, no trace, interrupted, or every variant failed (the first one's
+/// error).
+Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
+                           Inputs& inputs, const CompareOptions& options);
+
+}  // namespace kvplan::plan
