@@ -1,0 +1,70 @@
+// What one kernel is asked to do: shape, stored numbers, places and a seed. A case has all that its data, its result
+// and the bytes that it moves follow from. One struct serves all kernels; each reads the fields that its header names
+// and refuses what it cannot do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "validator/kernels/numbers.h"
+
+namespace kvplan::validator {
+
+/// How a retained set lies in the pages.
+enum class Retained : std::uint8_t {
+  kAll,        ///< every token is kept
+  kMask,       ///< holes: all tokens are read, a bit for each says whether it counts
+  kList,       ///< holes: a list of the kept tokens' places is followed
+  kCompacted,  ///< moved together: each KV head has pages of its own, as many as it has tokens
+};
+
+/// How blocks move between device and pinned host memory.
+enum class CopyPath : std::uint8_t { kLoop, kBatch, kKernel };
+enum class CopyDirection : std::uint8_t { kIn, kOut };  ///< to the device, from it
+
+/// What vectors of a cache are rounded to (quantise.h).
+enum class Format : std::uint8_t { kFp8, kInt8, kInt4, kKivi4, kKivi2, kNvfp4 };
+
+struct Case {
+  std::string kernel{"decode-attention"};  ///< a name of the catalogue
+  Stored stored{Stored::kBf16};            ///< numbers of the cache
+  std::int32_t query_heads{32};
+  std::int32_t kv_heads{8};
+  std::int32_t head_size{128};
+  std::int32_t page_tokens{16};         ///< a power of two
+  std::vector<std::int64_t> lengths{};  ///< tokens in the cache, of each sequence
+  std::int64_t window{0};               ///< the last so many tokens are read; 0: all
+  std::int64_t sinks{0};                ///< and the first so many
+  Retained retained{Retained::kAll};
+  std::int32_t kept_of_1000{1000};  ///< of the tokens of each KV head, chosen apart for each
+  bool shuffled{true};              ///< pages lie in random order
+  bool peaked{false};               ///< queries three times as long: attention falls on few tokens
+  float outliers{1};                ///< factor of two channels of every key
+  std::int64_t budget{0};           ///< tokens that a selection keeps for each KV head
+  Format format{Format::kFp8};
+  CopyPath path{CopyPath::kLoop};
+  CopyDirection direction{CopyDirection::kIn};
+  std::int64_t descriptor_bytes{0};  ///< of each block that is copied
+  std::int64_t descriptors{0};
+  std::int32_t rule{0};  ///< of splitting and pipelining; 0: the kernel's own (decode_plan.h)
+  std::uint64_t seed{1};
+
+  [[nodiscard]] std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }
+  /// Query heads that read one KV head.
+  [[nodiscard]] std::int32_t group() const { return query_heads / kv_heads; }
+};
+
+std::string_view name_of(Stored stored);            ///< "fp16", "bf16", "fp8"
+std::string_view name_of(Retained retained);        ///< "all", "mask", "list", "compacted"
+std::string_view name_of(CopyPath path);            ///< "loop", "batch", "kernel"
+std::string_view name_of(CopyDirection direction);  ///< "in", "out"
+std::string_view name_of(Format format);            ///< "fp8", "int8", "int4", "kivi4", "kivi2", "nvfp4"
+
+/// `batch` sequences of `length` tokens.
+std::vector<std::int64_t> equal_lengths(std::int64_t batch, std::int64_t length);
+
+/// In one line, without the seed: "decode-attention bf16 32/8 heads of 128, pages of 16, 4 x 1024 tokens".
+std::string describe(const Case& of);
+
+}  // namespace kvplan::validator

@@ -1,0 +1,248 @@
+#include "validator/kernels/decode_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "validator/kernels/comparison.h"
+#include "validator/kernels/decode_plan.h"
+
+namespace kvplan::validator {
+namespace {
+
+constexpr double kLseTolerance = 2e-3;
+
+double tolerance_of(Stored stored) {
+  return stored == Stored::kFp16 ? 1e-3 : 5e-3;
+}
+
+class DecodeAttention final : public Problem {
+ public:
+  DecodeAttention(const Case& of, DecodeCache cache, DecodePlan plan, Purpose purpose)
+      : of_(of), cache_(std::move(cache)), plan_(std::move(plan)) {
+    const auto add = [this](Region region) { regions_.push_back(std::move(region)); };
+    const std::int64_t pool_bytes = cache_.pool_rows * of.head_size * bytes_of(of.stored);
+    const bool check = purpose == Purpose::kCheck;
+    const MadeUp keys{.seed = of.seed * 2, .stored = of.stored, .row = of.head_size, .outliers = of.outliers};
+    const MadeUp values{.seed = of.seed * 2 + 1, .stored = of.stored, .row = of.head_size};
+    q_bits_ = made_up_queries(of);
+    add(with("q", bytes_of_vector(q_bits_)));
+    add({.name = "k",
+         .size = pool_bytes,
+         .bytes = check ? cache_.k_pool : std::vector<std::byte>{},
+         .rotates = true});
+    add({.name = "v",
+         .size = pool_bytes,
+         .bytes = check ? cache_.v_pool : std::vector<std::byte>{},
+         .rotates = true});
+    if (!check) {
+      regions_[1].made_up = keys;
+      regions_[2].made_up = values;
+    }
+    add(with("table", bytes_of_vector(cache_.table)));
+    add(with("list", bytes_of_vector(cache_.list)));
+    add(with("mask", bytes_of_vector(cache_.mask)));
+    add(with("readers", bytes_of_vector(cache_.readers)));
+    add(with("pieces", bytes_of_vector(plan_.pieces)));
+    add(with("combines", bytes_of_vector(plan_.combines)));
+    const std::int64_t heads = of.sequences() * of.query_heads;
+    add({.name = "out", .size = heads * of.head_size * 2, .result = true});
+    add({.name = "lse", .size = heads * 4, .result = true});
+    add({.name = "partial rows", .size = std::int64_t{plan_.rows} * of.head_size * 4});
+    add({.name = "partial sums", .size = std::int64_t{plan_.rows} * 2 * 4});
+  }
+
+  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
+
+  [[nodiscard]] std::vector<Launch> launches(std::span<void* const> at) const override {
+    const Stored numbers = query_numbers(of_.stored);
+    const auto scale =
+        static_cast<float>(std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(of_.head_size)));
+    std::vector<Launch> all{DecodeArguments{.q = at[0],
+                                            .k = at[1],
+                                            .v = at[2],
+                                            .table = static_cast<const std::int32_t*>(at[3]),
+                                            .list = static_cast<const std::int32_t*>(at[4]),
+                                            .mask = static_cast<const std::uint32_t*>(at[5]),
+                                            .readers = static_cast<const DecodeReader*>(at[6]),
+                                            .pieces = static_cast<const DecodePiece*>(at[7]),
+                                            .out = at[9],
+                                            .lse = static_cast<float*>(at[10]),
+                                            .partial_rows = static_cast<float*>(at[11]),
+                                            .partial_ml = static_cast<float*>(at[12]),
+                                            .logits = nullptr,
+                                            .logit_stride = 0,
+                                            .piece_count = static_cast<std::int32_t>(plan_.pieces.size()),
+                                            .stored = of_.stored,
+                                            .head_size = of_.head_size,
+                                            .query_heads = of_.query_heads,
+                                            .page_shift = cache_.page_shift,
+                                            .page_rows = cache_.page_rows,
+                                            .head_rows = cache_.head_rows,
+                                            .score_scale = scale * key_scale(of_.stored),
+                                            .value_scale = value_scale(of_.stored),
+                                            .read_by = cache_.read_by,
+                                            .variant = plan_.variant}};
+    if (!plan_.combines.empty())
+      all.emplace_back(CombineArguments{.items = static_cast<const CombineItem*>(at[8]),
+                                        .partial_rows = static_cast<const float*>(at[11]),
+                                        .partial_ml = static_cast<const float*>(at[12]),
+                                        .out = at[9],
+                                        .lse = static_cast<float*>(at[10]),
+                                        .item_count = static_cast<std::int32_t>(plan_.combines.size()),
+                                        .head_size = of_.head_size,
+                                        .query_heads = of_.query_heads,
+                                        .stored = numbers,
+                                        .value_scale = value_scale(of_.stored)});
+    return all;
+  }
+
+  [[nodiscard]] Roofline roofline() const override {
+    const auto size = static_cast<double>(of_.head_size), tokens = static_cast<double>(cache_.tokens_read());
+    const auto heads = static_cast<double>(of_.sequences() * of_.query_heads);
+    Roofline line;
+    line.bytes = 2 * size * static_cast<double>(bytes_of(of_.stored)) * tokens + heads * (size * 4 + 4);
+    line.bytes += 4 * static_cast<double>(cache_.table.size() + cache_.list.size() + cache_.mask.size());
+    line.bytes += 2 * 4 * static_cast<double>(plan_.rows) * (size + 2);
+    line.flops = 4 * static_cast<double>(of_.group()) * size * tokens;
+    return line;
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, double>> notes() const override {
+    return {{"splits", plan_.splits},
+            {"grid", static_cast<double>(plan_.pieces.size())},
+            {"chunk", plan_.chunk},
+            {"waves", plan_.waves},
+            {"variant", plan_.variant}};
+  }
+
+  [[nodiscard]] Comparison compare(std::span<const std::vector<std::byte>> results) const override {
+    const DecodeReference reference = decode_reference(of_, cache_, q_bits_);
+    const auto rows = values_of(results[0], query_numbers(of_.stored));
+    Comparison found =
+        compare_rows(rows, reference.rows, static_cast<std::size_t>(of_.head_size), tolerance_of(of_.stored));
+    std::vector<float> lse(results[1].size() / 4);
+    std::memcpy(lse.data(), results[1].data(), results[1].size());
+    for (std::size_t i = 0; i < lse.size() && found.good; ++i) {
+      const double own = static_cast<double>(lse[i]);
+      if (own == reference.lse[i] || std::abs(own - reference.lse[i]) <= kLseTolerance) continue;
+      found.good = false;
+      found.first_problem = "log-sum-exp of row " + std::to_string(i) + " is " + std::to_string(own) +
+                            ", expected " + std::to_string(reference.lse[i]);
+    }
+    return found;
+  }
+
+ private:
+  static Region with(const char* name, std::vector<std::byte> bytes) {
+    Region region{.name = name, .size = static_cast<std::int64_t>(bytes.size())};
+    region.bytes = std::move(bytes);
+    return region;
+  }
+
+  Case of_;
+  DecodeCache cache_;
+  DecodePlan plan_;
+  std::vector<std::uint16_t> q_bits_;
+  std::vector<Region> regions_;
+};
+
+Case shape(Stored stored, std::int32_t query_heads, std::int32_t kv_heads,
+           std::vector<std::int64_t> lengths) {
+  Case of{.stored = stored, .query_heads = query_heads, .kv_heads = kv_heads};
+  of.lengths = std::move(lengths);
+  return of;
+}
+
+constexpr Stored kAllStored[] = {Stored::kBf16, Stored::kFp16, Stored::kFp8};
+
+std::vector<Case> check_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](Case of) {
+    of.seed = cases.size() + 1;
+    cases.push_back(std::move(of));
+  };
+  const std::vector<std::int64_t> ragged{1, 700, 15, 333, 0, 64};
+  for (const Stored stored : kAllStored) {
+    add(shape(stored, 32, 8, {1024, 1024}));
+    add(shape(stored, 8, 8, ragged));
+    Case sharp = shape(stored, 16, 2, {2100});
+    sharp.peaked = true;
+    sharp.outliers = 12;
+    add(sharp);
+    Case small = shape(stored, 24, 3, ragged);
+    small.head_size = 64;
+    add(small);
+    for (const std::int32_t page : {1, 8, 32, 64, 128, 256}) {
+      Case paged = shape(stored, 16, 4, {500, 77});
+      paged.page_tokens = page;
+      add(paged);
+    }
+    for (const Retained retained : {Retained::kMask, Retained::kList, Retained::kCompacted})
+      for (const std::int32_t kept : {500, 20, 0}) {
+        Case holes = shape(stored, 16, 4, ragged);
+        holes.retained = retained;
+        holes.kept_of_1000 = kept;
+        add(holes);
+      }
+    for (const std::int64_t window : {1, 100, 512}) {
+      Case sliding = shape(stored, 16, 4, {40, 512, 1300});
+      sliding.window = window;
+      sliding.sinks = window == 100 ? 4 : 0;
+      add(sliding);
+    }
+    add(shape(stored, 48, 2, {600, 31}));  // a group of 24: two pieces over the same tokens
+    Case unsplit = shape(stored, 16, 4, {900, 5});
+    unsplit.rule = 99;
+    add(unsplit);
+    Case split = shape(stored, 16, 4, {2000, 5});
+    split.rule = 8;
+    add(split);
+  }
+  return cases;
+}
+
+}  // namespace
+
+Stored query_numbers(Stored cache) {
+  return cache == Stored::kFp16 ? Stored::kFp16 : Stored::kBf16;
+}
+
+float key_scale(Stored cache) {
+  return cache == Stored::kFp8 ? 0.75F : 1.0F;
+}
+float value_scale(Stored cache) {
+  return cache == Stored::kFp8 ? 1.25F : 1.0F;
+}
+
+std::vector<std::uint16_t> made_up_queries(const Case& of) {
+  std::vector<std::uint16_t> bits(static_cast<std::size_t>(of.sequences() * of.query_heads * of.head_size));
+  for (std::size_t i = 0; i < bits.size(); ++i)
+    bits[i] = static_cast<std::uint16_t>(
+        bits_of(query_numbers(of.stored), made_up(of.seed * 2 + 0x9000, i) * (of.peaked ? 3.0F : 1.0F)));
+  return bits;
+}
+
+std::int64_t decode_places(const MachineFacts& machine, std::int32_t variant) {
+  if (machine.toolkit.empty()) return 4 * machine.sm_count;
+  return machine.sm_count * (variant == 3 ? 1 : 2);
+}
+
+Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose purpose,
+                                                       const MachineFacts& machine) {
+  if (of.rule < 0 || of.rule / 100 >= kDecodeVariants)
+    return bad_input(std::to_string(of.rule) + ", expected less than " +
+                     std::to_string(100 * kDecodeVariants))
+        .at_field("rule");
+  KVPLAN_TRY(DecodeCache cache, make_decode_cache(of, purpose));
+  DecodePlan plan = plan_decode(cache.readers, of.group(), decode_places(machine, of.rule / 100), of.rule);
+  return std::unique_ptr<Problem>(
+      std::make_unique<DecodeAttention>(of, std::move(cache), std::move(plan), purpose));
+}
+
+std::vector<Case> decode_attention_cases(CaseSet set, const MachineFacts&) {
+  if (set == CaseSet::kCheck) return check_cases();
+  return {};
+}
+
+}  // namespace kvplan::validator

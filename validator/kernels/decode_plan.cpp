@@ -1,0 +1,100 @@
+#include "validator/kernels/decode_plan.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::validator {
+namespace {
+
+constexpr std::int64_t kLeastChunk = 64;
+constexpr std::int64_t kStartTokens = 96;
+constexpr std::int64_t kMostWaves = 8;
+constexpr std::int32_t kNoSplits = 99;
+
+std::int64_t ceiling(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+std::int64_t whole_tiles(std::int64_t tokens) {
+  return ceiling(tokens, kDecodeTile) * kDecodeTile;
+}
+
+std::int64_t pieces_with(std::span<const DecodeReader> readers, std::int64_t parts, std::int64_t chunk) {
+  std::int64_t pieces = 0;
+  for (const DecodeReader& reader : readers)
+    pieces += std::max<std::int64_t>(1, ceiling(reader.tokens, chunk)) * parts;
+  return pieces;
+}
+
+/// The least chunk with at most so many pieces; the longest reader where no chunk has so few.
+std::int64_t chunk_for(std::span<const DecodeReader> readers, std::int64_t parts, std::int64_t longest,
+                       std::int64_t most_pieces) {
+  std::int64_t low = kLeastChunk / kDecodeTile, high = std::max(low, ceiling(longest, kDecodeTile));
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (pieces_with(readers, parts, middle * kDecodeTile) <= most_pieces)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low * kDecodeTile;
+}
+
+std::int64_t choose_chunk(std::span<const DecodeReader> readers, std::int64_t parts, std::int64_t longest,
+                          std::int64_t places, std::int32_t waves) {
+  if (waves == kNoSplits) return std::max<std::int64_t>(whole_tiles(longest), kLeastChunk);
+  if (waves != 0) return chunk_for(readers, parts, longest, waves * places);
+  std::int64_t best = 0, best_cost = INT64_MAX;
+  for (std::int64_t w = 1; w <= kMostWaves; ++w) {
+    const std::int64_t chunk = chunk_for(readers, parts, longest, w * places);
+    const std::int64_t cost =
+        ceiling(pieces_with(readers, parts, chunk), places) * (std::min(chunk, longest) + kStartTokens);
+    if (cost < best_cost) {
+      best = chunk;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,
+                       std::int32_t rule) {
+  KVPLAN_CHECK(rule >= 0 && rule / 100 < kDecodeVariants && places > 0, rule, places);
+  std::int64_t longest = 1;
+  for (const DecodeReader& reader : readers) longest = std::max<std::int64_t>(longest, reader.tokens);
+  const std::int64_t parts = ceiling(group, kHeadsOfPiece);
+  const std::int64_t chunk = choose_chunk(readers, parts, longest, places, rule % 100);
+  DecodePlan plan;
+  plan.variant = rule / 100;
+  plan.chunk = static_cast<std::int32_t>(chunk);
+  for (std::size_t r = 0; r < readers.size(); ++r) {
+    const DecodeReader& reader = readers[r];
+    const auto splits = static_cast<std::int32_t>(std::max<std::int64_t>(1, ceiling(reader.tokens, chunk)));
+    const auto size = static_cast<std::int32_t>(whole_tiles(ceiling(reader.tokens, splits)));
+    plan.splits = std::max(plan.splits, splits);
+    for (std::int32_t from = 0; from < group; from += kHeadsOfPiece) {
+      const std::int32_t head = reader.kv_head * group + from;
+      const std::int32_t heads = std::min(kHeadsOfPiece, group - from);
+      for (std::int32_t s = 0; s < splits; ++s)
+        plan.pieces.push_back({.reader = static_cast<std::int32_t>(r),
+                               .head = head,
+                               .heads = heads,
+                               .begin = std::min(s * size, reader.tokens),
+                               .end = std::min((s + 1) * size, reader.tokens),
+                               .row = splits == 1 ? -1 : plan.rows + s * heads});
+      if (splits == 1) continue;
+      plan.combines.push_back(
+          {.sequence = reader.sequence, .head = head, .heads = heads, .row = plan.rows, .splits = splits});
+      plan.rows += splits * heads;
+    }
+  }
+  std::stable_sort(plan.pieces.begin(), plan.pieces.end(), [](const DecodePiece& a, const DecodePiece& b) {
+    return a.end - a.begin > b.end - b.begin;
+  });
+  plan.waves = static_cast<std::int32_t>(ceiling(static_cast<std::int64_t>(plan.pieces.size()), places));
+  return plan;
+}
+
+}  // namespace kvplan::validator

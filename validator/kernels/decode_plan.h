@@ -1,0 +1,45 @@
+// How decode attention is cut into pieces, one block of threads each. The rule is ours and recorded in every result
+// (`splits`, `grid`, `waves`), so that the simulator can say the same before anything runs:
+//
+//   - Query heads of one KV head are taken together, at most 16 (one tile of the tensor cores' rows); more are further
+//     pieces over the same tokens.
+//   - `places` = multiprocessors x blocks that are resident on one (2 on CUDA; 4 on each thread of a host).
+//   - For w = 1, 2, ... 8 waves: the least chunk, in tiles of 16 tokens and of at least 64 tokens, with which all
+//     readers give at most w * places pieces. The w with the least w' * (chunk + 96) is taken, where w' are the waves
+//     that really come out; a piece costs about 96 tokens before it streams. The least w of equals.
+//   - A reader of T tokens has n = ceil(T / chunk) pieces, of ceil(T / n) tokens rounded up to a tile: about equal
+//     ones.
+//   - Longer pieces begin first, equal ones in the order of readers: the blocks of a GPU are started in that order.
+//
+// `rule` of a case: 0 for the above, else 100 * variant + waves: that pipeline variant, and that w alone (waves 0: the
+// best of them; 99: no splits).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "validator/kernels/decode_arguments.h"
+
+namespace kvplan::validator {
+
+inline constexpr std::int32_t kDecodeTile = 16;
+inline constexpr std::int32_t kHeadsOfPiece = 16;
+/// Pipelines of the CUDA kernel that are built, by their number: cuda/decode_attention.cu.
+inline constexpr std::int32_t kDecodeVariants = 4;
+
+struct DecodePlan {
+  std::vector<DecodePiece> pieces;
+  std::vector<CombineItem> combines;
+  std::int32_t rows{0};    ///< of partial results
+  std::int32_t splits{1};  ///< the most that a reader has
+  std::int32_t chunk{0};   ///< tokens
+  std::int32_t waves{1};
+  std::int32_t variant{0};
+};
+
+/// REQUIRES: rule >= 0; its variant is one of those that are built. `places` > 0.
+DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,
+                       std::int32_t rule);
+
+}  // namespace kvplan::validator

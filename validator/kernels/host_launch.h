@@ -1,0 +1,15 @@
+// The kernels' twins on the host: the same arguments, the same work, vectorised (GCC's and clang's target_clones choose
+// AVX-512, AVX2 or neither when the program starts) and on several threads. Results do not depend on their number.
+#pragma once
+
+#include "validator/kernels/launch.h"
+
+namespace kvplan::validator {
+
+void launch_on_host(const DecodeArguments& a, int threads);
+void launch_on_host(const CombineArguments& a, int threads);
+
+/// Machine::make_up.
+void make_up_on_host(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements, int threads);
+
+}  // namespace kvplan::validator

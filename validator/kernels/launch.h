@@ -1,0 +1,13 @@
+// Every kernel's arguments: plain structs of addresses and numbers, the same for all backends. A backend is a function
+// for each of them (host_launch.h, cuda/cuda_launch.h); the compiler asks for the one that is missing.
+#pragma once
+
+#include <variant>
+
+#include "validator/kernels/decode_arguments.h"
+
+namespace kvplan::validator {
+
+using Launch = std::variant<DecodeArguments, CombineArguments>;
+
+}  // namespace kvplan::validator

@@ -1,0 +1,41 @@
+// A problem's regions on a machine, filled; given back when it goes.
+#pragma once
+
+#include <vector>
+
+#include "validator/kernels/machine.h"
+#include "validator/kernels/problem.h"
+
+namespace kvplan::validator {
+
+class MemoryOfCase {
+ public:
+  /// `copies` of every region that rotates, one of the others. Errors: the machine's.
+  static Result<MemoryOfCase> take(Machine& machine, const Problem& problem, std::int64_t copies);
+  MemoryOfCase(MemoryOfCase&& other) noexcept;
+  MemoryOfCase& operator=(MemoryOfCase&&) = delete;
+  ~MemoryOfCase();
+
+  /// What a region holds before a launch: its bytes, what is made up, or poison. Results are poisoned again.
+  Status fill();
+  Status poison_results();
+  /// Addresses for copy number `copy`.
+  [[nodiscard]] std::vector<void*> addresses(std::int64_t copy) const;
+  /// Of each region that is a result.
+  Result<std::vector<std::vector<std::byte>>> results() const;
+
+  /// Bytes of one copy of what rotates, and of everything else.
+  static std::int64_t rotating_bytes(const Problem& problem);
+  static std::int64_t fixed_bytes(const Problem& problem);
+
+ private:
+  MemoryOfCase(Machine& machine, const Problem& problem, std::int64_t copies)
+      : machine_(&machine), problem_(&problem), copies_(copies) {}
+
+  Machine* machine_;
+  const Problem* problem_;
+  std::int64_t copies_;
+  std::vector<void*> memory_;  ///< of each region
+};
+
+}  // namespace kvplan::validator

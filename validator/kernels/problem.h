@@ -1,0 +1,70 @@
+// One case made ready for any machine: which memory it needs, what is in it, what is launched on it, how much work that
+// is and whether the result is right. Problems know no device: a `Machine` gives addresses, a `Launch` takes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "validator/kernels/case.h"
+#include "validator/kernels/launch.h"
+
+namespace kvplan::validator {
+
+enum class Place : std::uint8_t { kDevice, kPinned };  ///< pinned: host memory that a device can copy from
+
+/// One piece of memory. Before a launch it holds `bytes` if there are any, else what is made up, else poison (0xFF:
+/// NaN in every format, an index that is out of range).
+struct Region {
+  std::string name;
+  std::int64_t size{0};  ///< bytes
+  Place place{Place::kDevice};
+  std::vector<std::byte> bytes{};
+  std::optional<MadeUp> made_up{};
+  bool result{false};   ///< it is read back and compared; all results of two runs must be the same bits
+  bool rotates{false};  ///< cold timing uses another copy each time
+};
+
+/// What a launch must do at least: `t >= max(bytes / bandwidth, flops / rate)`. Bytes are those of device memory
+/// (of the link, for swaps), each counted once.
+struct Roofline {
+  double bytes{0};
+  double flops{0};
+};
+
+/// What was found when a result was compared with its reference (tolerances: gpu-validation, section 6.2).
+struct Comparison {
+  bool good{false};
+  double error{0};  ///< relative Frobenius: |result - reference| / |reference|; 0 where bits are compared
+  double worst_cosine{1};       ///< of the rows
+  double worst_over_rms{0};     ///< greatest absolute difference over the reference's root mean square
+  double tolerance{0};          ///< of `error`; 0: bits must be equal
+  std::int64_t differing{0};    ///< bytes, or numbers that are no numbers
+  std::string first_problem{};  ///< in words; empty where it is good
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  [[nodiscard]] virtual const std::vector<Region>& regions() const = 0;
+  /// `at`: the address of each region. In the order in which they run.
+  [[nodiscard]] virtual std::vector<Launch> launches(std::span<void* const> at) const = 0;
+  [[nodiscard]] virtual Roofline roofline() const = 0;
+  /// How the work was cut, for the report: {"splits", 4}, {"grid", 264}.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> notes() const { return {}; }
+  /// `results`: the bytes of each region that is a result, in order. REQUIRES: made with Purpose::kCheck.
+  [[nodiscard]] virtual Comparison compare(std::span<const std::vector<std::byte>> results) const = 0;
+};
+
+/// To be checked, a problem carries its data and a reference. To be timed, memory is made up where it lies, and cases
+/// of many gigabytes need no host memory.
+enum class Purpose : std::uint8_t { kCheck, kTime };
+
+}  // namespace kvplan::validator
