@@ -39,11 +39,12 @@ struct Answer {
   [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
   [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine_traits().request_tokens.value; }
   /// Blocks, not slots of one range.
-  [[nodiscard]] bool has_blocks() const { return layout().returns_quanta(); }
+  [[nodiscard]] bool has_blocks() const { return layout().returns_alloc_units(); }
   /// As engines print it: blocks over those of a request of max_model_len.
   [[nodiscard]] std::optional<double> concurrency() const {
-    if (!laid_out.longest_quanta) return std::nullopt;
-    return static_cast<double>(laid_out.all_quanta()) / static_cast<double>(*laid_out.longest_quanta);
+    if (!laid_out.longest_alloc_units) return std::nullopt;
+    return static_cast<double>(laid_out.all_alloc_units()) /
+           static_cast<double>(*laid_out.longest_alloc_units);
   }
 };
 
@@ -63,13 +64,14 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
     return answer.has_blocks() ? std::optional(number) : std::nullopt;
   };
   json.member("allocator", s.text("memory.allocator"));
-  json.member("block_tokens", of_blocks(layout.quantum_tokens));
-  json.member("block_bytes", of_blocks(layout.quantum_bytes()));
+  json.member("block_tokens", of_blocks(layout.alloc_unit_tokens));
+  json.member("block_bytes", of_blocks(layout.alloc_unit_bytes()));
   json.member("layer_groups", static_cast<std::int64_t>(layout.groups.size()));
-  json.member("blocks", of_blocks(answer.laid_out.all_quanta()))
-      .member("usable_blocks", of_blocks(layout.quanta));
+  json.member("blocks", of_blocks(answer.laid_out.all_alloc_units()))
+      .member("usable_blocks", of_blocks(layout.alloc_units));
   json.member("tokens", answer.laid_out.tokens()).member("max_model_len", answer.max_model_len());
-  json.member("longest_request_blocks", answer.has_blocks() ? answer.laid_out.longest_quanta : std::nullopt);
+  json.member("longest_request_blocks",
+              answer.has_blocks() ? answer.laid_out.longest_alloc_units : std::nullopt);
   json.member("concurrency", answer.concurrency());
   json.key("derivation").begin_array();
   for (const model::PoolItem& item : pool.items) {
@@ -96,14 +98,14 @@ void add_blocks(const Answer& answer, report::Table& fits) {
   const auto add = [&](const char* label, std::int64_t number) {
     fits.rows.push_back({.label = label, .cells = {grouped(number)}});
   };
-  add("tokens in a block", layout.quantum_tokens);
+  add("tokens in a block", layout.alloc_unit_tokens);
   if (!layout.groups.empty()) {
     add("groups of layers", static_cast<std::int64_t>(layout.groups.size()));
     add("layers in a group", layout.cells_per_token);
   }
-  add("bytes of a block", layout.quantum_bytes());
-  add("blocks", answer.laid_out.all_quanta());
-  if (layout.null_block) add("without the null block", layout.quanta);
+  add("bytes of a block", layout.alloc_unit_bytes());
+  add("blocks", answer.laid_out.all_alloc_units());
+  if (layout.null_block) add("without the null block", layout.alloc_units);
 }
 
 std::string answer_text(const Answer& answer) {

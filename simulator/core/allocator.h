@@ -31,48 +31,51 @@ enum class TableForm : std::uint8_t {
   kRange,   ///< one range of slots
   kPages,   ///< pages under contiguous tensors, which the rows of tokens fill without regard to their borders
   kTensors,  ///< tensors of so many tokens, each in a block that may be longer
-  kNothing,  ///< no token has a place and nothing is ever held; the capacity is one quantum that nobody takes
+  kNothing,  ///< no token has a place and nothing is ever held; the capacity is one allocation unit that nobody takes
 };
 
-/// What is said of which quanta a request holds.
-enum class QuantumIds : std::uint8_t {
+/// What is said of which allocation units a request holds.
+enum class AllocUnitIds : std::uint8_t {
   kListed,  ///< its table says which, and several requests may hold the same
-  /// No quantum is ever held by two requests, and none has an id: tables are empty, and so are spans of ids.
+  /// No allocation unit is ever held by two requests, and none has an id: tables are empty, and so are spans of ids.
   kNone,
-  /// As kNone, but prefixes lie in a tree of runs of tokens, and its quanta are nobody's: a table has only what a
-  /// request has beside it, and PoolCounts::shared what of the tree somebody holds.
+  /// As kNone, but prefixes lie in a tree of runs of tokens, and its allocation units are nobody's: a table has only
+  /// what a request has beside it, and PoolCounts::shared what of the tree somebody holds.
   kTree,
 };
 
 /// Tensors in which a token has rows of one length.
 struct TokenRow {
-  std::int64_t bytes{1};   ///< of a token in one tensor
-  std::int64_t quanta{1};  ///< kPages: those that are one page of each; kTensors: so many tensors in a row
+  std::int64_t bytes{1};  ///< of a token in one tensor
+  std::int64_t alloc_units{
+      1};  ///< kPages: those that are one page of each; kTensors: so many tensors in a row
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
-/// Quanta of tensors, where the form is kPages or kTensors; core/table_bytes.h says what a table's bytes are for.
-struct TensorQuanta {
-  std::int64_t quantum_bytes{0};
-  std::int64_t page_bytes{0};  ///< kPages: of a page; a quantum is one page of each of so many tensors
+/// Allocation units of tensors, where the form is kPages or kTensors; core/table_bytes.h says what a table's bytes
+/// are for.
+struct TensorAllocUnits {
+  std::int64_t alloc_unit_bytes{0};
+  std::int64_t page_bytes{
+      0};  ///< kPages: of a page; an allocation unit is one page of each of so many tensors
   std::vector<TokenRow> rows{};
 };
 
 /// What one block id spans and how capacity divides into blocks: fixed for a run.
 struct MemoryLayout {
-  /// Where quanta are not of whole tokens (of_tokens() is false) quantum_tokens is 1 and means nothing, and no token
-  /// policy is replayed.
+  /// Where allocation units are not of whole tokens (of_tokens() is false) alloc_unit_tokens is 1 and means nothing,
+  /// and no token policy is replayed.
   TableForm form{TableForm::kBlocks};
-  std::int64_t quantum_tokens{
+  std::int64_t alloc_unit_tokens{
       1};  ///< tokens of the least amount that can be granted or returned (block; 1 slot)
   std::int64_t token_bytes{
       1};  ///< bytes of one token's place over all layers and heads; of a group, see groups
-  std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
-  std::int64_t quanta{0};          ///< quanta that requests can hold
-  bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
+  std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to allocation units
+  std::int64_t alloc_units{0};     ///< allocation units that requests can hold
+  bool null_block{false};  ///< the capacity has one more allocation unit, with id 0, that no request can hold
   RangePlacement ranges{RangePlacement::kFirstFit};  ///< kRange: which free range a request gets
-  QuantumIds ids{QuantumIds::kListed};
-  TensorQuanta tensors{};  ///< kPages, kTensors: what quanta are
+  AllocUnitIds ids{AllocUnitIds::kListed};
+  TensorAllocUnits tensors{};  ///< kPages, kTensors: what allocation units are
   /// Not empty: a block is of one of these groups of layers, all of the same size, and a token has a place in a
   /// block of each. The entry of logical block b of group g in a table is b * groups.size() + g. A cell is a token's
   /// place in one layer, cells_per_token how many layers a block has room for. The form is kBlocks, no token policy is
@@ -82,55 +85,60 @@ struct MemoryLayout {
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   /// Tables of a request, each of whose blocks is of so many of a token's cells less; divides cells_per_token. More
-  /// than one only where every request follows a course; then quanta have no ids, and the entry of logical block b of
-  /// table t is b * tables + t.
+  /// than one only where every request follows a course; then allocation units have no ids, and the entry of logical
+  /// block b of table t is b * tables + t.
   std::int64_t tables{1};
-  std::int64_t entry_bytes{0};     ///< of a quantum of tokens, beside its cells: its entry in a table
+  std::int64_t entry_bytes{0};  ///< of an allocation unit of tokens, beside its cells: its entry in a table
   std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: a policy's or reader's, scales
 
-  /// Quanta are of whole tokens.
+  /// Allocation units are of whole tokens.
   [[nodiscard]] bool of_tokens() const { return form == TableForm::kBlocks || form == TableForm::kRange; }
-  /// True: quanta come back one by one. False: a request's memory comes back only as a whole, when it ends.
-  [[nodiscard]] bool returns_quanta() const { return form == TableForm::kBlocks; }
-  [[nodiscard]] bool block_ids() const { return ids == QuantumIds::kListed; }
-  [[nodiscard]] bool tree() const { return ids == QuantumIds::kTree; }
-  [[nodiscard]] std::int64_t quantum_bytes() const {
-    if (of_tokens()) return quantum_tokens * (token_bytes / tables) + entry_bytes;
-    return form == TableForm::kNothing ? capacity_bytes : tensors.quantum_bytes;
+  /// True: allocation units come back one by one. False: a request's memory comes back only as a whole, when it ends.
+  [[nodiscard]] bool returns_alloc_units() const { return form == TableForm::kBlocks; }
+  [[nodiscard]] bool block_ids() const { return ids == AllocUnitIds::kListed; }
+  [[nodiscard]] bool tree() const { return ids == AllocUnitIds::kTree; }
+  [[nodiscard]] std::int64_t alloc_unit_bytes() const {
+    if (of_tokens()) return alloc_unit_tokens * (token_bytes / tables) + entry_bytes;
+    return form == TableForm::kNothing ? capacity_bytes : tensors.alloc_unit_bytes;
   }
-  /// True: a table has an entry for each quantum. False: an address, or a pair (address, quanta) for each tensor.
-  [[nodiscard]] bool table_by_quanta() const { return returns_quanta() || form == TableForm::kPages; }
+  /// True: a table has an entry for each allocation unit. False: an address, or a pair (address, allocation units)
+  /// for each tensor.
+  [[nodiscard]] bool table_by_alloc_units() const {
+    return returns_alloc_units() || form == TableForm::kPages;
+  }
   [[nodiscard]] std::int64_t cell_bytes() const { return token_bytes / cells_per_token; }
   /// Bytes that one count of the ledger stands for: a token's place, or a byte where tokens are told apart by
-  /// cell or quanta are not of whole tokens.
+  /// cell or allocation units are not of whole tokens.
   [[nodiscard]] std::int64_t count_bytes() const {
     return cells_per_token == 1 && metadata_bytes == 0 && of_tokens() ? token_bytes : 1;
   }
-  /// Counts of the ledger in one quantum.
-  [[nodiscard]] std::int64_t quantum_counts() const { return quantum_bytes() / count_bytes(); }
-  /// Bytes that no cell maps to: the null block and remainders of the division into quanta.
-  [[nodiscard]] std::int64_t padding_bytes() const { return capacity_bytes - quanta * quantum_bytes(); }
+  /// Counts of the ledger in one allocation unit.
+  [[nodiscard]] std::int64_t alloc_unit_counts() const { return alloc_unit_bytes() / count_bytes(); }
+  /// Bytes that no cell maps to: the null block and remainders of the division into allocation units.
+  [[nodiscard]] std::int64_t padding_bytes() const {
+    return capacity_bytes - alloc_units * alloc_unit_bytes();
+  }
 };
 
-/// Why an allocation was refused. What is asked for is counted in quanta before the allocator rounds it up to ranges or
-/// blocks of its own.
+/// Why an allocation was refused. What is asked for is counted in allocation units before the allocator rounds it up
+/// to ranges or blocks of its own.
 enum class Refusal : std::uint8_t {
   kNone,        ///< none was
   kTooShort,    ///< all that nobody holds is less than what was asked for
   kFragmented,  ///< it would be enough, but no range or block that could be granted is
 };
 
-/// Quanta of the pool by who could use them; held + cached + free = layout.quanta.
+/// Allocation units of the pool by who could use them; held + cached + free = layout.alloc_units.
 struct PoolCounts {
   std::int64_t free{0};    ///< not held, content forgotten
   std::int64_t cached{0};  ///< not held, content can still be found by a lookup
   std::int64_t held{0};
-  std::int64_t shared{0};          ///< of `held`: quanta of the tree (MemoryLayout::tree)
+  std::int64_t shared{0};          ///< of `held`: allocation units of the tree (MemoryLayout::tree)
   std::int64_t distinct_names{0};  ///< contents that a lookup can find, held or not
   // Beside the sum:
   std::int64_t duplicates{0};   ///< cached, and a lookup of their content finds an older copy first
   std::int64_t unreachable{0};  ///< cached, and no lookup comes to them: some block of their prefix is gone
-  std::int64_t sharers{0};      ///< holders of held quanta beyond the first, summed
+  std::int64_t sharers{0};      ///< holders of held allocation units beyond the first, summed
   friend bool operator==(const PoolCounts&, const PoolCounts&) = default;
 };
 
@@ -182,7 +190,7 @@ class Memory {
 };
 
 /// In tables of contiguous memory amounts stand in the place of block ids: an address in tokens, or of each tensor the
-/// address and the length of its block in quanta. Whoever puts one in or takes one out says so with these.
+/// address and the length of its block in allocation units. Whoever puts one in or takes one out says so with these.
 /// REQUIRES: 0 <= amount, fits 32 bits.
 constexpr BlockId entry_of_amount(std::int64_t amount) {
   return id_at<BlockId>(amount);
@@ -194,10 +202,10 @@ constexpr std::int64_t amount_of_entry(BlockId entry) {
 /// What of a request is where.
 struct BlockTable {
   /// By logical block, or entry (MemoryLayout::groups); kNoBlock where a block was let go, or never taken. For
-  /// contiguous memory one entry, the address in tokens; for tensors, of each the address and the length in quanta.
-  /// Empty where blocks have no ids. Valid until the next call for this request.
+  /// contiguous memory one entry, the address in tokens; for tensors, of each the address and the length in
+  /// allocation units. Empty where blocks have no ids. Valid until the next call for this request.
   std::span<const BlockId> ids;
-  std::int64_t quanta{0};         ///< that the request holds or has let go, unless they were cut off
+  std::int64_t alloc_units{0};    ///< that the request holds or has let go, unless they were cut off
   std::int64_t tensor_tokens{0};  ///< that its tensors are long, where the layout's form is kTensors
 };
 
@@ -240,9 +248,9 @@ class BlockReturns {
   /// all that came back since its admission is one range of the table, to which each call adds at the end, the highest
   /// first.
   virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
-  /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
+  /// The table is `alloc_units` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.
-  virtual void cut_table(RequestId request, std::int64_t quanta) = 0;
+  virtual void cut_table(RequestId request, std::int64_t alloc_units) = 0;
 
  protected:
   ~BlockReturns() = default;
@@ -273,9 +281,10 @@ class Allocator : public Memory {
  public:
   [[nodiscard]] bool follows_courses() const override { return growth_tokens() >= 0; }
   /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
-  /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
-  /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
-  /// tokens, is granted any number of quanta, none too, and may be refused whatever is free. Not for courses.
+  /// is then granted one allocation unit, and that succeeds as long as an allocation unit is free or cached. 0:
+  /// everything is reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds
+  /// `next_growth` tokens, is granted any number of allocation units, none too, and may be refused whatever is free.
+  /// Not for courses.
   [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
   /// Takes what the latest lookup found and makes room for `tokens` in all. `goal`: tokens that the request holds when
   /// it has computed all that it must before it samples a token, at least `tokens`. REQUIRES: `found` is empty, or of
@@ -290,11 +299,11 @@ class Allocator : public Memory {
   /// Empty for a request that is not admitted.
   [[nodiscard]] virtual BlockTable table(RequestId request) const = 0;
 
-  /// `grow` for requests that decode and whose tables are full, one quantum each, in this order. REQUIRES: as many
-  /// quanta are free or cached.
+  /// `grow` for requests that decode and whose tables are full, one allocation unit each, in this order. REQUIRES: as
+  /// many allocation units are free or cached.
   virtual void grow_full(std::span<const RequestId> requests) {
     for (const RequestId r : requests) {
-      const bool grown = grow(r, table(r).quanta * growth_tokens() + 1);
+      const bool grown = grow(r, table(r).alloc_units * growth_tokens() + 1);
       KVPLAN_CHECK(grown, r);
     }
   }
@@ -304,8 +313,8 @@ class Allocator : public Memory {
     KVPLAN_CHECK(false, request);
     return 0;
   }
-  /// Why the latest `admit` or `grow` said no; asked at once. As it stands here for memory of which every idle quantum
-  /// serves everybody.
+  /// Why the latest `admit` or `grow` said no; asked at once. As it stands here for memory of which every idle
+  /// allocation unit serves everybody.
   [[nodiscard]] virtual Refusal refusal() const { return Refusal::kTooShort; }
 
   // Null where it has no such part.

@@ -39,10 +39,10 @@ struct KeepRule {
     [[nodiscard]] std::int64_t blocks() const { return end > first ? end - first : 0; }
   };
   [[nodiscard]] Emptied emptied(std::int64_t begin_before, std::int64_t begin,
-                                std::int64_t quantum_tokens) const {
-    const std::int64_t reached = begin_before / quantum_tokens;
-    const std::int64_t unprotected = ceil_div(sink, quantum_tokens);
-    return {reached > unprotected ? reached : unprotected, begin / quantum_tokens};
+                                std::int64_t alloc_unit_tokens) const {
+    const std::int64_t reached = begin_before / alloc_unit_tokens;
+    const std::int64_t unprotected = ceil_div(sink, alloc_unit_tokens);
+    return {reached > unprotected ? reached : unprotected, begin / alloc_unit_tokens};
   }
 };
 

@@ -17,21 +17,21 @@
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
 // that preempts everybody is followed by no step but by another pass at the same moment, which admits one of them to
-// a memory that is empty; only where the room that a request needs is more than one quantum can that be. So is one
-// after which everybody who is left is held back or has a prompt that was not reached.
+// a memory that is empty; only where the room that a request needs is more than one allocation unit can that be. So
+// is one after which everybody who is left is held back or has a prompt that was not reached.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every step,
 // but for those that were held back in the pass before it.
 //
 // Which cells go: a request that has dropped cells by a keep rule drops its oldest unprotected cell with every
 // further token after which it goes on: on_drop tells the first drop after an admission and, where memory comes
-// back in quanta, each later one that completes a quantum; the drops between follow from the rule. A request with a
-// course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those that this empties,
-// and in a pass those that windows of layers have left behind, before they do; on_compact what survivors that have
-// moved left behind them.
+// back in allocation units, each later one that completes an allocation unit; the drops between follow from the rule.
+// A request with a course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those
+// that this empties, and in a pass those that windows of layers have left behind, before they do; on_compact what
+// survivors that have moved left behind them.
 // Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 //
-// Where quanta have no ids (MemoryLayout::ids) the spans of ids below are empty, and `DecodeGrant::block` is
+// Where allocation units have no ids (MemoryLayout::ids) the spans of ids below are empty, and `DecodeGrant::block` is
 // kNoBlock.
 #pragma once
 
@@ -55,12 +55,13 @@ struct Admission {
       hits;  ///< their blocks by entry of the table; kNoBlock where a window shows nothing
 };
 
-/// Fresh quanta [first_block, first_block + quanta) of a request's table, and their block ids; for contiguous
-/// memory one id for all of them, the address in tokens; for tensors, of each the address and the length in quanta.
+/// Fresh allocation units [first_block, first_block + allocation units) of a request's table, and their block ids;
+/// for contiguous memory one id for all of them, the address in tokens; for tensors, of each the address and the
+/// length in allocation units.
 struct Grant {
   RequestId request;
   std::int64_t first_block;
-  std::int64_t quanta;
+  std::int64_t alloc_units;
   std::span<const BlockId> blocks;
   std::int64_t tensor_tokens{0};  ///< that tensors are long (MemoryLayout::form)
 };
@@ -77,7 +78,7 @@ struct DecodeGrant {
   RequestId request;
   BlockId block;
   std::int64_t logical_block;
-  std::int64_t quanta{1};
+  std::int64_t alloc_units{1};
 };
 
 /// A piece of a prompt (or of what is recomputed): tokens [computed, computed + tokens) are computed in this
@@ -91,15 +92,15 @@ struct Chunk {
 /// A request leaves the running list: it ended, or was preempted and waits again with nothing kept.
 struct Release {
   RequestId request;
-  std::int64_t written;  ///< tokens it had written
-  std::int64_t quanta;   ///< length of its table
+  std::int64_t written;      ///< tokens it had written
+  std::int64_t alloc_units;  ///< length of its table
   std::span<const BlockId>
       table;                ///< blocks by logical block, kNoBlock where let go before; freed tail first
   std::int64_t in_tree{0};  ///< of `written`, the first ones: they stay in the tree (MemoryLayout::tree)
 };
 
-/// Written tokens [from, to) of a request, whole quanta, are the tree's from now on, or, where it had them already,
-/// come back. The request goes on and holds what the tree has of them.
+/// Written tokens [from, to) of a request, whole allocation units, are the tree's from now on, or, where it had them
+/// already, come back. The request goes on and holds what the tree has of them.
 struct Settled {
   RequestId request;
   std::int64_t from;

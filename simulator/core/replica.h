@@ -22,8 +22,8 @@ struct Load {
   std::int64_t running{0};  ///< members of the running list
   std::int64_t waiting{0};  ///< of the waiting queue, preempted requests too
   std::int64_t tokens{0};   ///< prompt and generated so far of both; a token counts from the end of its step
-  /// Quanta that requests hold, a shared one once, those granted for the step in progress too; slots where memory is
-  /// reserved at once.
+  /// Allocation units that requests hold, a shared one once, those granted for the step in progress too; slots where
+  /// memory is reserved at once.
   std::int64_t blocks{0};
 };
 

@@ -20,8 +20,8 @@ class CompactCourse : public Course {
  public:
   [[nodiscard]] const Drops* drops() const override { return drops_.get(); }
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override { return slots(n); }
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
-    return unwritten(quanta * block_, shape_.final_tokens - first * block_);
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t alloc_units) const override {
+    return unwritten(alloc_units * block_, shape_.final_tokens - first * block_);
   }
   [[nodiscard]] HeldCells settled(std::int64_t n) const override { return with_table(told().table(n), n); }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override {
@@ -31,7 +31,7 @@ class CompactCourse : public Course {
   [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
     const std::int64_t written = slots(n);
     if (told().table(n) == written) return {};
-    return Compaction{told().kept_cells(n), quanta(written), quanta(told().table(n))};
+    return Compaction{told().kept_cells(n), alloc_units(written), alloc_units(told().table(n))};
   }
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
     const std::int64_t written = slots(n);
@@ -41,7 +41,7 @@ class CompactCourse : public Course {
 
  protected:
   CompactCourse(const CourseShape& shape, std::int64_t units, std::shared_ptr<const Drops> drops)
-      : Course(shape, units), drops_(std::move(drops)), block_(shape.quantum_tokens) {}
+      : Course(shape, units), drops_(std::move(drops)), block_(shape.alloc_unit_tokens) {}
   std::shared_ptr<const Drops> drops_;  ///< may be null
   std::int64_t block_;
 
@@ -50,10 +50,10 @@ class CompactCourse : public Course {
   [[nodiscard]] std::int64_t slots(std::int64_t n) const {
     return n <= shape_.prompt ? n : told().table(n - 1) + 1;
   }
-  [[nodiscard]] std::int64_t quanta(std::int64_t cells) const { return ceil_div(cells, block_); }
+  [[nodiscard]] std::int64_t alloc_units(std::int64_t cells) const { return ceil_div(cells, block_); }
   /// All held cells after n tokens while so many cells of the table are in use.
   [[nodiscard]] HeldCells with_table(std::int64_t cells, std::int64_t n) const {
-    HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
+    HeldCells held = unwritten(alloc_units(cells) * block_ - cells, shape_.final_tokens - n);
     held.live = told().kept_cells(n);
     held.hole = units_ * cells - held.live;
     return held;
@@ -196,7 +196,7 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
 
 void check_shape(const CourseShape& shape) {
   KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
-  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta, shape.prompt);
+  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_alloc_units, shape.prompt);
 }
 
 }  // namespace

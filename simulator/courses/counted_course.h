@@ -17,8 +17,8 @@
 namespace kvplan::core {
 
 /// `drops`: which tokens go, where somebody knows; changes no figure. REQUIRES: placement is compact, memory returns
-/// quanta; some count has units; all units are cut once, or none is; none is thinned; the drops, if there are any, keep
-/// as many tokens.
+/// allocation units; some count has units; all units are cut once, or none is; none is thinned; the drops, if there
+/// are any, keep as many tokens.
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
                                                   const std::vector<CountedUnits>& units,
                                                   std::shared_ptr<const Drops> drops = nullptr);

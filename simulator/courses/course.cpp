@@ -19,7 +19,7 @@ class PlacedCourse final : public Course {
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
     return n <= shape_.prompt ? n : after_[at(n - 1)].slots_of_next;
   }
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override;
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t alloc_units) const override;
   [[nodiscard]] HeldCells settled(std::int64_t n) const override { return after_[at(n)].settled; }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override;
   [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override;
@@ -34,7 +34,7 @@ class PlacedCourse final : public Course {
     HeldCells settled;
     std::int64_t slots_of_next{0};
     std::int32_t let_go_begin{0}, let_go_end{0};
-    /// Of the quantum that is granted, whose other cells are tail; -1 reserved: none is.
+    /// Of the allocation unit that is granted, whose other cells are tail; -1 reserved: none is.
     std::int64_t grant_reserved{-1}, grant_padding{0};
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
@@ -58,9 +58,9 @@ class PlacedCourse::Holes {
 
   void run() {
     const std::int64_t final_tokens = s_.final_tokens;
-    if (s_.returns_quanta) {
-      dropped_in_.resize(static_cast<std::size_t>(ceil_div(final_tokens, s_.quantum_tokens)), 0);
-      const std::int64_t end = ceil_div(s_.prompt, s_.quantum_tokens) * s_.quantum_tokens;
+    if (s_.returns_alloc_units) {
+      dropped_in_.resize(static_cast<std::size_t>(ceil_div(final_tokens, s_.alloc_unit_tokens)), 0);
+      const std::int64_t end = ceil_div(s_.prompt, s_.alloc_unit_tokens) * s_.alloc_unit_tokens;
       c_.awaited_behind_prompt_ = c_.units_ * (std::min(end, final_tokens) - s_.prompt);
     } else {
       c_.range_.reserved = c_.units_ * final_tokens;
@@ -78,11 +78,11 @@ class PlacedCourse::Holes {
       c_.first_drop_ = std::min(c_.first_drop_, n);
       const std::int64_t units = tracks_[static_cast<std::size_t>(track)];
       dropped_ += units * static_cast<std::int64_t>(positions_.size());
-      if (!s_.returns_quanta) continue;
+      if (!s_.returns_alloc_units) continue;
       for (const std::int32_t position : positions_) {
-        const std::int64_t block = position / s_.quantum_tokens;
+        const std::int64_t block = position / s_.alloc_unit_tokens;
         const std::int64_t dropped = ++dropped_in_[static_cast<std::size_t>(block)];
-        if (dropped == std::ssize(tracks_) * s_.quantum_tokens)
+        if (dropped == std::ssize(tracks_) * s_.alloc_unit_tokens)
           touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
@@ -92,17 +92,17 @@ class PlacedCourse::Holes {
     after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
     c_.let_go_.insert(c_.let_go_.end(), touched_.begin(), touched_.end());
     after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
-    returned_ += static_cast<std::int64_t>(touched_.size()) * s_.quantum_tokens * c_.units_;
+    returned_ += static_cast<std::int64_t>(touched_.size()) * s_.alloc_unit_tokens * c_.units_;
 
     const std::int64_t end =
-        s_.returns_quanta ? ceil_div(n, s_.quantum_tokens) * s_.quantum_tokens : s_.final_tokens;
+        s_.returns_alloc_units ? ceil_div(n, s_.alloc_unit_tokens) * s_.alloc_unit_tokens : s_.final_tokens;
     after.settled.live = c_.units_ * n - dropped_;
     after.settled.hole = dropped_ - returned_;
     after.settled.reserved = c_.units_ * (std::min(end, s_.final_tokens) - n);
     after.settled.tail = c_.units_ * std::max<std::int64_t>(end - s_.final_tokens, 0);
     after.slots_of_next = n + 1;
-    if (s_.returns_quanta && n % s_.quantum_tokens == 0)
-      after.grant_reserved = c_.units_ * std::min(s_.quantum_tokens, s_.final_tokens - n);
+    if (s_.returns_alloc_units && n % s_.alloc_unit_tokens == 0)
+      after.grant_reserved = c_.units_ * std::min(s_.alloc_unit_tokens, s_.final_tokens - n);
     c_.after_.push_back(after);
   }
 
@@ -125,7 +125,7 @@ class PlacedCourse::Reuse {
         s_(course.shape_),
         units_(course.drops_->track_units()),
         tracks_(units_.size()),
-        quantum_(static_cast<std::uint32_t>(s_.quantum_tokens)),
+        alloc_unit_(static_cast<std::uint32_t>(s_.alloc_unit_tokens)),
         slots_(tracks_) {}
 
   void run() {
@@ -150,13 +150,13 @@ class PlacedCourse::Reuse {
   };
 
   [[nodiscard]] std::int64_t block_of(std::int64_t slot) const {
-    return static_cast<std::uint32_t>(slot) / quantum_;  // slots are below 2^31: the short division
+    return static_cast<std::uint32_t>(slot) / alloc_unit_;  // slots are below 2^31: the short division
   }
 
   // -- where tokens go
 
   void place() {
-    kept_in_.assign(at(ceil_div(s_.final_tokens, s_.quantum_tokens)), 0);
+    kept_in_.assign(at(ceil_div(s_.final_tokens, s_.alloc_unit_tokens)), 0);
     gone_.assign(kept_in_.size(), false);
     for (Slots& track : slots_) {
       track.of.resize(at(s_.final_tokens));
@@ -165,15 +165,15 @@ class PlacedCourse::Reuse {
       track.begin.push_back(0);
     }
     const auto tracks = static_cast<std::int32_t>(tracks_);
-    for (std::int64_t b = 0; b * s_.quantum_tokens < s_.prompt; ++b)
+    for (std::int64_t b = 0; b * s_.alloc_unit_tokens < s_.prompt; ++b)
       kept_in_[at(b)] = static_cast<std::int32_t>(
-          tracks * (std::min((b + 1) * s_.quantum_tokens, s_.prompt) - b * s_.quantum_tokens));
-    table_ = s_.returns_quanta ? ceil_div(s_.prompt, s_.quantum_tokens) : s_.final_tokens;
+          tracks * (std::min((b + 1) * s_.alloc_unit_tokens, s_.prompt) - b * s_.alloc_unit_tokens));
+    table_ = s_.returns_alloc_units ? ceil_div(s_.prompt, s_.alloc_unit_tokens) : s_.final_tokens;
     for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
       After after;
       drop(n, after);
       write(n);
-      after.slots_of_next = s_.returns_quanta ? table_ * s_.quantum_tokens : written_;
+      after.slots_of_next = s_.returns_alloc_units ? table_ * s_.alloc_unit_tokens : written_;
       c_.after_.push_back(after);
     }
   }
@@ -192,10 +192,10 @@ class PlacedCourse::Reuse {
       }
     }
     after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
-    if (s_.returns_quanta) {
+    if (s_.returns_alloc_units) {
       std::sort(touched_.begin(), touched_.end(), std::greater<>());
       for (const std::int32_t block : touched_) {
-        const std::int64_t end = (block + std::int64_t{1}) * s_.quantum_tokens;
+        const std::int64_t end = (block + std::int64_t{1}) * s_.alloc_unit_tokens;
         const bool full =
             std::all_of(slots_.begin(), slots_.end(), [&](const Slots& x) { return x.high >= end; });
         if (!full) continue;
@@ -226,7 +226,7 @@ class PlacedCourse::Reuse {
         pop(track);
       } else {
         ++track.high;
-        if (slot >= table_ * s_.quantum_tokens) ++table_;
+        if (slot >= table_ * s_.alloc_unit_tokens) ++table_;
       }
       track.of[at(n)] = static_cast<std::int32_t>(slot);
       ++kept_in_[at(block_of(slot))];
@@ -244,7 +244,7 @@ class PlacedCourse::Reuse {
   void look_ahead() {
     for (Slots& track : slots_) {
       track.again.assign(at(s_.final_tokens), kNever);
-      track.first.assign(at(table_ * s_.quantum_tokens), kNever);
+      track.first.assign(at(table_ * s_.alloc_unit_tokens), kNever);
       for (std::int64_t p = s_.final_tokens - 1; p >= 0; --p) {
         std::int32_t& first = track.first[at(track.of[at(p)])];
         track.again[at(p)] = first;
@@ -298,29 +298,30 @@ class PlacedCourse::Reuse {
     }
   }
 
-  /// A quantum comes into the table; nothing of it is written.
+  /// An allocation unit comes into the table; nothing of it is written.
   void grant(std::int64_t block) {
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
       std::int32_t awaited = 0;
-      for (std::int64_t i = 0; i < s_.quantum_tokens; ++i)
-        awaited += slots_[at(t)].first[at(block * s_.quantum_tokens + i)] != kNever ? 1 : 0;
-      change(block, t, 0, awaited, static_cast<std::int32_t>(s_.quantum_tokens) - awaited);
+      for (std::int64_t i = 0; i < s_.alloc_unit_tokens; ++i)
+        awaited += slots_[at(t)].first[at(block * s_.alloc_unit_tokens + i)] != kNever ? 1 : 0;
+      change(block, t, 0, awaited, static_cast<std::int32_t>(s_.alloc_unit_tokens) - awaited);
     }
   }
 
   void follow() {
     parts_.resize(at(table_) * tracks_);
     used_in_.assign(at(table_), 0);
-    const std::int64_t granted = s_.returns_quanta ? ceil_div(s_.prompt, s_.quantum_tokens) : s_.final_tokens;
+    const std::int64_t granted =
+        s_.returns_alloc_units ? ceil_div(s_.prompt, s_.alloc_unit_tokens) : s_.final_tokens;
     for (std::int64_t b = 0; b < granted; ++b) grant(b);
-    if (s_.returns_quanta) {
+    if (s_.returns_alloc_units) {
       c_.awaited_behind_prompt_ = now_.reserved - c_.units_ * s_.prompt;
     } else {
       c_.range_ = now_;
     }
-    for (std::int64_t p = 0; p < s_.prompt; p = (block_of(p) + 1) * s_.quantum_tokens) {
+    for (std::int64_t p = 0; p < s_.prompt; p = (block_of(p) + 1) * s_.alloc_unit_tokens) {
       const auto cells =
-          static_cast<std::int32_t>(std::min((block_of(p) + 1) * s_.quantum_tokens, s_.prompt) - p);
+          static_cast<std::int32_t>(std::min((block_of(p) + 1) * s_.alloc_unit_tokens, s_.prompt) - p);
       for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t)
         change(block_of(p), t, cells, -cells, 0);
     }
@@ -330,7 +331,7 @@ class PlacedCourse::Reuse {
       settle(n);
       for (std::int32_t i = after.let_go_begin; i < after.let_go_end; ++i) return_block(c_.let_go_[at(i)]);
       after.settled = now_;
-      for (; s_.returns_quanta && table * s_.quantum_tokens < after.slots_of_next; ++table) {
+      for (; s_.returns_alloc_units && table * s_.alloc_unit_tokens < after.slots_of_next; ++table) {
         grant(table);
         after.grant_reserved = now_.reserved - after.settled.reserved;
         after.grant_padding = now_.padding - after.settled.padding;
@@ -368,11 +369,11 @@ class PlacedCourse::Reuse {
   const CourseShape& s_;
   std::span<const std::int32_t> units_;
   std::size_t tracks_;
-  std::uint32_t quantum_;
+  std::uint32_t alloc_unit_;
   std::vector<Slots> slots_;
   std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
   std::vector<bool> gone_;             ///< blocks let go
-  std::int64_t table_{0};              ///< length of the table in quanta
+  std::int64_t table_{0};              ///< length of the table in allocation units
   std::int64_t written_{s_.prompt};    ///< slots that have been written, in the track with most
   std::vector<std::int32_t> touched_;
   std::vector<Part> parts_;            ///< [block][track]
@@ -401,15 +402,15 @@ PlacedCourse::PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops
     alike_[at(n)] = static_cast<std::int32_t>(std::min<std::int64_t>(alike_[at(n)], first_drop_ - 1 - n));
 }
 
-HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t quanta) const {
+HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t alloc_units) const {
   HeldCells cells;
-  if (!shape_.returns_quanta) {
+  if (!shape_.returns_alloc_units) {
     cells = range_;
-    cells.internal += units_ * (quanta - shape_.final_tokens);
+    cells.internal += units_ * (alloc_units - shape_.final_tokens);
     return cells;
   }
-  const std::int64_t from = first * shape_.quantum_tokens;
-  const std::int64_t to = (first + quanta) * shape_.quantum_tokens;
+  const std::int64_t from = first * shape_.alloc_unit_tokens;
+  const std::int64_t to = (first + alloc_units) * shape_.alloc_unit_tokens;
   cells.reserved = units_ * (std::min(to, shape_.prompt) - from);
   if (to <= shape_.prompt) return cells;
   cells.reserved += awaited_behind_prompt_;
@@ -423,7 +424,7 @@ HeldCells PlacedCourse::grant(std::int64_t n) const {
   if (after.grant_reserved < 0) return cells;
   cells.reserved = after.grant_reserved;
   cells.padding = after.grant_padding;
-  cells.tail = units_ * shape_.quantum_tokens - cells.reserved - cells.padding;
+  cells.tail = units_ * shape_.alloc_unit_tokens - cells.reserved - cells.padding;
   return cells;
 }
 
@@ -436,7 +437,7 @@ std::span<const std::int32_t> PlacedCourse::let_go(std::int64_t n) const {
 
 HeldCells PlacedCourse::returned_cells(std::int64_t n) const {
   HeldCells cells;
-  const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.quantum_tokens * units_;
+  const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.alloc_unit_tokens * units_;
   (shape_.placement == Placement::kHoles ? cells.hole : cells.internal) = all;
   return cells;
 }

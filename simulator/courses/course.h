@@ -122,20 +122,20 @@ enum class Placement : std::uint8_t { kHoles, kReuse, kCompact };
 struct CourseShape {
   std::int64_t prompt{1};        ///< tokens computed before the first drop
   std::int64_t final_tokens{1};  ///< written when the request ends
-  std::int64_t quantum_tokens{1};
-  bool returns_quanta{true};  ///< false: contiguous memory, a range granted once
+  std::int64_t alloc_unit_tokens{1};
+  bool returns_alloc_units{true};  ///< false: contiguous memory, a range granted once
   Placement placement{Placement::kHoles};
   bool reads_holes{false};  ///< does attention read what was dropped, as long as it is held?
 };
 
-/// The survivors of a request have moved, in order, into its first `quanta` quanta; those behind, up to
-/// `quanta_before`, come back from the end of its table. Of several tables the quanta are those of all, and the
-/// survivors those of the tables that gave some back.
+/// The survivors of a request have moved, in order, into its first `alloc_units` allocation units; those behind, up to
+/// `alloc_units_before`, come back from the end of its table. Of several tables the allocation units are those of
+/// all, and the survivors those of the tables that gave some back.
 struct Compaction {
   /// All survivors, those that stay where they are too. 0: none has moved, what is stored takes less when encoded.
   std::int64_t kept_cells{0};
-  std::int64_t quanta_before{0};
-  std::int64_t quanta{0};
+  std::int64_t alloc_units_before{0};
+  std::int64_t alloc_units{0};
 };
 
 struct TableRun;
@@ -161,18 +161,18 @@ class Course {
   [[nodiscard]] std::int64_t metadata_units() const { return metadata_units_; }
 
   /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
-  /// memory: those that are written once n tokens are. Of several tables: those of their quanta, summed.
+  /// memory: those that are written once n tokens are. Of several tables: those of their allocation units, summed.
   [[nodiscard]] virtual std::int64_t table_slots(std::int64_t n) const = 0;
-  /// States of the quanta [first, first + quanta) granted while the prompt is in work; contiguous memory: of
-  /// the whole range.
-  [[nodiscard]] virtual HeldCells granted(std::int64_t first, std::int64_t quanta) const = 0;
+  /// States of the allocation units [first, first + allocation units) granted while the prompt is in work; contiguous
+  /// memory: of the whole range.
+  [[nodiscard]] virtual HeldCells granted(std::int64_t first, std::int64_t alloc_units) const = 0;
 
   // REQUIRES for all below: prompt <= n < final_tokens.
 
   /// All held cells after n tokens, when blocks have been let go.
   [[nodiscard]] virtual HeldCells settled(std::int64_t n) const = 0;
-  /// Cells of the quantum that is granted so that token n can be written, or of those of several tables, or of what is
-  /// encoded at the end of that step; none where it needs no quantum.
+  /// Cells of the allocation unit that is granted so that token n can be written, or of those of several tables, or
+  /// of what is encoded at the end of that step; none where it needs no allocation unit.
   [[nodiscard]] virtual HeldCells grant(std::int64_t n) const = 0;
   /// Logical blocks let go after n tokens, highest first; their places in the table stay, empty.
   [[nodiscard]] virtual std::span<const std::int32_t> let_go(std::int64_t /*n*/) const { return {}; }

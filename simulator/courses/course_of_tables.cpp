@@ -35,14 +35,14 @@ class CourseOfTables final : public Course {
       add(part, first_table, let_go);
       first_table += part.tables;
     }
-    std::int64_t quanta = tables_ * quanta_of(shape_.prompt);
+    std::int64_t alloc_units = tables_ * alloc_units_of(shape_.prompt);
     Line now;
     for (std::size_t i = 0; i < steps; ++i) {
       now.value += now.slope;
       now.value += lines_[i].value;
       now.slope += lines_[i].slope;
-      now.quanta += lines_[i].quanta;
-      quanta = finish(after_[i], now, quanta);
+      now.alloc_units += lines_[i].alloc_units;
+      alloc_units = finish(after_[i], now, alloc_units);
       after_[i].let_go_begin = let_go_.size();
       let_go_.insert(let_go_.end(), let_go[i].begin(), let_go[i].end());
       after_[i].let_go_end = let_go_.size();
@@ -57,13 +57,14 @@ class CourseOfTables final : public Course {
     return runs;
   }
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
-    return n <= shape_.prompt ? tables_ * quanta_of(n) * shape_.quantum_tokens : at(n - 1).slots_of_next;
+    return n <= shape_.prompt ? tables_ * alloc_units_of(n) * shape_.alloc_unit_tokens
+                              : at(n - 1).slots_of_next;
   }
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
-    KVPLAN_CHECK(first % tables_ == 0 && quanta % tables_ == 0, first, quanta);
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t alloc_units) const override {
+    KVPLAN_CHECK(first % tables_ == 0 && alloc_units % tables_ == 0, first, alloc_units);
     HeldCells cells;
     for (const AlikeTables& part : parts_)
-      cells += times(part.tables, part.course->granted(first / tables_, quanta / tables_));
+      cells += times(part.tables, part.course->granted(first / tables_, alloc_units / tables_));
     return cells;
   }
   [[nodiscard]] HeldCells settled(std::int64_t n) const override { return at(n).settled; }
@@ -82,7 +83,7 @@ class CourseOfTables final : public Course {
   struct After {
     HeldCells settled, grant, returned;
     Compaction moved;
-    std::int64_t cut{0};  ///< quanta that come back because survivors moved
+    std::int64_t cut{0};  ///< allocation units that come back because survivors moved
     std::int64_t slots_of_next{0};
     std::size_t let_go_begin{0}, let_go_end{0};
     std::int64_t alike{1};
@@ -91,14 +92,14 @@ class CourseOfTables final : public Course {
     return static_cast<std::size_t>(n - shape_.prompt);
   }
   [[nodiscard]] const After& at(std::int64_t n) const { return after_[place(n)]; }
-  [[nodiscard]] std::int64_t quanta_of(std::int64_t slots) const {
-    return ceil_div(slots, shape_.quantum_tokens);
+  [[nodiscard]] std::int64_t alloc_units_of(std::int64_t slots) const {
+    return ceil_div(slots, shape_.alloc_unit_tokens);
   }
 
   /// What a table adds from some n on: to the settled cells, and to the length of all tables for the next token.
   struct Line {
     HeldCells value, slope;  ///< at the first n, and more with each further one
-    std::int64_t quanta{0};
+    std::int64_t alloc_units{0};
     bool event{false};  ///< something may happen to a table here
   };
 
@@ -114,7 +115,7 @@ class CourseOfTables final : public Course {
       after.returned += times(part.tables, course.returned_cells(n));
       if (const auto moved = course.compaction(n)) {
         after.moved.kept_cells += part.tables * moved->kept_cells;
-        after.cut += part.tables * (moved->quanta_before - moved->quanta);
+        after.cut += part.tables * (moved->alloc_units_before - moved->alloc_units);
       }
       for (const std::int32_t block : course.let_go(n))
         for (std::int64_t t = first_table; t < first_table + part.tables; ++t)
@@ -125,10 +126,10 @@ class CourseOfTables final : public Course {
       if (steps > 1)
         add_line(n + 1, n + steps, times(part.tables, course.settled(n + 1)),
                  times(part.tables, course.settled(n + 1) - during));
-      const std::int64_t length = part.tables * quanta_of(course.table_slots(n + 1));
-      lines_[place(n)].quanta += length;
+      const std::int64_t length = part.tables * alloc_units_of(course.table_slots(n + 1));
+      lines_[place(n)].alloc_units += length;
       n += steps;
-      lines_[place(n)].quanta -= length;
+      lines_[place(n)].alloc_units -= length;
       lines_[place(n)].event = true;
     }
   }
@@ -140,13 +141,13 @@ class CourseOfTables final : public Course {
     lines_[place(end)].slope -= slope;
   }
 
-  /// `quanta`: length of all tables until then; returns it for the next token.
-  std::int64_t finish(After& after, const Line& now, std::int64_t quanta) const {
+  /// `alloc_units`: length of all tables until then; returns it for the next token.
+  std::int64_t finish(After& after, const Line& now, std::int64_t alloc_units) const {
     after.settled = now.value;
-    after.moved.quanta_before = quanta;
-    after.moved.quanta = quanta - after.cut;
-    after.slots_of_next = now.quanta * shape_.quantum_tokens;
-    return now.quanta;
+    after.moved.alloc_units_before = alloc_units;
+    after.moved.alloc_units = alloc_units - after.cut;
+    after.slots_of_next = now.alloc_units * shape_.alloc_unit_tokens;
+    return now.alloc_units;
   }
 
   /// What is alike for every table is for their sum, as long as as many tokens are read as in the first two steps
@@ -176,8 +177,9 @@ std::unique_ptr<const Course> make_course_of_tables(std::vector<AlikeTables> tab
   const CourseShape& first = tables.front().course->shape();
   for (const auto& [course, count] : tables) {
     const CourseShape& shape = course->shape();
-    KVPLAN_CHECK(count >= 1 && shape.returns_quanta && shape.prompt == first.prompt &&
-                     shape.final_tokens == first.final_tokens && shape.quantum_tokens == first.quantum_tokens,
+    KVPLAN_CHECK(count >= 1 && shape.returns_alloc_units && shape.prompt == first.prompt &&
+                     shape.final_tokens == first.final_tokens &&
+                     shape.alloc_unit_tokens == first.alloc_unit_tokens,
                  shape.prompt, shape.final_tokens);
   }
   return std::make_unique<CourseOfTables>(std::move(tables));

@@ -19,9 +19,10 @@ struct AlikeTables {
   std::int64_t tables{1};
 };
 
-/// Slots are those of the tables' quanta: a sum of lengths, each a whole number of quanta. Quanta, cells and what comes
-/// back are those of all tables; the entry of logical block b of table t is b * tables + t.
-/// REQUIRES: not empty; all courses are of one shape, memory returns quanta.
+/// Slots are those of the tables' allocation units: a sum of lengths, each a whole number of allocation units.
+/// Allocation units, cells and what comes back are those of all tables; the entry of logical block b of table t is b
+/// * tables + t.
+/// REQUIRES: not empty; all courses are of one shape, memory returns allocation units.
 std::unique_ptr<const Course> make_course_of_tables(std::vector<AlikeTables> tables);
 
 }  // namespace kvplan::core

@@ -12,37 +12,37 @@ class EncodedCourse final : public Course {
  public:
   EncodedCourse(const CourseShape& shape, EncodedTokens tokens)
       : Course(shape, tokens.token_bytes, tokens.metadata_bytes),
-        block_bytes_(shape.quantum_tokens * tokens.token_bytes),
+        block_bytes_(shape.alloc_unit_tokens * tokens.token_bytes),
         stored_(std::move(tokens.stored)) {
     find_most();
     find_alike();
   }
 
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
-    return n <= shape_.prompt ? n : held_in_step(n - 1) * shape_.quantum_tokens;
+    return n <= shape_.prompt ? n : held_in_step(n - 1) * shape_.alloc_unit_tokens;
   }
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t alloc_units) const override {
     HeldCells held;
-    const std::int64_t cells = quanta * block_bytes_;
+    const std::int64_t cells = alloc_units * block_bytes_;
     held.reserved = std::min(cells, shape_.final_tokens * units_ - first * block_bytes_);
     held.tail = cells - held.reserved;
     return held;
   }
-  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return in(n, quanta(n)); }
+  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return in(n, alloc_units(n)); }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override {
     const std::int64_t during = held_in_step(n);
-    return during == quanta(n) ? HeldCells{} : in(n, during) - settled(n);
+    return during == alloc_units(n) ? HeldCells{} : in(n, during) - settled(n);
   }
   [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
-    const std::int64_t before = quanta_before(n);
-    if (before == quanta(n)) return {};
+    const std::int64_t before = alloc_units_before(n);
+    if (before == alloc_units(n)) return {};
     const std::int64_t dropped = dropped_cells(n);
     const std::int64_t moved = n == shape_.prompt && dropped > 0 ? n * units_ - dropped : 0;
-    return Compaction{moved, before, quanta(n)};
+    return Compaction{moved, before, alloc_units(n)};
   }
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
-    const std::int64_t before = quanta_before(n);
-    return before == quanta(n) ? HeldCells{} : in(n, before) - settled(n);
+    const std::int64_t before = alloc_units_before(n);
+    return before == alloc_units(n) ? HeldCells{} : in(n, before) - settled(n);
   }
   [[nodiscard]] std::int64_t dropped_cells(std::int64_t n) const override { return stored(n).dropped_cells; }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
@@ -58,7 +58,7 @@ class EncodedCourse final : public Course {
     return blocks(bytes.coded + bytes.metadata) + blocks(bytes.exact + units_);
   }
   /// Held after n tokens: of a prompt no more than it had.
-  [[nodiscard]] std::int64_t quanta(std::int64_t n) const {
+  [[nodiscard]] std::int64_t alloc_units(std::int64_t n) const {
     return n == shape_.prompt ? std::min(wanted(n), blocks(n * units_)) : wanted(n);
   }
   /// Held while token n is written.
@@ -66,16 +66,16 @@ class EncodedCourse final : public Course {
     return n + 1 < shape_.final_tokens ? std::max(wanted(n), wanted(n + 1)) : wanted(n);
   }
   /// Held at the end of the step that wrote token n - 1, before anything comes back.
-  [[nodiscard]] std::int64_t quanta_before(std::int64_t n) const {
+  [[nodiscard]] std::int64_t alloc_units_before(std::int64_t n) const {
     return n == shape_.prompt ? blocks(n * units_) : held_in_step(n - 1);
   }
   /// All cells of so many blocks after n tokens.
-  [[nodiscard]] HeldCells in(std::int64_t n, std::int64_t quanta) const {
+  [[nodiscard]] HeldCells in(std::int64_t n, std::int64_t alloc_units) const {
     const StoredBytes& bytes = stored(n);
     HeldCells held;
     held.live = bytes.coded + bytes.exact;
     held.metadata = bytes.metadata;
-    const std::int64_t idle = quanta * block_bytes_ - bytes.total();
+    const std::int64_t idle = alloc_units * block_bytes_ - bytes.total();
     held.reserved = std::min(idle, most_[at(n)] - bytes.total());
     held.tail = (idle - held.reserved) % block_bytes_;
     held.internal = idle - held.reserved - held.tail;
@@ -102,7 +102,7 @@ class EncodedCourse final : public Course {
     alike_.assign(stored_.size(), 1);
     const auto during = [&](std::int64_t n) { return in(n, held_in_step(n)); };
     for (std::int64_t n = shape_.final_tokens - 2; n >= shape_.prompt; --n) {
-      const bool held = held_in_step(n + 1) == held_in_step(n) && quanta(n + 1) == held_in_step(n);
+      const bool held = held_in_step(n + 1) == held_in_step(n) && alloc_units(n + 1) == held_in_step(n);
       const std::int64_t more_read = read_tokens(n + 1) - read_tokens(n);
       if (!held || more_read < 0 || more_read > 1) continue;
       const std::int64_t behind = alike_[at(n + 1)];
@@ -122,7 +122,7 @@ class EncodedCourse final : public Course {
 
 std::unique_ptr<const Course> make_encoded_course(const CourseShape& shape, EncodedTokens tokens) {
   KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
-  KVPLAN_CHECK(shape.returns_quanta && tokens.token_bytes >= 1, tokens.token_bytes);
+  KVPLAN_CHECK(shape.returns_alloc_units && tokens.token_bytes >= 1, tokens.token_bytes);
   KVPLAN_CHECK(0 <= tokens.metadata_bytes && tokens.metadata_bytes <= tokens.token_bytes,
                tokens.metadata_bytes);
   KVPLAN_CHECK(std::ssize(tokens.stored) == shape.final_tokens - shape.prompt, std::ssize(tokens.stored),

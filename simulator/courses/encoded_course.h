@@ -2,9 +2,9 @@
 // tiers by age): how many bytes all that a request stores takes follows from lengths, not from a width of each token.
 // A page cannot be counted in tokens then: paging class PG5, "own page geometry, plus an unquantised tail".
 //
-// A cell is a byte; the units of a course are the bytes of a token that is exact (MemoryLayout::token_bytes), a quantum
-// is a block of so many exact tokens. While the prompt is in work its tokens are exact, token t in slot t. When it is
-// whole, and after every later step, what is stored is what `stored` says:
+// A cell is a byte; the units of a course are the bytes of a token that is exact (MemoryLayout::token_bytes), an
+// allocation unit is a block of so many exact tokens. While the prompt is in work its tokens are exact, token t in
+// slot t. When it is whole, and after every later step, what is stored is what `stored` says:
 //
 //   coded, metadata   packed together, in blocks of their own
 //   exact             in other blocks, with room for the token that comes next
@@ -46,8 +46,8 @@ struct EncodedTokens {
 /// Blocks that such a request holds beyond those of as many exact tokens, at most: what is left of a block of codes.
 inline constexpr std::int64_t kEncodedBlocksBeyond = 1;
 
-/// REQUIRES: memory returns quanta; `stored` has final_tokens - prompt entries, of which that after n tokens takes at
-/// most the bytes of n exact ones.
+/// REQUIRES: memory returns allocation units; `stored` has final_tokens - prompt entries, of which that after n
+/// tokens takes at most the bytes of n exact ones.
 std::unique_ptr<const Course> make_encoded_course(const CourseShape& shape, EncodedTokens tokens);
 
 }  // namespace kvplan::core

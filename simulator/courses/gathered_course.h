@@ -10,7 +10,7 @@
 
 namespace kvplan::core {
 
-/// Takes some numbers for each token. REQUIRES: placement is compact, memory returns quanta.
+/// Takes some numbers for each token. REQUIRES: placement is compact, memory returns allocation units.
 std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
                                                    std::shared_ptr<const Drops> drops);
 

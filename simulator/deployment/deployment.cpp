@@ -86,7 +86,7 @@ std::vector<std::string> shorter_request(const Scenario& s, const model::ModelSh
   std::int64_t fits = 0, too_long = request.max_model_len;
   while (fits + 1 < too_long) {
     const std::int64_t tokens = fits + (too_long - fits) / 2;
-    (parts.value().most_blocks(tokens) <= pool.all_quanta() ? fits : too_long) = tokens;
+    (parts.value().most_blocks(tokens) <= pool.all_alloc_units() ? fits : too_long) = tokens;
   }
   if (fits == 0) return {};
   return {s.deployment.longest_path + "=" + std::to_string(fits)};
@@ -96,17 +96,17 @@ std::vector<std::string> shorter_request(const Scenario& s, const model::ModelSh
 Status check_longest(const Scenario& s, const model::ModelShape& shape, ModelOnRanks& placed,
                      std::vector<std::string>& warnings) {
   KVPLAN_TRY(const PoolLayout pool, lay_out_pool(s, shape, placed));
-  if (!pool.longest_quanta || *pool.longest_quanta <= pool.all_quanta()) return Done{};
+  if (!pool.longest_alloc_units || *pool.longest_alloc_units <= pool.all_alloc_units()) return Done{};
   const scheduling::EngineLimit longest = s.engine_traits().request_tokens;
   placed.obstacles.push_back({.obstacle = model::kLongestRequest,
-                              .need = *pool.longest_quanta,
-                              .have = pool.all_quanta(),
+                              .need = *pool.longest_alloc_units,
+                              .have = pool.all_alloc_units(),
                               .unit = Unit::kBlocks,
                               .remedies = shorter_request(s, shape, placed, pool)});
-  warnings.push_back("The pool holds " + std::to_string(pool.all_quanta()) +
+  warnings.push_back("The pool holds " + std::to_string(pool.all_alloc_units()) +
                      " blocks, fewer than a request of " + std::string(longest.param) + " (" +
-                     std::to_string(longest.value) + ") may take (" + std::to_string(*pool.longest_quanta) +
-                     "): vLLM would not start.");
+                     std::to_string(longest.value) + ") may take (" +
+                     std::to_string(*pool.longest_alloc_units) + "): vLLM would not start.");
   return Done{};
 }
 
@@ -118,7 +118,7 @@ std::int64_t step_tokens(const Scenario& s) {
 
 std::int64_t PoolLayout::tokens() const {
   const auto groups = std::max<std::int64_t>(static_cast<std::int64_t>(layout.groups.size()), 1);
-  return layout.quanta / groups * layout.quantum_tokens;
+  return layout.alloc_units / groups * layout.alloc_unit_tokens;
 }
 
 Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape,
@@ -140,7 +140,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
   PoolLayout out{allocator->layout(), std::nullopt};
   if (blocks) {
     out.layout.capacity_bytes = bytes;
-    out.layout.quanta = std::max<std::int64_t>(bytes / out.layout.quantum_bytes() - 1, 0);
+    out.layout.alloc_units = std::max<std::int64_t>(bytes / out.layout.alloc_unit_bytes() - 1, 0);
   }
   if (!out.layout.of_tokens())
     return bad_input("expected an allocator whose memory is counted in tokens, found " +
@@ -148,9 +148,9 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
                      (entry.keeps_nothing ? ", which keeps nothing" : ", which takes it in bytes"))
         .at_field("memory.allocator");
   // Ranges of other allocators are longer than what they hold.
-  if (out.layout.returns_quanta() || s.allocator.name() == "contiguous")
-    out.longest_quanta =
-        ceil_div(longest, out.layout.quantum_tokens) + (s.encodes() ? core::kEncodedBlocksBeyond : 0);
+  if (out.layout.returns_alloc_units() || s.allocator.name() == "contiguous")
+    out.longest_alloc_units =
+        ceil_div(longest, out.layout.alloc_unit_tokens) + (s.encodes() ? core::kEncodedBlocksBeyond : 0);
   return out;
 }
 

@@ -65,15 +65,17 @@ std::int64_t step_tokens(const Scenario& scenario);
 /// How the scenario's allocator divides a derived pool, without a run and its token policy.
 struct PoolLayout {
   core::MemoryLayout layout;
-  /// Quanta that a request of max_model_len holds at most; absent where that is not said by its length alone.
-  std::optional<std::int64_t> longest_quanta;
+  /// Allocation units that a request of max_model_len holds at most; absent where that is not said by its length alone.
+  std::optional<std::int64_t> longest_alloc_units;
 
   /// As engines report it, the null block included.
-  [[nodiscard]] std::int64_t all_quanta() const { return layout.quanta + (layout.null_block ? 1 : 0); }
+  [[nodiscard]] std::int64_t all_alloc_units() const {
+    return layout.alloc_units + (layout.null_block ? 1 : 0);
+  }
   /// Tokens that fit; where layers lie in groups, tokens that every layer has a place for.
   [[nodiscard]] std::int64_t tokens() const;
 };
-/// Errors: an allocator whose quanta are not of whole tokens, or that keeps nothing; as it is made.
+/// Errors: an allocator whose allocation units are not of whole tokens, or that keeps nothing; as it is made.
 /// REQUIRES: the pool is derived.
 Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
                                 const ModelOnRanks& placed);

@@ -56,7 +56,7 @@ class Holders {
       HoldRow row{.request = r, .fits = true, .admit_step = step, .end_step = step + workload_.output[i]};
       ends_[row.end_step].push_back(r);
       row.hit_tokens = found.tokens;
-      row.table_len = pool_.table(r).quanta;
+      row.table_len = pool_.table(r).alloc_units;
       row.new_blocks = row.table_len - found.tokens / block_tokens_;
       row.evicted = reclaimed_.take();
       row.table_crc32 = table_crc32(pool_.table(r).ids);

@@ -43,7 +43,7 @@ std::uint32_t table_crc32(std::span<const BlockId> table, std::uint32_t before) 
 
 core::Contents& contents_of(core::Allocator& pool) {
   core::Contents* const contents = pool.contents();
-  KVPLAN_CHECK(contents != nullptr, pool.layout().quanta);
+  KVPLAN_CHECK(contents != nullptr, pool.layout().alloc_units);
   return *contents;
 }
 

@@ -22,18 +22,18 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   contents.publish(r, length);
   row.fits = true;
   row.hit_tokens = found.tokens;
-  row.new_blocks_prefill = pool.table(r).quanta - found.tokens / block;
+  row.new_blocks_prefill = pool.table(r).alloc_units - found.tokens / block;
   row.evicted_prefill = reclaimed.take();
-  const std::int64_t after_prefill = pool.table(r).quanta;
+  const std::int64_t after_prefill = pool.table(r).alloc_units;
   for (std::int64_t tokens = length + 1; tokens <= workload.final_tokens(r); ++tokens) {
     // A decode step changes nothing unless a block is needed or filled.
     if (tokens % block != 0 && (tokens - 1) % block != 0) continue;
     KVPLAN_CHECK(pool.grow(r, tokens), r, tokens);
     contents.publish(r, tokens);
   }
-  row.new_blocks_decode = pool.table(r).quanta - after_prefill;
+  row.new_blocks_decode = pool.table(r).alloc_units - after_prefill;
   row.evicted_decode = reclaimed.take();
-  row.table_len = pool.table(r).quanta;
+  row.table_len = pool.table(r).alloc_units;
   row.table_crc32 = table_crc32(pool.table(r).ids);
   pool.release(r, workload.final_tokens(r));
   contents.forget(r);

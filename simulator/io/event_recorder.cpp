@@ -85,7 +85,7 @@ bool finds_in_tree(const EventLogOptions& options) {
   return options.layout.tree() && options.prefix_cache;
 }
 bool publishes(const EventLogOptions& options) {
-  return options.prefix_cache && options.layout.returns_quanta() && !options.layout.tree();
+  return options.prefix_cache && options.layout.returns_alloc_units() && !options.layout.tree();
 }
 bool has_block_ids(const core::MemoryLayout& layout) {
   return layout.tables == 1 && !layout.tree();
@@ -185,23 +185,23 @@ event_log::Header header_of(const EventLogOptions& options) {
   const traces::PrefixHashes* const ids = options.workload->prefix;
   const bool tree = finds_in_tree(options);
   std::vector<log::TokenRow> rows;
-  for (const core::TokenRow& row : layout.tensors.rows) rows.push_back({row.bytes, row.quanta});
+  for (const core::TokenRow& row : layout.tensors.rows) rows.push_back({row.bytes, row.alloc_units});
   std::vector<log::LayerGroup> groups;
   for (const model::LayerGroup& group : layout.groups) groups.push_back({group.layers, group.window});
   return {.writer = options.writer,
-          .quantum_tokens = layout.quantum_tokens,
+          .alloc_unit_tokens = layout.alloc_unit_tokens,
           .token_bytes = layout.token_bytes,
           .capacity_bytes = layout.capacity_bytes,
-          .quanta = layout.quanta,
-          .null_block = options.null_block && layout.returns_quanta(),
-          .returns_quanta = layout.returns_quanta(),
+          .alloc_units = layout.alloc_units,
+          .null_block = options.null_block && layout.returns_alloc_units(),
+          .returns_alloc_units = layout.returns_alloc_units(),
           .prefix_cache = publishes(options),
           .track_units = options.track_units,
           .metadata_bytes = layout.metadata_bytes,
           .reuse = options.reuse,
           .range_placement = placement_of(layout.ranges),
           .table_form = form_of(layout.form),
-          .odd_quantum_bytes = layout.of_tokens() ? 0 : layout.quantum_bytes(),
+          .odd_alloc_unit_bytes = layout.of_tokens() ? 0 : layout.alloc_unit_bytes(),
           .page_bytes = layout.tensors.page_bytes,
           .rows = rows,
           .groups = groups,
@@ -225,12 +225,12 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
     : workload_(*options.workload),
       numbered_(has_block_ids(options.layout)),
       tree_(finds_in_tree(options)),
-      by_quanta_(options.layout.table_by_quanta()),
-      returns_quanta_(options.layout.returns_quanta()),
+      by_alloc_units_(options.layout.table_by_alloc_units()),
+      returns_alloc_units_(options.layout.returns_alloc_units()),
       track_units_(options.track_units),
       counted_(options.counted),
       by_priority_(options.by_priority),
-      quantum_tokens_(options.layout.quantum_tokens),
+      alloc_unit_tokens_(options.layout.alloc_unit_tokens),
       tables_(options.layout.tables),
       in_groups_(!options.layout.groups.empty()),
       entries_per_block_(std::max<std::int64_t>(std::ssize(options.layout.groups), 1)),
@@ -239,7 +239,7 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
       keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
-  if (publishes(options)) names_.emplace(workload_, options.layout.quantum_tokens);
+  if (publishes(options)) names_.emplace(workload_, options.layout.alloc_unit_tokens);
 }
 
 EventRecorder::~EventRecorder() = default;
@@ -303,7 +303,7 @@ void EventRecorder::on_preempt(const core::Release& release) {
 }
 
 void EventRecorder::on_admit(const core::Admission& admission) {
-  const std::int64_t blocks = admission.hit_tokens / quantum_tokens_;
+  const std::int64_t blocks = admission.hit_tokens / alloc_unit_tokens_;
   const log::Admit empty{admission.request, {}, {}, tree_ ? blocks : 0, in_groups_ ? blocks : 0};
   log::Admit fact = empty;
   log::Claims claims;
@@ -466,7 +466,7 @@ void EventRecorder::on_compact(const core::Compacted& compacted) {
         if (!moved) return {};
         // Where the next token goes is behind the last survivor.
         return {{course.table_slots(n + 1) - 1, moved->kept_cells * cells_of_cell_,
-                 moved->quanta_before - moved->quanta}};
+                 moved->alloc_units_before - moved->alloc_units}};
       },
       [&](const std::array<std::int64_t, 3>& moved, std::int32_t first, std::int32_t tables) {
         log::Compact fact{compacted.request, moved[0], moved[1], moved[2], first, tables};
@@ -482,23 +482,23 @@ void EventRecorder::grant_tables(RequestId r) {
       *courses_.at(r),
       [&](const core::Course& course) -> std::optional<std::array<std::int64_t, 3>> {
         if (course.grant(n).sum() == 0) return {};
-        return {{ceil_div(course.table_slots(n + 1), quantum_tokens_) - 1, 0, 0}};
+        return {{ceil_div(course.table_slots(n + 1), alloc_unit_tokens_) - 1, 0, 0}};
       },
       [&](const std::array<std::int64_t, 3>& block, std::int32_t first, std::int32_t tables) {
         write(log::Grant{r, block[0], 1, {}, 0, first, tables});
       });
 }
 
-void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
+void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int64_t alloc_units,
                                 std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
-  if (!by_quanta_ || !numbered_) {
+  if (!by_alloc_units_ || !numbered_) {
     log::Claims claims;
     claims.places = places_of(blocks);
-    write(log::Grant{r, first_block, quanta, {}, tensor_tokens}, std::move(claims));
+    write(log::Grant{r, first_block, alloc_units, {}, tensor_tokens}, std::move(claims));
     return;
   }
-  for (std::int64_t done = 0; done < quanta;) {
-    const std::int64_t count = std::min(quanta - done, log::kMostListed);
+  for (std::int64_t done = 0; done < alloc_units;) {
+    const std::int64_t count = std::min(alloc_units - done, log::kMostListed);
     log::Grant fact{r, first_block + done, count, {}, 0};
     log::Claims claims;
     const auto part = blocks.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
@@ -525,12 +525,12 @@ void EventRecorder::on_grant(const core::Grant& grant) {
   if (tables_ > 1)  // they are alike while the prompt is in work
     return write(log::Grant{grant.request,
                             grant.first_block / tables_,
-                            grant.quanta / tables_,
+                            grant.alloc_units / tables_,
                             {},
                             0,
                             0,
                             static_cast<std::int32_t>(tables_)});
-  write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks, grant.tensor_tokens);
+  write_grant(grant.request, grant.first_block, grant.alloc_units, grant.blocks, grant.tensor_tokens);
 }
 
 void EventRecorder::on_decode_grants(std::span<const core::DecodeGrant> grants) {
@@ -589,8 +589,8 @@ void EventRecorder::on_first_token(SimTime /*time*/, RequestId request) {
 
 void EventRecorder::on_drop(const core::Drop& drop) {
   sliding_.insert(drop.request);
-  emptied_ = keep_.emptied(drop.begin_before, drop.begin, quantum_tokens_);
-  const std::int64_t released = returns_quanta_ ? emptied_.blocks() : 0;
+  emptied_ = keep_.emptied(drop.begin_before, drop.begin, alloc_unit_tokens_);
+  const std::int64_t released = returns_alloc_units_ ? emptied_.blocks() : 0;
   write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : emptied_.first, released});
 }
 

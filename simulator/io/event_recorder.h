@@ -105,21 +105,21 @@ class EventRecorder : public core::Observer {
   /// Of what belongs at that entry of the request's table.
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t entry) const;
   [[nodiscard]] std::span<const std::uint32_t> prefix_ids(RequestId request) const;
-  void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
+  void write_grant(RequestId request, std::int64_t first_block, std::int64_t alloc_units,
                    std::span<const BlockId> blocks, std::int64_t tensor_tokens);
 
   const core::Workload& workload_;
-  bool numbered_;   ///< blocks have ids
-  bool tree_;       ///< prefixes are found in a tree
-  bool by_quanta_;  ///< a grant names a place for each quantum
-  bool returns_quanta_;
+  bool numbered_;        ///< blocks have ids
+  bool tree_;            ///< prefixes are found in a tree
+  bool by_alloc_units_;  ///< a grant names a place for each allocation unit
+  bool returns_alloc_units_;
   core::KeepRule::Emptied emptied_{};  ///< of the latest drop
   std::vector<std::int32_t> track_units_;
   bool counted_;
   bool by_priority_;
-  std::int64_t quantum_tokens_, tables_;  ///< of a request
-  bool in_groups_;                        ///< layers lie in groups
-  std::int64_t entries_per_block_;        ///< of a table, one of each group
+  std::int64_t alloc_unit_tokens_, tables_;  ///< of a request
+  bool in_groups_;                           ///< layers lie in groups
+  std::int64_t entries_per_block_;           ///< of a table, one of each group
   std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests

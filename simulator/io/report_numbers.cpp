@@ -252,10 +252,10 @@ Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
                                      "replicas.batch.mean_running"));
   to.max_running = from.batch().max_running();
   plan::PoolShape& pool = to.pool;
-  pool.quantum_tokens = from.quantum_tokens();
-  if (pool.quantum_tokens < 1) return wrong("1 or more", "replicas.quantum_tokens");
-  KVPLAN_TRY(pool.quantum_bytes, bytes(from.quantum_bytes(), "replicas.quantum_bytes"));
-  pool.quanta = from.quanta();
+  pool.alloc_unit_tokens = from.quantum_tokens();
+  if (pool.alloc_unit_tokens < 1) return wrong("1 or more", "replicas.quantum_tokens");
+  KVPLAN_TRY(pool.alloc_unit_bytes, bytes(from.quantum_bytes(), "replicas.quantum_bytes"));
+  pool.alloc_units = from.quanta();
   KVPLAN_TRY(pool.token_bytes, bytes(from.token_bytes(), "replicas.token_bytes"));
   KVPLAN_TRY(pool.metadata_bytes_per_token,
              bytes(from.metadata_bytes_per_token(), "replicas.metadata_bytes_per_token"));

@@ -42,7 +42,7 @@ class BuddyAllocator final : public BuddyBase {
     std::int64_t address = 0;
     for (auto order = free_.size(); order-- > 0;) {
       const std::int64_t length = std::int64_t{1} << order;
-      if ((layout.quanta & length) == 0) continue;
+      if ((layout.alloc_units & length) == 0) continue;
       free_[order].insert(address);
       address += length;
     }
@@ -79,7 +79,7 @@ class BuddyAllocator final : public BuddyBase {
 class BuddyModel final : public BuddyBase {
  public:
   BuddyModel(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request)
-      : BuddyBase(layout, reserve, request), taken_(static_cast<std::size_t>(layout.quanta), false) {}
+      : BuddyBase(layout, reserve, request), taken_(static_cast<std::size_t>(layout.alloc_units), false) {}
 
  protected:
   std::int64_t place(std::int64_t slots) override {

@@ -27,8 +27,8 @@ namespace {
 
 using core::MemoryLayout;
 
-constexpr std::int64_t kMostQuanta = std::int64_t{1}
-                                     << 29;  // 256 GiB; addresses are up to four times as high
+constexpr std::int64_t kMostAllocUnits = std::int64_t{1}
+                                         << 29;  // 256 GiB; addresses are up to four times as high
 
 constexpr std::int64_t kMostTensors = std::int64_t{1} << 14;
 
@@ -50,7 +50,7 @@ class CachingAllocator final : public core::Allocator {
 
   const MemoryLayout& layout() const override { return setup_.layout; }
   core::PoolCounts counts() const override {
-    return {.free = setup_.layout.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = setup_.layout.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId r) const override {
@@ -72,7 +72,7 @@ class CachingAllocator final : public core::Allocator {
     const auto blocks = enough ? take(pool_, length) : std::nullopt;
     if (!blocks) {
       refused_tokens_ = length;
-      const bool idle_suffices = asked_quanta(length) <= setup_.layout.quanta - held_;
+      const bool idle_suffices = asked_alloc_units(length) <= setup_.layout.alloc_units - held_;
       refusal_ = idle_suffices ? core::Refusal::kFragmented : core::Refusal::kTooShort;
       return false;
     }
@@ -81,9 +81,9 @@ class CachingAllocator final : public core::Allocator {
     for (const CachingBlock& block : *blocks) {
       holder.table.push_back(core::entry_of_amount(block.address / kCachingUnit));
       holder.table.push_back(core::entry_of_amount(block.bytes / kCachingUnit));
-      holder.quanta += block.bytes / kCachingUnit;
+      holder.alloc_units += block.bytes / kCachingUnit;
     }
-    held_ += holder.quanta;
+    held_ += holder.alloc_units;
     return true;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
@@ -95,14 +95,14 @@ class CachingAllocator final : public core::Allocator {
     const auto holder = tables_.find(r);
     for (std::size_t i = 0; i < holder->second.table.size(); i += 2)
       pool_.free(core::amount_of_entry(holder->second.table[i]) * kCachingUnit);
-    held_ -= holder->second.quanta;
+    held_ -= holder->second.alloc_units;
     tables_.erase(holder);
     refused_tokens_ = -1;
   }
   core::BlockTable table(RequestId r) const override {
     const auto holder = tables_.find(r);
     if (holder == tables_.end()) return {{}, 0, tensor_tokens(r)};
-    return {holder->second.table, holder->second.quanta, tensor_tokens(r)};
+    return {holder->second.table, holder->second.alloc_units, tensor_tokens(r)};
   }
 
  private:
@@ -112,15 +112,15 @@ class CachingAllocator final : public core::Allocator {
 
   struct Holder {
     std::vector<BlockId> table;  // of each tensor the address and the length of its block, in units
-    std::int64_t quanta{0};
+    std::int64_t alloc_units{0};
   };
 
-  /// Tensors of so many tokens as they are, each in whole quanta.
-  [[nodiscard]] Wide asked_quanta(std::int64_t tokens) const {
-    Wide quanta = 0;
+  /// Tensors of so many tokens as they are, each in whole allocation units.
+  [[nodiscard]] Wide asked_alloc_units(std::int64_t tokens) const {
+    Wide alloc_units = 0;
     for (const TensorRows& t : setup_.tensors)
-      quanta += Wide{ceil_div(tokens * t.row_bytes, kCachingUnit)} * t.tensors;
-    return quanta;
+      alloc_units += Wide{ceil_div(tokens * t.row_bytes, kCachingUnit)} * t.tensors;
+    return alloc_units;
   }
   [[nodiscard]] Wide rounded_bytes(std::int64_t tokens) const {
     Wide bytes = 0;
@@ -190,7 +190,7 @@ Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest&
   if (choice.text("per") == "request") setup.tensors = {{request.token_bytes, 1}};
   KVPLAN_TRY(setup.layout, byte_layout(request));
   setup.layout.form = core::TableForm::kTensors;
-  setup.layout.tensors.quantum_bytes = kCachingUnit;
+  setup.layout.tensors.alloc_unit_bytes = kCachingUnit;
   std::int64_t tensors = 0;
   for (const TensorRows& t : setup.tensors) {
     setup.layout.tensors.rows.push_back({t.row_bytes, t.tensors});
@@ -199,19 +199,19 @@ Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest&
   if (tensors > kMostTensors)
     return bad_input("expected at most 2^14 tensors per request, found " + std::to_string(tensors))
         .at_field("model");
-  setup.layout.quanta = setup.layout.capacity_bytes / kCachingUnit;
-  if (setup.layout.quanta < 1 || setup.layout.quanta > kMostQuanta)
+  setup.layout.alloc_units = setup.layout.capacity_bytes / kCachingUnit;
+  if (setup.layout.alloc_units < 1 || setup.layout.alloc_units > kMostAllocUnits)
     return bad_input("expected a pool of 512 bytes to 256 GiB, found " +
                      std::to_string(setup.layout.capacity_bytes) + " bytes")
         .at_field("memory");
-  setup.rules.capacity_bytes = setup.layout.quanta * kCachingUnit;
+  setup.rules.capacity_bytes = setup.layout.alloc_units * kCachingUnit;
   setup.rules.expandable = choice.flag("expandable_segments");
   setup.rules.power2_divisions = parse_integer(choice.text("roundup_power2_divisions")).value_or(0);
   setup.rules.garbage_threshold = choice.decimal("garbage_collection_threshold");
   const std::string& split = choice.text("max_split_size_mb");
   if (split != kUnlimited) {
     const auto mebibytes = parse_integer(split);
-    if (!mebibytes || *mebibytes <= 20 || *mebibytes > kMostQuanta)
+    if (!mebibytes || *mebibytes <= 20 || *mebibytes > kMostAllocUnits)
       return bad_input("expected unlimited, or a whole number above 20, found \"" + split + "\"")
           .at_field("memory.allocator.max_split_size_mb");
     setup.rules.max_split_bytes = *mebibytes * kCachingMebibyte;

@@ -17,7 +17,7 @@ class ContiguousAllocator final : public OneRangeAllocator {
  public:
   ContiguousAllocator(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request,
                       const std::optional<CopyCost>& compaction)
-      : OneRangeAllocator(layout, reserve, request, compaction), free_(layout.ranges, layout.quanta) {}
+      : OneRangeAllocator(layout, reserve, request, compaction), free_(layout.ranges, layout.alloc_units) {}
 
  protected:
   std::int64_t place(std::int64_t slots) override { return free_.take(slots); }
@@ -44,7 +44,7 @@ class ContiguousModel final : public OneRangeAllocator {
                   const std::optional<CopyCost>& compaction)
       : OneRangeAllocator(layout, reserve, request, compaction),
         fit_(layout.ranges),
-        taken_(static_cast<std::size_t>(layout.quanta), false) {}
+        taken_(static_cast<std::size_t>(layout.alloc_units), false) {}
 
  protected:
   std::int64_t place(std::int64_t slots) override {

@@ -18,7 +18,7 @@ using core::MemoryLayout;
 class DividedBase : public OneRangeAllocator {
  public:
   DividedBase(const MemoryLayout& layout, std::int64_t parts, const AllocatorRequest& request)
-      : OneRangeAllocator(layout, "oracle", request), part_(layout.quanta / parts) {}
+      : OneRangeAllocator(layout, "oracle", request), part_(layout.alloc_units / parts) {}
 
  protected:
   [[nodiscard]] std::int64_t granted(std::int64_t slots) const override { return std::max(slots, part_); }
@@ -91,11 +91,11 @@ Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, cons
   // All parts are as long: the lowest free one is the first fit.
   KVPLAN_TRY(MemoryLayout layout, one_range_layout(request, core::RangePlacement::kFirstFit));
   const std::int64_t parts = choice.integer("parts");
-  if (layout.quanta < parts)
+  if (layout.alloc_units < parts)
     return bad_input("expected room for at least one token in each of " + std::to_string(parts) +
-                     " parts, found " + std::to_string(layout.quanta) + " tokens")
+                     " parts, found " + std::to_string(layout.alloc_units) + " tokens")
         .at_field("memory");
-  layout.quanta -= layout.quanta % parts;
+  layout.alloc_units -= layout.alloc_units % parts;
   return std::unique_ptr<core::Allocator>(std::make_unique<T>(layout, parts, request));
 }
 

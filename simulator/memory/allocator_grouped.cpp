@@ -35,23 +35,25 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
         groups_(static_cast<std::int64_t>(layout_.groups.size())),
         workload_(*request.workload),
         holder_of_(request.places()) {
-    if (!request.block_ids) layout_.ids = core::QuantumIds::kNone;
+    if (!request.block_ids) layout_.ids = core::AllocUnitIds::kNone;
   }
 
   const MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
-  std::int64_t next_growth(RequestId r) const override { return existing(r).blocks * layout_.quantum_tokens; }
+  std::int64_t next_growth(RequestId r) const override {
+    return existing(r).blocks * layout_.alloc_unit_tokens;
+  }
   bool fits_empty(RequestId r) const override {
-    return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.quanta;
+    return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.alloc_units;
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
-    const std::int64_t blocks = ceil_div(tokens, layout_.quantum_tokens);
-    if (blocks * groups_ > layout_.quanta - held_) return false;
+    const std::int64_t blocks = ceil_div(tokens, layout_.alloc_unit_tokens);
+    if (blocks * groups_ > layout_.alloc_units - held_) return false;
     std::int32_t& slot = holder_of_[r];
     KVPLAN_CHECK(slot < 0, r);
     if (idle_holders_.empty()) {
@@ -66,8 +68,8 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
 
   bool grow(RequestId r, std::int64_t tokens) override {
     Holder& holder = existing(r);
-    const std::int64_t blocks = std::max(ceil_div(tokens, layout_.quantum_tokens), holder.blocks);
-    if ((blocks - holder.blocks) * groups_ > layout_.quanta - held_) return false;
+    const std::int64_t blocks = std::max(ceil_div(tokens, layout_.alloc_unit_tokens), holder.blocks);
+    if ((blocks - holder.blocks) * groups_ > layout_.alloc_units - held_) return false;
     take(holder, blocks - holder.blocks);
     return true;
   }
@@ -82,7 +84,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
       queue_.push_back(std::exchange(holder.table[static_cast<std::size_t>(entry)], kNoBlock));
   }
   /// Nobody follows a course here.
-  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
+  void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = existing(r);
@@ -140,7 +142,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
 
   /// In the beginning all blocks are in the queue, by id, before any that was let go.
   BlockId take_block() {
-    if (next_new_ <= layout_.quanta) return id_at<BlockId>(next_new_++);
+    if (next_new_ <= layout_.alloc_units) return id_at<BlockId>(next_new_++);
     const BlockId block = queue_.front();
     queue_.pop_front();
     return block;
@@ -210,7 +212,7 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
 }  // namespace
 
 std::int64_t GroupedParts::most_blocks(std::int64_t tokens) const {
-  const std::int64_t q = layout.quantum_tokens;
+  const std::int64_t q = layout.alloc_unit_tokens;
   std::int64_t blocks = 0;
   for (const model::LayerGroup& group : layout.groups) {
     const std::int64_t all = ceil_div(tokens, q);
@@ -225,8 +227,8 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   parts.step_tokens = request.step_tokens;
   MemoryLayout& layout = parts.layout;
   layout.null_block = true;
-  layout.quantum_tokens = choice.integer("block_tokens");
-  KVPLAN_TRY_DO(check_hash_block(layout.quantum_tokens, request));
+  layout.alloc_unit_tokens = choice.integer("block_tokens");
+  KVPLAN_TRY_DO(check_hash_block(layout.alloc_unit_tokens, request));
   layout.groups = {{request.cells_per_token, 0}};
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
@@ -246,24 +248,24 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
         .at_field("memory.allocator");
   Wide capacity = 0;
   if (request.pool.blocks >= 0) {
-    capacity = Wide{request.pool.blocks} * layout.quantum_bytes();
+    capacity = Wide{request.pool.blocks} * layout.alloc_unit_bytes();
   } else if (request.pool.tokens >= 0) {
     capacity = Wide{request.pool.tokens} * request.token_bytes;
   } else {
     capacity = request.pool.bytes;
   }
-  const Wide blocks = capacity / layout.quantum_bytes();
+  const Wide blocks = capacity / layout.alloc_unit_bytes();
   const std::string found =
       "found " + std::to_string(static_cast<std::int64_t>(std::min<Wide>(blocks, INT64_MAX)));
   if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
     return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, " + found + " blocks")
         .at_field("memory");
   if (blocks < 2)
-    return bad_input("expected room for at least 2 blocks of " + std::to_string(layout.quantum_tokens) +
+    return bad_input("expected room for at least 2 blocks of " + std::to_string(layout.alloc_unit_tokens) +
                      " tokens in " + std::to_string(layout.cells_per_token) +
                      " layers (one is the null block), " + found)
         .at_field("memory");
-  layout.quanta = static_cast<std::int64_t>(blocks) - 1;
+  layout.alloc_units = static_cast<std::int64_t>(blocks) - 1;
   layout.capacity_bytes = static_cast<std::int64_t>(capacity);
   return parts;
 }

@@ -25,8 +25,8 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
       : parts_(parts),
         prefix_cache_(request.prefix_cache),
         workload_(*request.workload),
-        pool_(workload_, parts.layout.quantum_tokens, windows_of(parts.layout), parts.layout.quanta + 1,
-              prefix_cache_) {
+        pool_(workload_, parts.layout.alloc_unit_tokens, windows_of(parts.layout),
+              parts.layout.alloc_units + 1, prefix_cache_) {
     if (prefix_cache_) pool_.follow_prefixes();
     if (policy) pool_.set_policy(std::move(*policy));
   }
@@ -43,7 +43,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
     return tokens;
   }
   bool fits_empty(RequestId r) const override {
-    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
+    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.alloc_units;
   }
 
   core::Found lookup(RequestId r, std::int64_t num_tokens) override {
@@ -74,7 +74,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
     pool_.let_go(r, entries);
     interleave(r);
   }
-  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
+  void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
     pool_.release(r);

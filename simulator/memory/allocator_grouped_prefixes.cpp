@@ -30,12 +30,12 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   GroupedWithPrefixes(const GroupedParts& parts, const AllocatorRequest& request, MadeFrom&&... idle)
       : parts_(parts),
         groups_(std::ssize(parts_.layout.groups)),
-        quantum_(parts_.layout.quantum_tokens),
+        alloc_unit_(parts_.layout.alloc_unit_tokens),
         workload_(*request.workload),
-        names_(workload_, quantum_),
-        pool_(parts_.layout.quanta, true, names_.shared_count() * groups_, request.places(), listener_,
+        names_(workload_, alloc_unit_),
+        pool_(parts_.layout.alloc_units, true, names_.shared_count() * groups_, request.places(), listener_,
               std::forward<MadeFrom>(idle)...) {
-    pool_.follow_prefixes(workload_, names_, parts_.layout.groups, quantum_);
+    pool_.follow_prefixes(workload_, names_, parts_.layout.groups, alloc_unit_);
   }
 
   const MemoryLayout& layout() const override { return parts_.layout; }
@@ -46,10 +46,10 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   std::int64_t next_growth(RequestId r) const override {
     const Holder* holder = pool_.holders().find(r);
     KVPLAN_CHECK(holder != nullptr, r);
-    return std::ssize(holder->blocks) / groups_ * quantum_;
+    return std::ssize(holder->blocks) / groups_ * alloc_unit_;
   }
   bool fits_empty(RequestId r) const override {
-    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
+    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.alloc_units;
   }
   std::uint64_t lookup_epoch() const override { return pool_.epoch(); }
 
@@ -58,7 +58,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     if constexpr (Idle::kByContent) pool_.expire(r, num_tokens);
     const std::int64_t blocks = longest(r, num_tokens);
     const Holder* holder = pool_.holders().find(r);
-    Found found{.tokens = blocks * quantum_, .idle = 0};
+    Found found{.tokens = blocks * alloc_unit_, .idle = 0};
     found_.assign(static_cast<std::size_t>(blocks * groups_), kNoBlock);
     for (std::int64_t g = 0; g < groups_; ++g) {
       for (std::int64_t b = std::max<std::int64_t>(blocks - taken(g, blocks), 0); b < blocks; ++b) {
@@ -70,12 +70,12 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return found;
   }
   std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
-    return longest(r, num_tokens) * quantum_;
+    return longest(r, num_tokens) * alloc_unit_;
   }
 
   bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t hits = std::ssize(found_) / groups_;
-    const std::int64_t blocks = ceil_div(tokens, quantum_);
+    const std::int64_t blocks = ceil_div(tokens, alloc_unit_);
     if ((blocks - hits) * groups_ + found.idle > pool_.idle()) return false;
     Holder& holder = pool_.holders().make(r);
     KVPLAN_CHECK(holder.blocks.empty(), r);
@@ -91,7 +91,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   bool grow(RequestId r, std::int64_t tokens) override {
     Holder& holder = pool_.holders().existing(r);
     const std::int64_t held = std::ssize(holder.blocks) / groups_;
-    const std::int64_t blocks = std::max(ceil_div(tokens, quantum_), held);
+    const std::int64_t blocks = std::max(ceil_div(tokens, alloc_unit_), held);
     if ((blocks - held) * groups_ > pool_.idle()) return false;
     take(holder, blocks);
     return true;
@@ -99,14 +99,14 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
 
   void publish(RequestId r, std::int64_t tokens) override {
     Holder& holder = pool_.holders().existing(r);
-    const std::int64_t full = tokens / quantum_;
+    const std::int64_t full = tokens / alloc_unit_;
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t b = holder.published; b < full; ++b) publish(holder, r, b, g);
     holder.published = std::max(holder.published, full);
   }
   /// Nobody drops what a policy says here, nor follows a course.
   void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
-  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
+  void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 
   void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = pool_.holders().existing(r);
@@ -148,7 +148,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   }
   /// Of `blocks` leading blocks that are found, how many of the last ones a group takes, or more.
   [[nodiscard]] std::int64_t taken(std::int64_t group, std::int64_t blocks) const {
-    return window(group) == 0 ? blocks : std::max<std::int64_t>(ceil_div(window(group) - 1, quantum_), 1);
+    return window(group) == 0 ? blocks : std::max<std::int64_t>(ceil_div(window(group) - 1, alloc_unit_), 1);
   }
 
   /// Oldest findable copy, kNoBlock if there is none. `holder`: of the request, may be null.
@@ -164,7 +164,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   /// The most leading blocks, less than all of so many tokens, that every group has.
   [[nodiscard]] std::int64_t longest(RequestId r, std::int64_t num_tokens) const {
     const Holder* holder = pool_.holders().find(r);
-    std::int64_t blocks = (num_tokens - 1) / quantum_;
+    std::int64_t blocks = (num_tokens - 1) / alloc_unit_;
     for (std::int64_t g = 0; g < groups_; ++g) {
       if (window(g) > 0) continue;
       std::int64_t b = 0;
@@ -201,7 +201,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
 
   void let_go(Holder& holder, RequestId r, std::int64_t e, bool comes_back) {
     BlockId& block = holder.blocks[static_cast<std::size_t>(e)];
-    const auto whole = [&] { return ceil_div(workload_.final_tokens(r), quantum_) * groups_; };
+    const auto whole = [&] { return ceil_div(workload_.final_tokens(r), alloc_unit_) * groups_; };
     if (comes_back) pool_.remember(holder, r, e, block, whole);
     pool_.let_go(std::exchange(block, kNoBlock), r, e);
   }
@@ -224,7 +224,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   }
 
   GroupedParts parts_;
-  std::int64_t groups_, quantum_;
+  std::int64_t groups_, alloc_unit_;
   const core::Workload& workload_;
   core::ContentNames names_;
   Pool pool_;
@@ -241,7 +241,7 @@ Result<std::unique_ptr<core::Allocator>> make_grouped_prefixes(const GroupedPart
   const auto groups = std::ssize(parts.layout.groups);
   KVPLAN_TRY(auto policy, make_pool_policy(parts.layout, request));
   const std::int64_t shared_names =
-      core::ContentNames(*request.workload, parts.layout.quantum_tokens).shared_count() * groups;
+      core::ContentNames(*request.workload, parts.layout.alloc_unit_tokens).shared_count() * groups;
   return std::unique_ptr<core::Allocator>(std::make_unique<GroupedWithPrefixes<BlocksByPolicy>>(
       parts, request, std::move(policy), shared_names, groups));
 }

@@ -29,17 +29,17 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
         rule_(parts.rule),
         copy_(parts.copy),
         workload_(*request.workload),
-        free_(layout_.ranges, layout_.quanta) {}
+        free_(layout_.ranges, layout_.alloc_units) {}
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   core::Placing* placing() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return holders_.at(r).slots; }
   bool fits_empty(RequestId r) const override {
-    return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.quanta);
+    return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.alloc_units);
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t goal) override {
@@ -109,7 +109,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     [[nodiscard]] std::int64_t end() const { return begin() + slots; }
   };
 
-  [[nodiscard]] std::int64_t idle() const { return layout_.quanta - held_; }
+  [[nodiscard]] std::int64_t idle() const { return layout_.alloc_units - held_; }
   /// False. `slots`: the least with which the answer would have been yes, were they in the right place.
   bool refuse(std::int64_t slots) {
     refusal_ = idle() >= slots ? core::Refusal::kFragmented : core::Refusal::kTooShort;
@@ -179,7 +179,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
       end += range.slots;
       is_asked = asked != nullptr && range.address == asked->begin();
     }
-    close_at(layout_.quanta);
+    close_at(layout_.alloc_units);
     return out;
   }
 
@@ -260,7 +260,7 @@ Result<GrowingParts> growing_parts(const Choice& choice, const AllocatorRequest&
                         .step = choice.integer("step"),
                         .in_place = choice.flag("in_place"),
                         .compacts = choice.text(kCompactParam.name) == "on-refusal",
-                        .longest = std::min(request.max_model_len, layout.quanta)};
+                        .longest = std::min(request.max_model_len, layout.alloc_units)};
   return GrowingParts{layout, rule, copy};
 }
 

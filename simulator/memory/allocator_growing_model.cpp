@@ -47,7 +47,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
  public:
   GrowingModel(const GrowingParts& parts, const AllocatorRequest& request)
       : layout_(parts.layout), rule_(parts.rule), copy_(parts.copy), workload_(*request.workload) {
-    memory_.slots.assign(static_cast<std::size_t>(layout_.quanta), kNoRequest);
+    memory_.slots.assign(static_cast<std::size_t>(layout_.alloc_units), kNoRequest);
   }
 
   const core::MemoryLayout& layout() const override { return layout_; }
@@ -55,13 +55,13 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     std::int64_t held = 0;
     for (const auto& [r, range] : memory_.ranges) held += range.slots;
     for (const RangeMove& copy : memory_.copies) held += copy.from_slots;
-    return {.free = layout_.quanta - held, .cached = 0, .held = held, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held, .cached = 0, .held = held, .distinct_names = 0};
   }
   core::Placing* placing() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return memory_.ranges.at(r).slots; }
   bool fits_empty(RequestId r) const override {
-    return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.quanta);
+    return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.alloc_units);
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/, std::int64_t goal) override {

@@ -19,7 +19,7 @@ class NoCache final : public core::Allocator {
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta, .cached = 0, .held = 0, .distinct_names = 0};
+    return {.free = layout_.alloc_units, .cached = 0, .held = 0, .distinct_names = 0};
   }
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId /*r*/) const override { return true; }
@@ -40,7 +40,7 @@ Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const Al
   KVPLAN_TRY(core::MemoryLayout layout, byte_layout(request));
   if (layout.capacity_bytes < 1) return bad_input("expected a pool of at least one byte").at_field("memory");
   layout.form = core::TableForm::kNothing;
-  layout.quanta = 1;
+  layout.alloc_units = 1;
   return std::unique_ptr<core::Allocator>(std::make_unique<NoCache>(layout));
 }
 

@@ -38,8 +38,8 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   PagedAllocator(const MemoryLayout& layout, const AllocatorRequest& request, MadeFrom&&... idle)
       : layout_(layout),
         workload_(*request.workload),
-        names_(workload_, layout.quantum_tokens),
-        pool_(layout.quanta, request.prefix_cache, names_.shared_count(), request.places(), listener_,
+        names_(workload_, layout.alloc_unit_tokens),
+        pool_(layout.alloc_units, request.prefix_cache, names_.shared_count(), request.places(), listener_,
               std::forward<MadeFrom>(idle)...) {
     if constexpr (Idle::kByContent) follow_prefixes();  // any content may go before those that follow it
   }
@@ -48,8 +48,8 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   PoolCounts counts() const override { return pool_.counts(); }
   core::Contents* contents() override { return this; }
   core::BlockReturns* block_returns() override { return this; }
-  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
-  bool fits_empty(RequestId r) const override { return whole_table(r) <= layout_.quanta; }
+  std::int64_t growth_tokens() const override { return layout_.alloc_unit_tokens; }
+  bool fits_empty(RequestId r) const override { return whole_table(r) <= layout_.alloc_units; }
   std::uint64_t lookup_epoch() const override { return pool_.epoch(); }
 
   Found lookup(RequestId r, std::int64_t num_tokens) override {
@@ -58,7 +58,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     Found found;
     if (!pool_.prefix_cache()) return found;
     if constexpr (Idle::kByContent) pool_.expire(r, num_tokens);
-    const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
+    const std::int64_t most = (num_tokens - 1) / layout_.alloc_unit_tokens;
     const std::int64_t shared = std::min(names_.shared_blocks(r), most);
     const std::int64_t row = names_.row_length();
     const auto hit = [&](BlockId block) {
@@ -85,24 +85,24 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
       if (block == kNoBlock) break;
       hit(block);
     }
-    found.tokens = static_cast<std::int64_t>(found_.size()) * layout_.quantum_tokens;
+    found.tokens = static_cast<std::int64_t>(found_.size()) * layout_.alloc_unit_tokens;
     return found;
   }
 
   std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
     if (!pool_.prefix_cache()) return 0;
-    const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
+    const std::int64_t most = (num_tokens - 1) / layout_.alloc_unit_tokens;
     const std::int64_t shared = std::min(names_.shared_blocks(r), most);
     std::int64_t b = 0;
     while (b < shared && pool_.shared_copy(names_.shared_name(r, b)) != Pool::kNullBlock) ++b;
     const Holder* holder = b < shared ? nullptr : pool_.holders().find(r);
     while (holder != nullptr && b < most && pool_.own_copy(*holder, r, b) != kNoBlock) ++b;
-    return b * layout_.quantum_tokens;
+    return b * layout_.alloc_unit_tokens;
   }
 
   bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
     const auto hits = static_cast<std::int64_t>(found_.size());
-    const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - hits;
+    const std::int64_t fresh = ceil_div(tokens, layout_.alloc_unit_tokens) - hits;
     if (fresh + found.idle > pool_.idle()) return false;
     Holder& holder = pool_.holders().make(r);
     KVPLAN_CHECK(holder.blocks.empty(), r);
@@ -122,12 +122,12 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   bool grow(RequestId r, std::int64_t tokens) override {
     Holder& holder = pool_.holders().existing(r);
     const std::int64_t fresh =
-        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
+        ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > pool_.idle()) return false;
     // A decoding request asks when its table is full; what filled in earlier steps has been findable since
     // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time: a policy's
     // clock always does. Of a prompt it always does, and what this step fills may yet be undone.
-    const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.quantum_tokens;
+    const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.alloc_unit_tokens;
     if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1 && tokens > holder.goal)
       make_findable(holder, r, room);
     take(holder, fresh);
@@ -155,10 +155,10 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     }
   }
 
-  void cut_table(RequestId r, std::int64_t quanta) override {
+  void cut_table(RequestId r, std::int64_t alloc_units) override {
     KVPLAN_CHECK(!pool_.prefix_cache(), r);
     auto& blocks = pool_.holders().existing(r).blocks;
-    for (; static_cast<std::int64_t>(blocks.size()) > quanta; blocks.pop_back())
+    for (; static_cast<std::int64_t>(blocks.size()) > alloc_units; blocks.pop_back())
       pool_.let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
   }
 
@@ -194,7 +194,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   using Holder = BlockHolder;
 
   [[nodiscard]] std::int64_t whole_table(RequestId r) const {
-    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens);
+    return ceil_div(workload_.final_tokens(r), layout_.alloc_unit_tokens);
   }
 
   /// Hands out idle blocks. REQUIRES: there are so many.
@@ -217,7 +217,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   /// filled.
   void make_findable(Holder& holder, RequestId r, std::int64_t tokens) {
     if (!pool_.prefix_cache() || holder.closed) return;
-    const std::int64_t full = tokens / layout_.quantum_tokens;
+    const std::int64_t full = tokens / layout_.alloc_unit_tokens;
     if (holder.published >= full) return;
     const std::int64_t shared = std::min(names_.shared_blocks(r), full);
     const std::int64_t row = names_.row_length();
@@ -288,7 +288,7 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
   KVPLAN_TRY_DO(check_hash_block(block_tokens, request));
   MemoryLayout layout;
   layout.null_block = true;
-  layout.quantum_tokens = block_tokens;
+  layout.alloc_unit_tokens = block_tokens;
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
   layout.metadata_bytes = request.metadata_bytes;
@@ -296,18 +296,18 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
   std::int64_t blocks = 0;
   if (request.pool.blocks >= 0) {
     blocks = request.pool.blocks;
-    capacity = Wide{blocks} * layout.quantum_bytes();
+    capacity = Wide{blocks} * layout.alloc_unit_bytes();
   } else if (request.pool.tokens >= 0) {
     blocks = request.pool.tokens / block_tokens;
     capacity = Wide{request.pool.tokens} * request.token_bytes;
   } else {
-    blocks = request.pool.bytes / layout.quantum_bytes();
+    blocks = request.pool.bytes / layout.alloc_unit_bytes();
     capacity = request.pool.bytes;
   }
   if (request.tables > 1 && capacity <= (Wide{1} << 62)) {  // as many bytes, in blocks of one table
     layout.tables = request.tables;
     layout.entry_bytes = kEntryBytes;
-    blocks = static_cast<std::int64_t>(capacity) / layout.quantum_bytes();
+    blocks = static_cast<std::int64_t>(capacity) / layout.alloc_unit_bytes();
   }
   if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
     return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, found " +
@@ -317,20 +317,20 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
     return bad_input("expected room for at least 2 blocks of " + std::to_string(block_tokens) +
                      " tokens (one is the null block), found " + std::to_string(blocks))
         .at_field("memory");
-  layout.quanta = blocks - 1;
+  layout.alloc_units = blocks - 1;
   layout.capacity_bytes = static_cast<std::int64_t>(capacity);
   return layout;
 }
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
-  if (layout.tables > 1 || request.quanta_beyond > 0) return make_paged_tables(layout, request);
+  if (layout.tables > 1 || request.alloc_units_beyond > 0) return make_paged_tables(layout, request);
   const traces::PrefixHashes* const hashes = request.workload->prefix;
   const bool shares = request.prefix_cache && hashes != nullptr && hashes->present();
   if (replaces_by_policy(request)) {
     KVPLAN_TRY(auto policy, make_pool_policy(layout, request));
     const std::int64_t shared_names =
-        core::ContentNames(*request.workload, layout.quantum_tokens).shared_count();
+        core::ContentNames(*request.workload, layout.alloc_unit_tokens).shared_count();
     return std::unique_ptr<core::Allocator>(
         std::make_unique<PagedAllocator<BlocksByPolicy>>(layout, request, std::move(policy), shared_names));
   }

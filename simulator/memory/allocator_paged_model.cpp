@@ -27,12 +27,12 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   PagedModel(const MemoryLayout& layout, const AllocatorRequest& request, std::optional<PoolPolicy> policy)
       : layout_(layout),
         workload_(*request.workload),
-        names_(workload_, layout.quantum_tokens),
+        names_(workload_, layout.alloc_unit_tokens),
         prefix_cache_(request.prefix_cache),
-        refs_(static_cast<std::size_t>(layout.quanta) + 1, 0),
+        refs_(static_cast<std::size_t>(layout.alloc_units) + 1, 0),
         name_of_(refs_.size()),
         place_of_(1) {
-    for (const BlockId b : IdRange(BlockId{1}, id_at<BlockId>(layout.quanta + 1)))
+    for (const BlockId b : IdRange(BlockId{1}, id_at<BlockId>(layout.alloc_units + 1)))
       place_of_.push_back(free_queue_.insert(free_queue_.end(), b));
     if (policy) policy_.emplace(std::move(*policy), [this](const Name& name) { return nobody_holds(name); });
   }
@@ -52,10 +52,10 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   core::Contents* contents() override { return this; }
   core::BlockReturns* block_returns() override { return this; }
-  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  std::int64_t growth_tokens() const override { return layout_.alloc_unit_tokens; }
 
   bool fits_empty(RequestId r) const override {
-    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
+    return ceil_div(workload_.final_tokens(r), layout_.alloc_unit_tokens) <= layout_.alloc_units;
   }
 
   Found lookup(RequestId r, std::int64_t num_tokens) override {
@@ -63,11 +63,11 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     Found found;
     if (policy_) policy_->expire(r, num_tokens, epoch_, [this](const Name& name) { give_up_all(name); });
     if (prefix_cache_) {
-      for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.quantum_tokens; ++b) {
+      for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.alloc_unit_tokens; ++b) {
         const auto hit = table_.find(name(r, b));
         if (hit == table_.end()) break;
         found_.push_back(hit->second.front());
-        found.tokens += layout_.quantum_tokens;
+        found.tokens += layout_.alloc_unit_tokens;
         if (refs_[at(found_.back())] == 0) ++found.idle;
       }
     }
@@ -76,16 +76,16 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
     std::int64_t blocks = 0;
-    const std::int64_t most = prefix_cache_ ? (num_tokens - 1) / layout_.quantum_tokens : 0;
+    const std::int64_t most = prefix_cache_ ? (num_tokens - 1) / layout_.alloc_unit_tokens : 0;
     while (blocks < most && table_.find(name(r, blocks)) != table_.end()) ++blocks;
-    return blocks * layout_.quantum_tokens;
+    return blocks * layout_.alloc_unit_tokens;
   }
 
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
   bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t fresh =
-        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(found_.size());
+        ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(found_.size());
     if (fresh + found.idle > static_cast<std::int64_t>(free_queue_.size())) return false;
     Holder& holder = holders_[r];
     for (const BlockId b : found_) {
@@ -108,7 +108,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   bool grow(RequestId r, std::int64_t tokens) override {
     Holder& holder = holders_.at(r);
     const std::int64_t fresh =
-        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
+        ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > static_cast<std::int64_t>(free_queue_.size())) return false;
     take(holder, fresh);
     return true;
@@ -117,7 +117,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   void publish(RequestId r, std::int64_t tokens) override {
     Holder& holder = holders_.at(r);
     if (!prefix_cache_ || holder.closed) return;
-    for (; holder.published < tokens / layout_.quantum_tokens; ++holder.published) {
+    for (; holder.published < tokens / layout_.alloc_unit_tokens; ++holder.published) {
       const BlockId b = holder.blocks[static_cast<std::size_t>(holder.published)];
       name_of_[at(b)] = {true, name(r, holder.published)};
       auto& copies = table_[name_of_[at(b)].name];
@@ -144,9 +144,9 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     }
   }
 
-  void cut_table(RequestId r, std::int64_t quanta) override {
+  void cut_table(RequestId r, std::int64_t alloc_units) override {
     auto& blocks = holders_.at(r).blocks;
-    while (static_cast<std::int64_t>(blocks.size()) > quanta) {
+    while (static_cast<std::int64_t>(blocks.size()) > alloc_units) {
       let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
       blocks.pop_back();
     }
@@ -317,7 +317,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
                                                           const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
-  if (layout.tables > 1 || request.quanta_beyond > 0) return make_paged_tables_model(layout, request);
+  if (layout.tables > 1 || request.alloc_units_beyond > 0) return make_paged_tables_model(layout, request);
   std::optional<PoolPolicy> policy;
   if (replaces_by_policy(request)) {
     KVPLAN_TRY(policy, make_pool_policy(layout, request));

@@ -74,23 +74,23 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
         workload_(*request.workload),
         prefix_cache_(request.prefix_cache),
         life_of_(request.places()) {
-    push_nameless(layout.quanta);
+    push_nameless(layout.alloc_units);
   }
 
   const MemoryLayout& layout() const override { return layout_; }
   PoolCounts counts() const override {
     return {.free = free_,
             .cached = cached_,
-            .held = layout_.quanta - free_ - cached_,
+            .held = layout_.alloc_units - free_ - cached_,
             .distinct_names = distinct_,
             .duplicates = duplicates_,
             .unreachable = unreachable_};
   }
   core::Contents* contents() override { return this; }
   core::BlockReturns* block_returns() override { return this; }
-  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  std::int64_t growth_tokens() const override { return layout_.alloc_unit_tokens; }
   bool fits_empty(RequestId r) const override {
-    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
+    return ceil_div(workload_.final_tokens(r), layout_.alloc_unit_tokens) <= layout_.alloc_units;
   }
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
@@ -99,12 +99,12 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     looked_up_ = r;
     const LifeId id = life_of_[r];
     if (id == kNone || life(id).runs == kNone) return {};
-    const std::int64_t blocks = find_oldest(life(id), (num_tokens - 1) / layout_.quantum_tokens);
-    return {.tokens = blocks * layout_.quantum_tokens, .idle = blocks};
+    const std::int64_t blocks = find_oldest(life(id), (num_tokens - 1) / layout_.alloc_unit_tokens);
+    return {.tokens = blocks * layout_.alloc_unit_tokens, .idle = blocks};
   }
 
   bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
-    const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - found.idle;
+    const std::int64_t fresh = ceil_div(tokens, layout_.alloc_unit_tokens) - found.idle;
     if (fresh + found.idle > free_ + cached_) return false;
     const LifeId id = life_for(r);
     Life& l = life(id);
@@ -131,8 +131,8 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 
   bool grow(RequestId r, std::int64_t tokens) override {
     Life& l = existing(r);
-    const std::int64_t room = l.end * layout_.quantum_tokens;
-    const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.quantum_tokens) : 0;
+    const std::int64_t room = l.end * layout_.alloc_unit_tokens;
+    const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.alloc_unit_tokens) : 0;
     if (fresh > free_ + cached_) return false;
     // A decoding request asks when its table is full: what filled in earlier steps is findable since then. Of a prompt
     // it is published, and what this step fills may yet be undone.
@@ -145,7 +145,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   void grow_full(std::span<const RequestId> requests) override {
     for (const RequestId r : requests) {
       Life& l = existing(r);
-      make_findable(l, l.end * layout_.quantum_tokens);
+      make_findable(l, l.end * layout_.alloc_unit_tokens);
       ++l.end;
     }
     const auto fresh = static_cast<std::int64_t>(requests.size());
@@ -180,11 +180,11 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     recount(l);
   }
 
-  void cut_table(RequestId r, std::int64_t quanta) override {
+  void cut_table(RequestId r, std::int64_t alloc_units) override {
     Life& l = existing(r);
-    KVPLAN_CHECK(!prefix_cache_ && l.scattered == 0 && quanta < l.end, r, quanta, l.end);
-    push_nameless(l.end - quanta);
-    l.end = quanta;
+    KVPLAN_CHECK(!prefix_cache_ && l.scattered == 0 && alloc_units < l.end, r, alloc_units, l.end);
+    push_nameless(l.end - alloc_units);
+    l.end = alloc_units;
   }
 
   void release(RequestId r, std::int64_t written) override {
@@ -311,7 +311,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   /// filled.
   void make_findable(Life& l, std::int64_t tokens) {
     if (!prefix_cache_ || l.closed) return;
-    const std::int64_t full = tokens / layout_.quantum_tokens;
+    const std::int64_t full = tokens / layout_.alloc_unit_tokens;
     if (l.published >= full) return;
     if (l.copies.empty()) {
       distinct_ += full - l.published;
@@ -344,7 +344,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     }
     if (!l.copies.empty()) return;
     l.copies.assign(
-        static_cast<std::size_t>(ceil_div(workload_.final_tokens(l.request), layout_.quantum_tokens)), 0);
+        static_cast<std::size_t>(ceil_div(workload_.final_tokens(l.request), layout_.alloc_unit_tokens)), 0);
     for (std::int64_t b = 0; b < l.found; ++b) ++l.copies[static_cast<std::size_t>(b)];
     for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
       for (std::int64_t b = run(id).low; b < run(id).high; ++b) ++l.copies[static_cast<std::size_t>(b)];
@@ -551,7 +551,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 }  // namespace
 
 std::unique_ptr<core::Allocator> make_paged_runs(MemoryLayout layout, const AllocatorRequest& request) {
-  layout.ids = core::QuantumIds::kNone;
+  layout.ids = core::AllocUnitIds::kNone;
   return std::make_unique<PagedRuns>(layout, request);
 }
 

@@ -14,42 +14,42 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
   TablesAllocator(const core::MemoryLayout& layout, const AllocatorRequest& request)
       : layout_(layout),
         workload_(*request.workload),
-        beyond_(request.quanta_beyond),
+        beyond_(request.alloc_units_beyond),
         holder_of_(request.places()) {
-    layout_.ids = core::QuantumIds::kNone;
+    layout_.ids = core::AllocUnitIds::kNone;
   }
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   core::BlockReturns* block_returns() override { return this; }
-  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  std::int64_t growth_tokens() const override { return layout_.alloc_unit_tokens; }
   bool fits_empty(RequestId r) const override {
-    return all_tables(workload_.final_tokens(r)) + beyond_ <= layout_.quanta;
+    return all_tables(workload_.final_tokens(r)) + beyond_ <= layout_.alloc_units;
   }
 
   bool admit(RequestId r, const core::Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     KVPLAN_CHECK(found.tokens == 0 && holder_of_[r] < 0, r);
-    const std::int64_t quanta = all_tables(tokens);
-    if (quanta > layout_.quanta - held_) return false;
+    const std::int64_t alloc_units = all_tables(tokens);
+    if (alloc_units > layout_.alloc_units - held_) return false;
     if (idle_holders_.empty()) {
       idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
       holders_.emplace_back();
     }
     holder_of_[r] = idle_holders_.back();
     idle_holders_.pop_back();
-    holders_[static_cast<std::size_t>(holder_of_[r])] = {.length = quanta, .held = quanta};
-    held_ += quanta;
+    holders_[static_cast<std::size_t>(holder_of_[r])] = {.length = alloc_units, .held = alloc_units};
+    held_ += alloc_units;
     return true;
   }
 
   /// `slots`: of all tables (courses/course_of_tables.h).
   bool grow(RequestId r, std::int64_t slots) override {
     Holder& holder = existing(r);
-    const std::int64_t more = ceil_div(slots, layout_.quantum_tokens) - holder.length;
+    const std::int64_t more = ceil_div(slots, layout_.alloc_unit_tokens) - holder.length;
     if (more <= 0) return true;
-    if (more > layout_.quanta - held_) return false;
+    if (more > layout_.alloc_units - held_) return false;
     change(holder, more);
     holder.length += more;
     return true;
@@ -71,32 +71,32 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
   void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     change(existing(r), -static_cast<std::int64_t>(entries.size()));
   }
-  void cut_table(RequestId r, std::int64_t quanta) override {
+  void cut_table(RequestId r, std::int64_t alloc_units) override {
     Holder& holder = existing(r);
-    KVPLAN_CHECK(quanta < holder.length, quanta, holder.length);
-    change(holder, quanta - holder.length);
-    holder.length = quanta;
+    KVPLAN_CHECK(alloc_units < holder.length, alloc_units, holder.length);
+    change(holder, alloc_units - holder.length);
+    holder.length = alloc_units;
   }
 
  private:
   struct Holder {
-    std::int64_t length{0};  ///< of all tables: quanta, those let go too
+    std::int64_t length{0};  ///< of all tables: allocation units, those let go too
     std::int64_t held{0};
   };
 
-  /// Quanta of so many tokens of which nothing is dropped.
+  /// Allocation units of so many tokens of which nothing is dropped.
   [[nodiscard]] std::int64_t all_tables(std::int64_t tokens) const {
-    return layout_.tables * ceil_div(tokens, layout_.quantum_tokens);
+    return layout_.tables * ceil_div(tokens, layout_.alloc_unit_tokens);
   }
   Holder& existing(RequestId r) {
     const std::int32_t place = holder_of_[r];
     KVPLAN_CHECK(place >= 0, r);
     return holders_[static_cast<std::size_t>(place)];
   }
-  void change(Holder& holder, std::int64_t quanta) {
-    holder.held += quanta;
-    held_ += quanta;
-    KVPLAN_CHECK(holder.held >= 0, holder.held, quanta);
+  void change(Holder& holder, std::int64_t alloc_units) {
+    holder.held += alloc_units;
+    held_ += alloc_units;
+    KVPLAN_CHECK(holder.held >= 0, holder.held, alloc_units);
   }
 
   core::MemoryLayout layout_;

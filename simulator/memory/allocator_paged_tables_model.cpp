@@ -12,27 +12,27 @@ namespace {
 class TablesModel final : public core::Allocator, public core::BlockReturns {
  public:
   TablesModel(const core::MemoryLayout& layout, const AllocatorRequest& request)
-      : layout_(layout), workload_(*request.workload), beyond_(request.quanta_beyond) {
-    layout_.ids = core::QuantumIds::kNone;
-    for (std::int64_t b = 0; b < layout_.quanta; ++b) free_.insert(free_.end(), b);
+      : layout_(layout), workload_(*request.workload), beyond_(request.alloc_units_beyond) {
+    layout_.ids = core::AllocUnitIds::kNone;
+    for (std::int64_t b = 0; b < layout_.alloc_units; ++b) free_.insert(free_.end(), b);
   }
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
     const auto free = static_cast<std::int64_t>(free_.size());
-    return {.free = free, .cached = 0, .held = layout_.quanta - free, .distinct_names = 0};
+    return {.free = free, .cached = 0, .held = layout_.alloc_units - free, .distinct_names = 0};
   }
   core::BlockReturns* block_returns() override { return this; }
-  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  std::int64_t growth_tokens() const override { return layout_.alloc_unit_tokens; }
   bool fits_empty(RequestId r) const override {
     std::int64_t blocks = beyond_;
-    for (std::int64_t token = 0; token < workload_.final_tokens(r); token += layout_.quantum_tokens)
+    for (std::int64_t token = 0; token < workload_.final_tokens(r); token += layout_.alloc_unit_tokens)
       blocks += layout_.tables;
-    return blocks <= layout_.quanta;
+    return blocks <= layout_.alloc_units;
   }
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     std::int64_t blocks = 0;
-    for (std::int64_t token = 0; token < tokens; token += layout_.quantum_tokens) blocks += layout_.tables;
+    for (std::int64_t token = 0; token < tokens; token += layout_.alloc_unit_tokens) blocks += layout_.tables;
     if (blocks > static_cast<std::int64_t>(free_.size())) return false;
     reach(tables_of_[r], blocks);
     return true;
@@ -40,7 +40,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   bool grow(RequestId r, std::int64_t slots) override {
     Tables& tables = tables_of_.at(r);
     std::int64_t wanted = tables.length;
-    while (wanted * layout_.quantum_tokens < slots) ++wanted;
+    while (wanted * layout_.alloc_unit_tokens < slots) ++wanted;
     if (wanted - tables.length > static_cast<std::int64_t>(free_.size())) return false;
     reach(tables, wanted);
     return true;
@@ -62,9 +62,9 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
       free_one(tables);
     }
   }
-  void cut_table(RequestId r, std::int64_t quanta) override {
+  void cut_table(RequestId r, std::int64_t alloc_units) override {
     Tables& tables = tables_of_.at(r);
-    for (; tables.length > quanta; --tables.length) free_one(tables);
+    for (; tables.length > alloc_units; --tables.length) free_one(tables);
   }
 
  private:

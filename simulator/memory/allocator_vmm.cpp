@@ -34,10 +34,10 @@ namespace {
 
 using core::MemoryLayout;
 
-constexpr std::int64_t kMostQuanta = std::int64_t{1} << 25;
+constexpr std::int64_t kMostAllocUnits = std::int64_t{1} << 25;
 
 struct PageCosts {
-  std::int64_t map_ticks{0}, unmap_ticks{0};  ///< of a quantum
+  std::int64_t map_ticks{0}, unmap_ticks{0};  ///< of an allocation unit
   bool overlap{true};
 };
 
@@ -49,42 +49,44 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
       : layout_(layout),
         workload_(workload),
         costs_(costs),
-        slots_(layout.quanta, deferred),
+        slots_(layout.alloc_units, deferred),
         slot_of_(std::move(places)) {}
 
   const MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   core::Placing* placing() override {
     return costs_.map_ticks > 0 || costs_.unmap_ticks > 0 ? this : nullptr;
   }
   std::int64_t growth_tokens() const override { return -1; }
-  std::int64_t next_growth(RequestId r) const override { return core::tokens_over(layout_, table(r).quanta); }
+  std::int64_t next_growth(RequestId r) const override {
+    return core::tokens_over(layout_, table(r).alloc_units);
+  }
   bool fits_empty(RequestId r) const override {
-    return core::pages_under(layout_, workload_.final_tokens(r)) <= layout_.quanta;
+    return core::pages_under(layout_, workload_.final_tokens(r)) <= layout_.alloc_units;
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     KVPLAN_CHECK(slot(r) < 0, r);
-    const std::int64_t quanta = core::pages_under(layout_, tokens);
-    if (held_ + quanta > layout_.quanta) return false;
+    const std::int64_t alloc_units = core::pages_under(layout_, tokens);
+    if (held_ + alloc_units > layout_.alloc_units) return false;
     const std::int64_t prompt = std::max<std::int64_t>(tokens, workload_.input[index(r)]);
     PageCalls calls;
-    slot(r) = static_cast<std::int32_t>(slots_.take(core::pages_under(layout_, prompt), quanta, calls));
-    held_ += quanta;
+    slot(r) = static_cast<std::int32_t>(slots_.take(core::pages_under(layout_, prompt), alloc_units, calls));
+    held_ += alloc_units;
     add(calls, delay_ticks_);
     return true;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
-    const std::int64_t had = table(r).quanta;
-    const std::int64_t quanta = core::pages_under(layout_, tokens);
-    if (quanta <= had) return true;
-    if (held_ + quanta - had > layout_.quanta) return false;
+    const std::int64_t had = table(r).alloc_units;
+    const std::int64_t alloc_units = core::pages_under(layout_, tokens);
+    if (alloc_units <= had) return true;
+    if (held_ + alloc_units - had > layout_.alloc_units) return false;
     const bool decodes = tokens > workload_.input[index(r)] && tokens == core::tokens_over(layout_, had) + 1;
     PageCalls calls;
-    slots_.need(slot(r), quanta, calls);
-    held_ += quanta - had;
+    slots_.need(slot(r), alloc_units, calls);
+    held_ += alloc_units - had;
     add(calls, decodes && costs_.overlap ? beside_ticks_ : delay_ticks_);
     return true;
   }
@@ -93,7 +95,7 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
     return {std::min(std::exchange(delay_ticks_, 0) + left, core::kLongestStepTicks)};
   }
   void release(RequestId r, std::int64_t /*written*/) override {
-    held_ -= table(r).quanta;
+    held_ -= table(r).alloc_units;
     PageCalls calls;
     slots_.give_back(std::exchange(slot(r), -1), calls);
     add(calls, costs_.overlap ? beside_ticks_ : delay_ticks_);
@@ -125,30 +127,31 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
 /// Slow obvious model of the slots: everything is found by looking at all of them, and a page knows its slot.
 class PageSlotsModel {
  public:
-  PageSlotsModel(std::int64_t quanta, bool deferred)
-      : deferred_(deferred), slot_of_page_(static_cast<std::size_t>(quanta), -1) {
-    for (std::int64_t page = quanta; page-- > 0;) unmapped_.push_back(id_at<BlockId>(page));
+  PageSlotsModel(std::int64_t alloc_units, bool deferred)
+      : deferred_(deferred), slot_of_page_(static_cast<std::size_t>(alloc_units), -1) {
+    for (std::int64_t page = alloc_units; page-- > 0;) unmapped_.push_back(id_at<BlockId>(page));
   }
 
-  std::int64_t take(std::int64_t prompt_quanta, std::int64_t quanta, PageCalls& calls) {
+  std::int64_t take(std::int64_t prompt_alloc_units, std::int64_t alloc_units, PageCalls& calls) {
     std::int64_t chosen = -1;
     for (std::int64_t s = 0; s <= static_cast<std::int64_t>(slots_.size()); ++s) {
       const bool untouched = s == static_cast<std::int64_t>(slots_.size());
       if (!untouched && slots_[at(s)].needed >= 0) continue;
-      if (chosen < 0 || (!untouched && mapped(s) >= prompt_quanta && mapped(s) < mapped(chosen))) chosen = s;
+      if (chosen < 0 || (!untouched && mapped(s) >= prompt_alloc_units && mapped(s) < mapped(chosen)))
+        chosen = s;
       if (untouched && chosen == s) slots_.emplace_back();
       if (untouched) break;
     }
     slots_[at(chosen)].needed = 0;
-    need(chosen, quanta, calls);
+    need(chosen, alloc_units, calls);
     return chosen;
   }
-  void need(std::int64_t slot, std::int64_t quanta, PageCalls& calls) {
-    slots_[at(slot)].needed = quanta;
+  void need(std::int64_t slot, std::int64_t alloc_units, PageCalls& calls) {
+    slots_[at(slot)].needed = alloc_units;
     for (std::int64_t s = static_cast<std::int64_t>(slots_.size()) - 1; s >= 0; --s)
-      if (static_cast<std::int64_t>(unmapped_.size()) < quanta - mapped(slot))
+      if (static_cast<std::int64_t>(unmapped_.size()) < alloc_units - mapped(slot))
         strip(s, std::max<std::int64_t>(slots_[at(s)].needed, 0), calls);
-    while (mapped(slot) < quanta) {
+    while (mapped(slot) < alloc_units) {
       const BlockId page = unmapped_.back();
       unmapped_.pop_back();
       KVPLAN_CHECK(slot_of_page_[index(page)] < 0, page);
@@ -174,9 +177,9 @@ class PageSlotsModel {
   [[nodiscard]] std::int64_t mapped(std::int64_t slot) const {
     return static_cast<std::int64_t>(slots_[at(slot)].pages.size());
   }
-  void strip(std::int64_t slot, std::int64_t quanta, PageCalls& calls) {
+  void strip(std::int64_t slot, std::int64_t alloc_units, PageCalls& calls) {
     auto& pages = slots_[at(slot)].pages;
-    while (static_cast<std::int64_t>(pages.size()) > quanta) {
+    while (static_cast<std::int64_t>(pages.size()) > alloc_units) {
       slot_of_page_[index(pages.back())] = -1;
       unmapped_.push_back(pages.back());
       pages.pop_back();
@@ -261,16 +264,17 @@ Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& re
     if (same == rows.end()) {
       rows.push_back({t.row_bytes, t.tensors});
     } else {
-      same->quanta += t.tensors;
+      same->alloc_units += t.tensors;
     }
   }
   std::int64_t alike = 0;
-  for (const core::TokenRow& row : rows) alike = std::gcd(alike, row.quanta);
-  for (core::TokenRow& row : rows) row.quanta /= alike;
+  for (const core::TokenRow& row : rows) alike = std::gcd(alike, row.alloc_units);
+  for (core::TokenRow& row : rows) row.alloc_units /= alike;
   layout.form = core::TableForm::kPages;
-  layout.tensors = {.quantum_bytes = page_bytes * alike, .page_bytes = page_bytes, .rows = std::move(rows)};
-  layout.quanta = layout.capacity_bytes / layout.quantum_bytes();
-  if (layout.quanta < 1 || layout.quanta > kMostQuanta)
+  layout.tensors = {
+      .alloc_unit_bytes = page_bytes * alike, .page_bytes = page_bytes, .rows = std::move(rows)};
+  layout.alloc_units = layout.capacity_bytes / layout.alloc_unit_bytes();
+  if (layout.alloc_units < 1 || layout.alloc_units > kMostAllocUnits)
     return bad_input("expected room for 1 to 2^25 pages of " + std::to_string(page_bytes / 1024) +
                      " KiB under each of " + std::to_string(alike) + " tensors, found " +
                      std::to_string(layout.capacity_bytes) + " bytes")
@@ -281,7 +285,7 @@ Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& re
 template <class Slots>
 Result<std::unique_ptr<core::Allocator>> make_vmm(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, vmm_layout(choice, request));
-  const std::int64_t pages = layout.tensors.quantum_bytes / layout.tensors.page_bytes;
+  const std::int64_t pages = layout.tensors.alloc_unit_bytes / layout.tensors.page_bytes;
   KVPLAN_TRY(const std::int64_t map_ticks, page_ticks(choice, "map_us", kMapUs));
   KVPLAN_TRY(const std::int64_t unmap_ticks, page_ticks(choice, "unmap_us", kUnmapUs));
   return std::unique_ptr<core::Allocator>(std::make_unique<VmmAllocator<Slots>>(

@@ -33,9 +33,9 @@ struct AllocatorRequest {
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
   std::int64_t tables{1};           ///< see core::MemoryLayout; of members with a parameter `table`
-  /// Quanta that a request may hold beyond those of its tokens (courses/encoded_course.h); more than 0: of `paged`, and
-  /// blocks have no ids.
-  std::int64_t quanta_beyond{0};
+  /// Allocation units that a request may hold beyond those of its tokens (courses/encoded_course.h); more than 0: of
+  /// `paged`, and blocks have no ids.
+  std::int64_t alloc_units_beyond{0};
   /// Whose keys and values they are; null: nothing is known but token_bytes. The memory is that of one of
   /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all from there on), in a format (null: the model's
   /// own elements).
@@ -50,7 +50,7 @@ struct AllocatorRequest {
   /// member's own way. Means nothing to those that share no prefixes.
   const Choice* replacement{nullptr};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
-  /// (core::QuantumIds::kNone); every other answer stays the same.
+  /// (core::AllocUnitIds::kNone); every other answer stays the same.
   bool block_ids{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
   /// Of all replicas of the run; null: the allocator makes its own.

@@ -34,13 +34,13 @@ class NamedBlocks {
   static constexpr std::uint64_t kNoName = ~std::uint64_t{0};
   static constexpr int kAhead = 8;  ///< blocks fetched before they are let go
 
-  /// `quanta`: blocks beside the null block. `shared_names`: how many there are. `listener`:
+  /// `alloc_units`: blocks beside the null block. `shared_names`: how many there are. `listener`:
   /// told of what is given up and made findable; may be null, and become something. `idle`: what Idle is made from.
   template <class... MadeFrom>
-  NamedBlocks(std::int64_t quanta, bool prefix_cache, std::int64_t shared_names,
+  NamedBlocks(std::int64_t alloc_units, bool prefix_cache, std::int64_t shared_names,
               core::RequestColumn<std::int32_t> places, core::BlockListener* const& listener,
               MadeFrom&&... idle)
-      : quanta_(quanta),
+      : alloc_units_(alloc_units),
         prefix_cache_(prefix_cache),
         listener_(listener),
         blocks_(1),  // the null block
@@ -48,12 +48,12 @@ class NamedBlocks {
         idle_(std::forward<MadeFrom>(idle)...),
         holders_(std::move(places)),
         block_of_name_(prefix_cache ? static_cast<std::size_t>(shared_names) : 0),
-        free_{quanta} {}
+        free_{alloc_units} {}
 
   [[nodiscard]] core::PoolCounts counts() const {
     return {.free = free_,
             .cached = cached_,
-            .held = quanta_ - free_ - cached_,
+            .held = alloc_units_ - free_ - cached_,
             .distinct_names = distinct_,
             .duplicates = duplicates_,
             .unreachable = reach_ ? reach_->unreachable() : 0,
@@ -139,7 +139,7 @@ class NamedBlocks {
   /// The next idle block is handed out. REQUIRES: there is one. Inline, as all of it: most blocks are handed out many
   /// at once, and a call for each costs 4 % of a run in which prefixes are shared.
   [[gnu::always_inline]] BlockId take() {
-    if (static_cast<std::int64_t>(blocks_.size()) <= quanta_) return take_new();
+    if (static_cast<std::int64_t>(blocks_.size()) <= alloc_units_) return take_new();
     __builtin_prefetch(&at(idle_.ahead(kAhead)));
     const BlockId b = idle_.take();
     Block& block = at(b);
@@ -322,7 +322,7 @@ class NamedBlocks {
     head.prev = block;
   }
 
-  std::int64_t quanta_;
+  std::int64_t alloc_units_;
   bool prefix_cache_;
   core::BlockListener* const& listener_;
   std::vector<Block> blocks_;   // by id, those that were ever handed out

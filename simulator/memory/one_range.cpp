@@ -8,16 +8,17 @@ Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, cor
         .at_field("memory.pool_blocks");
   core::MemoryLayout layout;
   layout.form = core::TableForm::kRange;
-  layout.quantum_tokens = 1;
+  layout.alloc_unit_tokens = 1;
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
   layout.metadata_bytes = request.metadata_bytes;
   layout.ranges = ranges;
-  layout.quanta = request.pool.tokens >= 0 ? request.pool.tokens : request.pool.bytes / request.token_bytes;
+  layout.alloc_units =
+      request.pool.tokens >= 0 ? request.pool.tokens : request.pool.bytes / request.token_bytes;
   const Wide capacity =
       request.pool.tokens >= 0 ? Wide{request.pool.tokens} * request.token_bytes : Wide{request.pool.bytes};
-  if (layout.quanta < 1) return bad_input("expected room for at least one token").at_field("memory");
-  if (capacity > (Wide{1} << 62) || layout.quanta > (std::int64_t{1} << 30))
+  if (layout.alloc_units < 1) return bad_input("expected room for at least one token").at_field("memory");
+  if (capacity > (Wide{1} << 62) || layout.alloc_units > (std::int64_t{1} << 30))
     return bad_input("expected a pool of at most 2^30 tokens and 2^62 bytes").at_field("memory");
   layout.capacity_bytes = static_cast<std::int64_t>(capacity);
   return layout;

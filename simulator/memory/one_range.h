@@ -49,7 +49,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
-    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+    return {.free = layout_.alloc_units - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
   core::Placing* placing() override { return compaction_ ? this : nullptr; }
   std::int64_t growth_tokens() const override { return 0; }
@@ -60,13 +60,13 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     KVPLAN_CHECK(tokens <= slots, tokens, slots);
     moves_.clear();
     std::int64_t address = place(slots);
-    if (address < 0 && compaction_ && layout_.quanta - held_ >= slots) {
+    if (address < 0 && compaction_ && layout_.alloc_units - held_ >= slots) {
       slide_down();
       address = place(slots);
       KVPLAN_CHECK(address >= 0, slots);
     }
     if (address < 0) {
-      const bool enough = layout_.quanta - held_ >= reservation(r);  // before it is rounded up
+      const bool enough = layout_.alloc_units - held_ >= reservation(r);  // before it is rounded up
       refusal_ = enough ? core::Refusal::kFragmented : core::Refusal::kTooShort;
       return false;
     }
@@ -133,8 +133,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   /// Slots that a reservation takes, itself at least.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
   /// The longest range of an empty pool.
-  [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.quanta; }
-  [[nodiscard]] std::int64_t total_slots() const { return layout_.quanta; }
+  [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.alloc_units; }
+  [[nodiscard]] std::int64_t total_slots() const { return layout_.alloc_units; }
 
  private:
   struct Holder {

@@ -1,6 +1,6 @@
 // Who has which pages mapped where a request's keys and values are contiguous in virtual memory (microsoft/vattention,
 // commit ef3fff25db, vattention/vattention.cu and utils.h). A slot is a piece of every tensor's address space, for one
-// request at a time. Quanta are counted: one page for each of the tensors that are alike.
+// request at a time. Allocation units are counted: one page for each of the tensors that are alike.
 //
 // Deferred reclaim: what a request had stays mapped in its slot when it ends, and serves the next one there. It is
 // unmapped when somebody lacks pages: from the highest slot down, all that a slot has beyond its need, until there is
@@ -19,7 +19,7 @@
 
 namespace kvplan::memory {
 
-/// Quanta mapped and unmapped.
+/// Allocation units mapped and unmapped.
 struct PageCalls {
   std::int64_t mapped{0}, unmapped{0};
   friend bool operator==(const PageCalls&, const PageCalls&) = default;
@@ -27,20 +27,20 @@ struct PageCalls {
 
 class PageSlots {
  public:
-  PageSlots(std::int64_t quanta, bool deferred) : unmapped_(quanta), deferred_(deferred) {}
+  PageSlots(std::int64_t alloc_units, bool deferred) : unmapped_(alloc_units), deferred_(deferred) {}
 
-  /// A slot for a request that will first need `prompt_quanta` and now needs `quanta`. REQUIRES for this and `need`:
-  /// the needs of all slots come to at most the pages that there are.
-  std::int64_t take(std::int64_t prompt_quanta, std::int64_t quanta, PageCalls& calls);
-  /// The slot's request needs `quanta` in all, no fewer than before.
-  void need(std::int64_t slot, std::int64_t quanta, PageCalls& calls);
+  /// A slot for a request that will first need `prompt_alloc_units` and now needs `alloc_units`. REQUIRES for this
+  /// and `need`: the needs of all slots come to at most the pages that there are.
+  std::int64_t take(std::int64_t prompt_alloc_units, std::int64_t alloc_units, PageCalls& calls);
+  /// The slot's request needs `alloc_units` in all, no fewer than before.
+  void need(std::int64_t slot, std::int64_t alloc_units, PageCalls& calls);
   void give_back(std::int64_t slot, PageCalls& calls);
 
   [[nodiscard]] std::int64_t unmapped() const { return unmapped_; }
   [[nodiscard]] std::int64_t mapped(std::int64_t slot) const {
     return static_cast<std::int64_t>(slots_[at(slot)].pages.size());
   }
-  /// Ids of the quanta that the slot's request needs, from its first to its last.
+  /// Ids of the allocation units that the slot's request needs, from its first to its last.
   [[nodiscard]] std::span<const BlockId> pages(std::int64_t slot) const {
     return std::span<const BlockId>(slots_[at(slot)].pages).first(at(slots_[at(slot)].needed));
   }
@@ -52,10 +52,10 @@ class PageSlots {
     bool active{false};
   };
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] std::int64_t choose(std::int64_t quanta) const;
+  [[nodiscard]] std::int64_t choose(std::int64_t alloc_units) const;
   void list(std::int64_t slot);
-  void map(Slot& slot, std::int64_t quanta, PageCalls& calls);
-  void unmap(Slot& slot, std::int64_t quanta, PageCalls& calls);
+  void map(Slot& slot, std::int64_t alloc_units, PageCalls& calls);
+  void unmap(Slot& slot, std::int64_t alloc_units, PageCalls& calls);
 
   std::int64_t unmapped_;
   bool deferred_;

@@ -12,10 +12,10 @@ std::int64_t contents_of(const AllocatorRequest& request, const core::MemoryLayo
                          std::int64_t most) {
   const core::Workload& workload = *request.workload;
   const std::int64_t groups = std::max<std::int64_t>(std::ssize(layout.groups), 1);
-  std::int64_t contents = core::ContentNames(workload, layout.quantum_tokens).shared_count() * groups;
+  std::int64_t contents = core::ContentNames(workload, layout.alloc_unit_tokens).shared_count() * groups;
   for (std::int64_t r = 0; r < workload.size() && contents <= most; ++r)
     contents += std::max<std::int64_t>(workload.final_tokens(id_at<RequestId>(r)), 0) /
-                layout.quantum_tokens * groups;
+                layout.alloc_unit_tokens * groups;
   return contents;
 }
 
@@ -27,7 +27,8 @@ Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const Allo
     return bad_input("expected at most " + std::to_string(replacement::kMostIds) +
                      " different contents of blocks, found more")
         .at_field("memory.replacement");
-  replacement::Room room{.ids = static_cast<replacement::Id>(layout.quanta), .capacity = layout.quanta};
+  replacement::Room room{.ids = static_cast<replacement::Id>(layout.alloc_units),
+                         .capacity = layout.alloc_units};
   if (!workload.tenant.empty())
     room.categories = static_cast<std::uint32_t>(
         std::max(*std::max_element(workload.tenant.begin(), workload.tenant.end()), -1) + 2);

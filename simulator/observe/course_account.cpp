@@ -28,29 +28,29 @@ void CourseAccount::enter(RequestId r, const Course& course, std::span<const Blo
   if (shared_) shared_->enter(r, course, found);
   if (found.empty()) return;
   KVPLAN_CHECK(shared_.has_value(), r);
-  m.written = std::ssize(found) * course.shape().quantum_tokens;
+  m.written = std::ssize(found) * course.shape().alloc_unit_tokens;
   HeldCells held = course.granted(0, std::ssize(found));
   write(held, course, m.written);
   set(m, held);
-  add_quanta(m, std::ssize(found));
+  add_alloc_units(m, std::ssize(found));
 }
 
-void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t quanta,
+void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t alloc_units,
                                  std::span<const BlockId> blocks) {
   if (shared_) shared_->grant(r, blocks);
   Member& m = member(r);
   const core::CourseShape& shape = m.course->shape();
-  if (!shape.returns_quanta) m.beyond = m.course->units() * (quanta - shape.final_tokens);
-  set(m, m.held + m.course->granted(first, quanta));
-  add_quanta(m, quanta);
+  if (!shape.returns_alloc_units) m.beyond = m.course->units() * (alloc_units - shape.final_tokens);
+  set(m, m.held + m.course->granted(first, alloc_units));
+  add_alloc_units(m, alloc_units);
 }
 
-void CourseAccount::grant_next(RequestId r, std::int64_t quanta, BlockId block) {
+void CourseAccount::grant_next(RequestId r, std::int64_t alloc_units, BlockId block) {
   if (shared_) shared_->grant(r, {&block, 1});
   Member& m = member(r);
   KVPLAN_CHECK(m.whole, r);
   set(m, m.held + m.course->grant(m.written));
-  add_quanta(m, quanta);
+  add_alloc_units(m, alloc_units);
 }
 
 void CourseAccount::chunk(RequestId r, std::int64_t tokens) {
@@ -103,7 +103,7 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
   }
 }
 
-void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta,
+void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t alloc_units,
                            std::span<const std::int32_t> entries) {
   if (shared_) shared_->let_go(r, entries);
   Member& m = member(r);
@@ -112,13 +112,13 @@ void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quant
   HeldCells held = m.course->settled(written);
   held.internal += m.beyond;
   set(m, held);
-  add_quanta(m, -quanta);
+  add_alloc_units(m, -alloc_units);
 }
 
 void CourseAccount::leave(RequestId r) {
   if (shared_) shared_->leave(r);
   set(member(r), {});
-  add_quanta(member(r), -member(r).quanta);
+  add_alloc_units(member(r), -member(r).alloc_units);
   members_.leave(r);
   std::erase(inside_, r);
 }

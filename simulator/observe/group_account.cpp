@@ -21,7 +21,7 @@ class GroupRequests final : public GroupAccount {
 
   void grant(const core::Grant& grant) override {
     Member& m = member(grant.request);
-    const Places places = add_places(m, grant.quanta);
+    const Places places = add_places(m, grant.alloc_units);
     const std::int64_t tail = places.to - places.from - places.will_write;
     for (std::size_t k = 0; k < kinds_.size(); ++k)
       add(m, k,
@@ -34,7 +34,7 @@ class GroupRequests final : public GroupAccount {
     for (const std::int32_t entry : entries) {
       const auto group = static_cast<std::size_t>(entry) % groups_.size();
       const std::int64_t layers = groups_[group].layers;
-      add(m, kind_of_[group], {.hole = -quantum_ * layers, .padding = -quantum_ * (room_ - layers)});
+      add(m, kind_of_[group], {.hole = -alloc_unit_ * layers, .padding = -alloc_unit_ * (room_ - layers)});
     }
   }
 
@@ -74,7 +74,7 @@ GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLay
     : workload_(workload),
       groups_(layout.groups),
       kinds_(model::kinds_of(layout.groups)),
-      quantum_(layout.quantum_tokens),
+      alloc_unit_(layout.alloc_unit_tokens),
       room_(layout.cells_per_token),
       columns_(columns) {
   KVPLAN_CHECK(kinds_.size() <= held_.size(), static_cast<std::int64_t>(kinds_.size()));
@@ -102,10 +102,10 @@ GroupAccount::Places GroupAccount::add_places(Member& m, std::int64_t entries) {
   const auto groups = static_cast<std::int64_t>(groups_.size());
   KVPLAN_CHECK(entries % groups == 0, entries);
   const std::int64_t from = m.slots;
-  m.slots += entries / groups * quantum_;
+  m.slots += entries / groups * alloc_unit_;
   // Never more than its last block: a request asks for no room behind its last token.
   const std::int64_t final_tokens = workload_.final_tokens(m.request);
-  KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < quantum_, m.slots, final_tokens);
+  KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < alloc_unit_, m.slots, final_tokens);
   return {from, m.slots, std::min(m.slots, final_tokens) - from};
 }
 

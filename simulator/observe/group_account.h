@@ -87,7 +87,7 @@ class GroupAccount {
   std::vector<model::LayerGroup> groups_;
   std::vector<model::LayerKind> kinds_;
   std::vector<std::size_t> kind_of_;  // by group
-  std::int64_t quantum_, room_;       // tokens of a block, layers that it has room for
+  std::int64_t alloc_unit_, room_;    // tokens of a block, layers that it has room for
   ByKind held_{};
 
  private:

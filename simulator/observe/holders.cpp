@@ -31,7 +31,7 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
       ledger_bytes_(ledger.bytes()) {
   KVPLAN_CHECK(layout_.block_ids());
   if (groups_.empty()) groups_ = {{.layers = layout_.cells_per_token}};
-  pool_.free = layout_.quanta;
+  pool_.free = layout_.alloc_units;
 }
 
 // ---- what is told ----
@@ -39,7 +39,7 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
 void Holders::on_admit(const core::Admission& a) {
   Table& t = at(a.request);
   t.ids.assign(a.hits.begin(), a.hits.end());
-  t.quanta = static_cast<std::int64_t>(a.hits.size());
+  t.alloc_units = static_cast<std::int64_t>(a.hits.size());
   t.written = a.hit_tokens;
   running_.push_back(a.request);
   if (t.num_tokens == 0) t.num_tokens = workload_.input[index(a.request)];
@@ -51,9 +51,9 @@ void Holders::on_course(RequestId /*request*/, const core::Course& /*course*/) {
 
 void Holders::on_grant(const core::Grant& g) {
   Table& t = at(g.request);
-  t.quanta = g.first_block + g.quanta;
+  t.alloc_units = g.first_block + g.alloc_units;
   t.tensor_tokens = g.tensor_tokens;
-  if (layout_.returns_quanta()) {
+  if (layout_.returns_alloc_units()) {
     for (const BlockId b : g.blocks) fresh(t, b);
   } else if (t.ids.empty()) {
     t.ids.assign(g.blocks.begin(), g.blocks.end());
@@ -63,7 +63,7 @@ void Holders::on_grant(const core::Grant& g) {
 void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& g : grants) {
     fresh(at(g.request), g.block);
-    ++at(g.request).quanta;
+    ++at(g.request).alloc_units;
   }
 }
 
@@ -79,7 +79,7 @@ void Holders::fresh(Table& table, BlockId block) {
 void Holders::on_move(const core::Move& move) {
   Table& t = at(move.range.request);
   t.ids = {core::entry_of_amount(move.range.to)};
-  t.quanta = move.range.slots;
+  t.alloc_units = move.range.slots;
   if (!move.range.slides) copies_[move.range.request] = {move.range.from, move.range.from_slots, move.copied};
 }
 
@@ -98,11 +98,11 @@ void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/
 void Holders::write(RequestId r, std::int64_t tokens) {
   Table& t = at(r);
   for (std::int64_t n = 0; n < tokens; ++n, ++t.written) {
-    if (!layout_.returns_quanta() || courses_) continue;
+    if (!layout_.returns_alloc_units() || courses_) continue;
     const auto groups = static_cast<std::int64_t>(groups_.size());
     for (std::int64_t g = 0; g < groups; ++g) {
-      const BlockId block = t.ids[place(t.written / layout_.quantum_tokens * groups + g)];
-      written_.at(block) = std::max(written_.at(block), t.written % layout_.quantum_tokens + 1);
+      const BlockId block = t.ids[place(t.written / layout_.alloc_unit_tokens * groups + g)];
+      written_.at(block) = std::max(written_.at(block), t.written % layout_.alloc_unit_tokens + 1);
     }
   }
   if (tokens == 0 || t.written < t.num_tokens) return;
@@ -114,8 +114,8 @@ void Holders::write(RequestId r, std::int64_t tokens) {
 
 void Holders::on_compact(const core::Compacted& compacted) {
   Table& t = at(compacted.request);
-  t.quanta = compacted.moved.quanta;
-  t.ids.resize(place(t.quanta));
+  t.alloc_units = compacted.moved.alloc_units;
+  t.ids.resize(place(t.alloc_units));
 }
 
 void Holders::leave(RequestId request) {
@@ -184,12 +184,12 @@ void Holders::add(HeldRow row) {
 
 void Holders::take() {
   taken_ = true;
-  if (layout_.returns_quanta() && !courses_) {
+  if (layout_.returns_alloc_units() && !courses_) {
     take_blocks();
   } else {
     take_shared();
     for (const RequestId r : running_)
-      if (at(r).quanta > 0) courses_ ? take_course(r, at(r)) : take_alone(r, at(r));
+      if (at(r).alloc_units > 0) courses_ ? take_course(r, at(r)) : take_alone(r, at(r));
   }
   for (const auto& [r, copy] : copies_) {
     HeldRow row{HeldRow::Kind::kCopied, core::entry_of_amount(copy.from), copy.slots, -1, {r}, {}};
@@ -199,7 +199,7 @@ void Holders::take() {
   }
   HeldRow idle{HeldRow::Kind::kIdle, kNoBlock, pool_.free, -1, {}, {}};
   const State why = ledger_bytes_[index(State::kStranded)] > 0 ? State::kStranded : State::kFree;
-  idle.bytes[index(why)] = pool_.free * layout_.quantum_bytes();
+  idle.bytes[index(why)] = pool_.free * layout_.alloc_unit_bytes();
   if (pool_.free > 0) add(std::move(idle));
   HeldRow padding{HeldRow::Kind::kPadding, kNoBlock, layout_.null_block ? 1 : 0, -1, {}, {}};
   padding.bytes[index(State::kPadding)] = layout_.padding_bytes();
@@ -229,7 +229,8 @@ void Holders::take_blocks() {
       if (table.ids[entry] == kNoBlock) continue;
       Held& h = held[table.ids[entry]];
       h.group = entry % groups_.size();
-      h.holdings.push_back({r, static_cast<std::int64_t>(entry / groups_.size()) * layout_.quantum_tokens});
+      h.holdings.push_back(
+          {r, static_cast<std::int64_t>(entry / groups_.size()) * layout_.alloc_unit_tokens});
     }
   }
   for (const auto& entry : held) {
@@ -240,7 +241,7 @@ void Holders::take_blocks() {
     HeldRow row{HeldRow::Kind::kBlock, block, 1, group, {}, {}};
     for (const Holding& holding : h.holdings) row.holders.push_back(holding.request);
     std::int64_t never = 0;
-    for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i) {
+    for (std::int64_t i = 0; i < layout_.alloc_unit_tokens; ++i) {
       const auto any = [&](auto says) { return std::any_of(h.holdings.begin(), h.holdings.end(), says); };
       const bool is_kept =
           any([&, w = window](const Holding& x) { return keeps(at(x.request), w, x.base + i); });
@@ -254,8 +255,8 @@ void Holders::take_blocks() {
         ++never;
       }
     }
-    put_cells(row.bytes, never < layout_.quantum_tokens ? State::kTail : State::kInternal, never * layers);
-    put_cells(row.bytes, State::kPadding, (layout_.cells_per_token - layers) * layout_.quantum_tokens);
+    put_cells(row.bytes, never < layout_.alloc_unit_tokens ? State::kTail : State::kInternal, never * layers);
+    put_cells(row.bytes, State::kPadding, (layout_.cells_per_token - layers) * layout_.alloc_unit_tokens);
     add(std::move(row));
   }
   for (const auto& [block, group] : found_) {
@@ -265,14 +266,15 @@ void Holders::take_blocks() {
 
 void Holders::take_cached(BlockId block, std::int64_t group) {
   HeldRow row{HeldRow::Kind::kCached, block, 1, group, {}, {}};
-  row.bytes[index(State::kCached)] = layout_.quantum_bytes();
+  row.bytes[index(State::kCached)] = layout_.alloc_unit_bytes();
   add(std::move(row));
 }
 
 /// A request that has its memory to itself.
 void Holders::take_alone(RequestId r, const Table& t) {
   const bool tokens = layout_.of_tokens();
-  HeldRow row{tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.quanta, -1, {r}, {}};
+  HeldRow row{
+      tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.alloc_units, -1, {r}, {}};
   const std::int64_t final_tokens = workload_.final_tokens(r);
   // What a copy will bring is still to be written.
   const std::int64_t written = copies_.count(r) != 0 ? 0 : t.written;
@@ -280,11 +282,11 @@ void Holders::take_alone(RequestId r, const Table& t) {
   put_tokens(row.bytes, State::kLive, live);
   put_tokens(row.bytes, State::kHole, written - live);
   if (tokens) {
-    const std::int64_t reach = std::max(std::min(final_tokens, t.quanta), written);
+    const std::int64_t reach = std::max(std::min(final_tokens, t.alloc_units), written);
     put_tokens(row.bytes, State::kReserved, reach - written);
-    put_tokens(row.bytes, State::kInternal, t.quanta - reach);
+    put_tokens(row.bytes, State::kInternal, t.alloc_units - reach);
   } else {
-    const core::TableBytes bytes = core::table_bytes(layout_, final_tokens, t.quanta, t.tensor_tokens);
+    const core::TableBytes bytes = core::table_bytes(layout_, final_tokens, t.alloc_units, t.tensor_tokens);
     row.bytes[index(State::kReserved)] += bytes.reserved - written * layout_.token_bytes;
     row.bytes[index(State::kTail)] += bytes.tail;
     row.bytes[index(State::kInternal)] += bytes.internal;
@@ -308,16 +310,20 @@ void Holders::take_course(RequestId r, const Table& t) {
     const auto row = std::ranges::lower_bound(shared_, block, {}, &Ledger::SharedBytes::block);
     return row != shared_.end() && row->block == block;
   };
-  HeldRow row{
-      layout_.returns_quanta() ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};
+  HeldRow row{layout_.returns_alloc_units() ? HeldRow::Kind::kTable : HeldRow::Kind::kRange,
+              kNoBlock,
+              0,
+              -1,
+              {r},
+              {}};
   for (const BlockId block : t.ids) {
     if (block == kNoBlock || is_shared(block)) continue;
     if (row.id == kNoBlock) row.id = block;
-    ++row.quanta;
+    ++row.alloc_units;
   }
-  if (!layout_.returns_quanta()) row.quanta = t.quanta;
+  if (!layout_.returns_alloc_units()) row.alloc_units = t.alloc_units;
   row.bytes = course_bytes_.at(r);
-  if (row.quanta > 0) add(std::move(row));
+  if (row.alloc_units > 0) add(std::move(row));
 }
 
 std::string Holders::csv_header() {
@@ -335,7 +341,7 @@ std::string Holders::csv(std::int64_t replica) const {
     if (row.group >= 0) out += std::to_string(row.group);
     out += ',';
     if (row.id != kNoBlock) out += std::to_string(number(row.id));
-    (out += ',') += std::to_string(row.quanta);
+    (out += ',') += std::to_string(row.alloc_units);
     out += ',';
     for (std::size_t i = 0; i < row.holders.size(); ++i)
       (out += i == 0 ? "" : " ") += std::to_string(number(row.holders[i]));

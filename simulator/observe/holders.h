@@ -3,8 +3,8 @@
 //
 // A table of everything that the pool is made of: each block with its holders, each range or table of a request that
 // has memory to itself, the old range of a copy under way, each cached block, and in one row each what is idle and what
-// no quantum covers. Its columns are the ten states in bytes, and each column comes to what the ledger says; that is
-// checked.
+// no allocation unit covers. Its columns are the ten states in bytes, and each column comes to what the ledger says;
+// that is checked.
 //
 // An observer of a run that is stepped one by one, with block ids. It knows every cell, and counts them apart from the
 // ledger; only what requests hold that follow courses is asked of the ledger: one row for what a request holds alone,
@@ -29,12 +29,12 @@ struct HeldRow {
              ///< is that of the first page or block, or the address of the first tensor
     kCopied,   ///< a range that a copy reads until it ends
     kCached,   ///< a block that nobody holds
-    kIdle,     ///< all quanta that nobody holds and no lookup finds; `id` means nothing
+    kIdle,     ///< all allocation units that nobody holds and no lookup finds; `id` means nothing
     kPadding,  ///< what no request can hold; likewise
   };
   Kind kind{Kind::kIdle};
   BlockId id{kNoBlock};
-  std::int64_t quanta{0};
+  std::int64_t alloc_units{0};
   std::int64_t group{-1};            ///< of layers, as in MemoryLayout::groups; -1: all layers
   std::vector<RequestId> holders{};  ///< ascending
   StateCounts bytes{};
@@ -84,7 +84,7 @@ class Holders final : public core::Observer {
  private:
   struct Table {
     std::vector<BlockId> ids;  ///< blocks as entries of the table; else as the allocator has them
-    std::int64_t quanta{0};
+    std::int64_t alloc_units{0};
     std::int64_t tensor_tokens{0};
     std::int64_t written{0};
     std::int64_t num_tokens{0};  ///< prompt and what was made of the output

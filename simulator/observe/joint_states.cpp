@@ -18,8 +18,8 @@ std::int64_t available(const StateCounts& cells) {
 class JointStates::Track final : public LedgerSink {
  public:
   explicit Track(const core::MemoryLayout& layout)
-      : quantum_(layout.quantum_counts()),
-        whole_(layout.quanta * quantum_),
+      : alloc_unit_(layout.alloc_unit_counts()),
+        whole_(layout.alloc_units * alloc_unit_),
         kinds_(layout.groups.empty() ? 0 : model::kinds_of(layout.groups).size()),
         latest_kinds_(2 * kinds_) {
     at_peak.kinds.resize(model::kinds_of(layout.groups).size());
@@ -128,7 +128,7 @@ class JointStates::Track final : public LedgerSink {
         at_peak.kinds[k][s] = kinds[k][s] + step * kinds[kinds_ + k][s];
     const core::PoolCounts pool{
         .duplicates = beside.duplicates, .unreachable = beside.unreachable, .sharers = beside.sharers};
-    at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, quantum_);
+    at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, alloc_unit_);
   }
 
   /// Adds the state at that moment. REQUIRES: it has been told, is not merged, and does not go back.
@@ -180,7 +180,7 @@ class JointStates::Track final : public LedgerSink {
       points_.push_back({span.begin.since_start.count, taken, span.running});
   }
 
-  std::int64_t quantum_;
+  std::int64_t alloc_unit_;
   std::int64_t whole_;  // counts that are available before anything runs
   std::size_t kinds_;
   BesideStates beside_{};

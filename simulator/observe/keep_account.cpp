@@ -10,7 +10,7 @@ std::int64_t KeepAccount::holes(BlockId block) const {
   const std::int32_t holders = refs_[at(block)];
   if (holders == 0 || e.active + e.past < holders) return 0;
   const std::int64_t first = std::max(e.start, keep_.sink);
-  if (e.active == 0) return e.start + quantum_tokens_ - first;
+  if (e.active == 0) return e.start + alloc_unit_tokens_ - first;
   std::int64_t end = INT64_MAX;
   for (RequestId r = e.first_active; r != kNoRequest; r = sliders_[r].next)
     end = std::min(end, dropped_to(r));
@@ -71,16 +71,16 @@ void KeepAccount::begin_sliding(const core::Drop& drop) {
   slider.base = drop.begin - clock_;
   ++sliding_;
   dropped_tokens_ += drop.begin - drop.begin_before;
-  const std::int64_t now_in = drop.begin / quantum_tokens_;
-  const std::int64_t protected_in = drop.sink / quantum_tokens_;
-  if (drop.sink % quantum_tokens_ != 0 && protected_in < now_in) {
+  const std::int64_t now_in = drop.begin / alloc_unit_tokens_;
+  const std::int64_t protected_in = drop.sink / alloc_unit_tokens_;
+  if (drop.sink % alloc_unit_tokens_ != 0 && protected_in < now_in) {
     slider.past_block = drop.table[static_cast<std::size_t>(protected_in)];
     with_block(slider.past_block, [&] {
-      erosion_[at(slider.past_block)].start = protected_in * quantum_tokens_;
+      erosion_[at(slider.past_block)].start = protected_in * alloc_unit_tokens_;
       ++erosion_[at(slider.past_block)].past;
     });
   }
-  join_active(drop.request, drop.table[static_cast<std::size_t>(now_in)], now_in * quantum_tokens_);
+  join_active(drop.request, drop.table[static_cast<std::size_t>(now_in)], now_in * alloc_unit_tokens_);
 }
 
 void KeepAccount::drop_alone(const core::Drop& drop) {
@@ -104,20 +104,20 @@ void KeepAccount::drop_of_blocks(const core::Drop& drop) {
     sliders_[drop.request].past_block = block;
     with_block(block, [&] { ++erosion_[at(block)].past; });
   }
-  const std::int64_t now_in = drop.begin / quantum_tokens_;
-  join_active(drop.request, drop.table[static_cast<std::size_t>(now_in)], now_in * quantum_tokens_);
+  const std::int64_t now_in = drop.begin / alloc_unit_tokens_;
+  join_active(drop.request, drop.table[static_cast<std::size_t>(now_in)], now_in * alloc_unit_tokens_);
 }
 
 std::int64_t KeepAccount::holes_alone(RequestId request) const {
   if (!keep_.evicts() || !sliders_.has(request)) return 0;
-  return dropped_to(request) - keep_.sink - sliders_[request].let_go * quantum_tokens_;
+  return dropped_to(request) - keep_.sink - sliders_[request].let_go * alloc_unit_tokens_;
 }
 
 std::int64_t KeepAccount::leave(RequestId request) {
   if (!keep_.evicts() || !sliders_.has(request)) return 0;
   std::int64_t let_go = 0;
   if (alone_) {
-    let_go = sliders_[request].let_go * quantum_tokens_;
+    let_go = sliders_[request].let_go * alloc_unit_tokens_;
     holes_ -= holes_alone(request);
     --growing_;
   } else {

@@ -3,9 +3,9 @@
 // course_account.h.
 //
 // Where blocks have ids, several requests may hold one; a cell of it is a hole when all of them have dropped it.
-// Elsewhere (`alone`: contiguous memory, quanta without ids) each request has its memory to itself, and all that it
-// drops is a hole until its quantum is let go. Requests that have dropped a cell since their admission slide: each
-// loses one with every step.
+// Elsewhere (`alone`: contiguous memory, allocation units without ids) each request has its memory to itself, and all
+// that it drops is a hole until its allocation unit is let go. Requests that have dropped a cell since their
+// admission slide: each loses one with every step.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,9 @@ namespace kvplan::observe {
 class KeepAccount {
  public:
   /// `places`: of requests that slide, among those of all accounts of the run.
-  KeepAccount(const core::KeepRule& keep, std::int64_t quantum_tokens, bool alone, core::RequestPlaces places)
-      : keep_(keep), quantum_tokens_(quantum_tokens), alone_(alone), sliders_(std::move(places)) {}
+  KeepAccount(const core::KeepRule& keep, std::int64_t alloc_unit_tokens, bool alone,
+              core::RequestPlaces places)
+      : keep_(keep), alloc_unit_tokens_(alloc_unit_tokens), alone_(alone), sliders_(std::move(places)) {}
 
   // Holders of blocks, where these have ids.
 
@@ -55,10 +56,10 @@ class KeepAccount {
   // What requests drop.
 
   void drop(const core::Drop& drop) { alone_ ? drop_alone(drop) : drop_of_blocks(drop); }
-  /// Where requests are alone: so many quanta of it come back.
-  void let_go_alone(RequestId request, std::int64_t quanta) {
-    sliders_[request].let_go += quanta;
-    holes_ -= quanta * quantum_tokens_;
+  /// Where requests are alone: so many allocation units of it come back.
+  void let_go_alone(RequestId request, std::int64_t alloc_units) {
+    sliders_[request].let_go += alloc_units;
+    holes_ -= alloc_units * alloc_unit_tokens_;
   }
   /// It slides no more, if it did; to be told before its blocks are given back. Where it is alone, the tokens that it
   /// has let go.
@@ -92,7 +93,7 @@ class KeepAccount {
   };
   struct Slider {
     std::int64_t base{0};    ///< dropped up to clock_ + base
-    std::int64_t let_go{0};  ///< quanta let go since it began to slide; kept where it is alone
+    std::int64_t let_go{0};  ///< allocation units let go since it began to slide; kept where it is alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};
@@ -114,7 +115,7 @@ class KeepAccount {
   void leave_active(RequestId request);
 
   core::KeepRule keep_;
-  std::int64_t quantum_tokens_;
+  std::int64_t alloc_unit_tokens_;
   bool alone_;
   std::vector<std::int32_t> refs_;  // by block, as far as one was ever held: requests that hold it
   std::vector<Erosion> erosion_;    // likewise, only where the keep rule evicts

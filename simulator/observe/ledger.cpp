@@ -34,11 +34,11 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
-      alone_(!layout.returns_quanta() || !layout.block_ids()),
+      alone_(!layout.returns_alloc_units() || !layout.block_ids()),
       token_counts_(counts_of_token(layout)),
       own_bytes_(layout.of_tokens() ? layout.token_bytes : 1),
       columns_(columns != nullptr ? *columns : core::AccountColumns(workload.input.size())),
-      kept_(keep, layout.quantum_tokens, alone_, columns_.place) {
+      kept_(keep, layout.alloc_unit_tokens, alone_, columns_.place) {
   std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
                [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
   if (!layout_.groups.empty()) {
@@ -46,7 +46,7 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
     groups_ = GroupAccount::make(workload, layout_, columns_);
   }
   find_how_told();
-  cell(State::kFree) = layout_.quanta * quantum_counts_;
+  cell(State::kFree) = layout_.alloc_units * alloc_unit_counts_;
   check();
 }
 
@@ -59,10 +59,10 @@ void Ledger::check() const {
 }
 
 void Ledger::set_pool(const core::PoolCounts& pool) {
-  cell(State::kLive) += (pool.shared - told_pool_.shared) * quantum_counts_;  // all of the tree is written
-  cell(State::kCached) = pool.cached * quantum_counts_;
-  cell(State::kStranded) = refused_ ? pool.free * quantum_counts_ : 0;
-  cell(State::kFree) = refused_ ? 0 : pool.free * quantum_counts_;
+  cell(State::kLive) += (pool.shared - told_pool_.shared) * alloc_unit_counts_;  // all of the tree is written
+  cell(State::kCached) = pool.cached * alloc_unit_counts_;
+  cell(State::kStranded) = refused_ ? pool.free * alloc_unit_counts_ : 0;
+  cell(State::kFree) = refused_ ? 0 : pool.free * alloc_unit_counts_;
   check();
   const bool alike = same_beside_states(pool, told_pool_) && refusal_ == told_refusal_;
   told_pool_ = pool;
@@ -74,11 +74,12 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
 // ---- what is not written ----
 
 /// Of cells [from, to) of a request's table that are not written: those before its final token will be; behind it, what
-/// shares the last needed quantum is tail and the rest over-reservation.
+/// shares the last needed allocation unit is tail and the rest over-reservation.
 inline Ledger::Unwritten Ledger::unwritten(RequestId request, std::int64_t from, std::int64_t to) const {
   const std::int64_t final_tokens = workload_.final_tokens(request);
   if (to <= final_tokens) return {to - from, 0, 0};
-  const std::int64_t needed_end = ceil_div(final_tokens, layout_.quantum_tokens) * layout_.quantum_tokens;
+  const std::int64_t needed_end =
+      ceil_div(final_tokens, layout_.alloc_unit_tokens) * layout_.alloc_unit_tokens;
   const std::int64_t writable_end = std::clamp(final_tokens, from, to);
   const std::int64_t tail_end = std::clamp(needed_end, writable_end, to);
   return {writable_end - from, tail_end - writable_end, to - tail_end};
@@ -93,10 +94,10 @@ void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to
   cell(State::kInternal) += sign * cells.internal;
 }
 
-/// Bytes of a table of so many quanta come or go, all unwritten.
-void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
+/// Bytes of a table of so many allocation units come or go, all unwritten.
+void Ledger::add_table(RequestId request, std::int64_t alloc_units, int sign) {
   const bool tensors = layout_.form == core::TableForm::kTensors;
-  const core::TableBytes bytes = core::table_bytes(layout_, workload_.final_tokens(request), quanta,
+  const core::TableBytes bytes = core::table_bytes(layout_, workload_.final_tokens(request), alloc_units,
                                                    tensors ? tensor_tokens_.at(request) : 0);
   cell(State::kReserved) += sign * bytes.reserved;
   cell(State::kTail) += sign * bytes.tail;
@@ -106,7 +107,7 @@ void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
 
 void Ledger::on_grant(const core::Grant& grant) {
   if (courses_) {
-    courses_->grant_prompt(grant.request, grant.first_block, grant.quanta, grant.blocks);
+    courses_->grant_prompt(grant.request, grant.first_block, grant.alloc_units, grant.blocks);
     return set_courses();
   }
   if (groups_) {
@@ -116,24 +117,24 @@ void Ledger::on_grant(const core::Grant& grant) {
   if (!layout_.of_tokens()) {
     if (layout_.form == core::TableForm::kTensors) tensor_tokens_[grant.request] = grant.tensor_tokens;
     add_table(grant.request, grant.first_block, -1);
-    return add_table(grant.request, grant.first_block + grant.quanta, 1);
+    return add_table(grant.request, grant.first_block + grant.alloc_units, 1);
   }
   if (!alone_)
     for (const BlockId block : grant.blocks) kept_.hold_fresh(block);
-  add_unwritten(grant.request, grant.first_block * layout_.quantum_tokens,
-                (grant.first_block + grant.quanta) * layout_.quantum_tokens, 1);
+  add_unwritten(grant.request, grant.first_block * layout_.alloc_unit_tokens,
+                (grant.first_block + grant.alloc_units) * layout_.alloc_unit_tokens, 1);
 }
 
 void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants) {
     if (courses_) {
-      courses_->grant_next(grant.request, grant.quanta, grant.block);
+      courses_->grant_next(grant.request, grant.alloc_units, grant.block);
       set_courses();
       continue;
     }
     if (!alone_) kept_.hold_fresh(grant.block);
-    const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
-    add_unwritten(grant.request, from, from + layout_.quantum_tokens, 1);
+    const std::int64_t from = grant.logical_block * layout_.alloc_unit_tokens;
+    add_unwritten(grant.request, from, from + layout_.alloc_unit_tokens, 1);
   }
 }
 
@@ -184,7 +185,7 @@ void Ledger::on_admit(const core::Admission& admission) {
   }
   // Whatever was dropped of a block is kept by its new holder.
   for (const BlockId block : admission.hits)
-    if (kept_.share(block)) cell(State::kLive) += layout_.quantum_tokens;
+    if (kept_.share(block)) cell(State::kLive) += layout_.alloc_unit_tokens;
   if (keep_.evicts()) set_holes();
 }
 
@@ -200,23 +201,24 @@ void Ledger::give_back(const core::Release& release) {
   }
   if (alone_) return give_back_alone(release);
   kept_.leave(r);
-  const std::int64_t quantum = layout_.quantum_tokens;
-  add_unwritten(r, release.written, release.quanta * quantum, -1);
-  const std::int64_t full = release.written / quantum;
+  const std::int64_t alloc_unit = layout_.alloc_unit_tokens;
+  add_unwritten(r, release.written, release.alloc_units * alloc_unit, -1);
+  const std::int64_t full = release.written / alloc_unit;
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(release.table.size()); ++b) {
     const BlockId block = release.table[at(b)];
     if (block == kNoBlock) continue;
     if (kept_.give_back(block))
-      cell(State::kLive) -= b < full ? quantum : std::max<std::int64_t>(release.written - b * quantum, 0);
+      cell(State::kLive) -=
+          b < full ? alloc_unit : std::max<std::int64_t>(release.written - b * alloc_unit, 0);
   }
   if (keep_.evicts()) set_holes();
 }
 
 void Ledger::give_back_alone(const core::Release& release) {
   if (layout_.of_tokens()) {
-    add_unwritten(release.request, release.written, release.quanta * layout_.quantum_tokens, -1);
+    add_unwritten(release.request, release.written, release.alloc_units * layout_.alloc_unit_tokens, -1);
   } else {
-    add_table(release.request, release.quanta, -1);
+    add_table(release.request, release.alloc_units, -1);
     cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
     tensor_tokens_.erase(release.request);
   }
@@ -332,8 +334,8 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
     const auto count = static_cast<std::size_t>(pass.grants);
     LedgerGrants grants = grants_of(stretch.grants.subspan(next_grant, count));
     next_grant += count;
-    grants.cached = (pass.pool.cached - before->cached) * quantum_counts_;
-    grants.free = (pass.pool.free - before->free) * quantum_counts_;
+    grants.cached = (pass.pool.cached - before->cached) * alloc_unit_counts_;
+    grants.free = (pass.pool.free - before->free) * alloc_unit_counts_;
     // All that is checked at a pass. The rest only falls or only grows: the end of the stretch speaks for it.
     KVPLAN_CHECK(cell(State::kReserved) + sum.reserved >= written * pass.step, pass.step, written);
     KVPLAN_CHECK(grants.reserved + grants.tail + grants.internal + grants.cached + grants.free == 0,
@@ -356,8 +358,8 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   cell(State::kReserved) += sum.reserved - written * steps;
   cell(State::kTail) += sum.tail;
   cell(State::kInternal) += sum.internal;
-  cell(State::kCached) += (before->cached - told_pool_.cached) * quantum_counts_;
-  cell(State::kFree) += (before->free - told_pool_.free) * quantum_counts_;
+  cell(State::kCached) += (before->cached - told_pool_.cached) * alloc_unit_counts_;
+  cell(State::kFree) += (before->free - told_pool_.free) * alloc_unit_counts_;
   KVPLAN_CHECK(before->shared == told_pool_.shared, before->shared, told_pool_.shared);
   told_pool_ = *before;
   check();
@@ -372,8 +374,8 @@ LedgerGrants Ledger::grants_of(std::span<const core::DecodeGrant> grants) {
   LedgerGrants sum{};
   for (const core::DecodeGrant& grant : grants) {
     if (!alone_) kept_.hold_fresh(grant.block);
-    const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
-    const Unwritten cells = unwritten(grant.request, from, from + layout_.quantum_tokens);
+    const std::int64_t from = grant.logical_block * layout_.alloc_unit_tokens;
+    const Unwritten cells = unwritten(grant.request, from, from + layout_.alloc_unit_tokens);
     sum.reserved += cells.reserved;
     sum.tail += cells.tail;
     sum.internal += cells.internal;
@@ -411,9 +413,9 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) {
     cells_ = told(cells_);
-    const bool shares = layout_.block_ids() && layout_.returns_quanta() && course.drops() != nullptr &&
+    const bool shares = layout_.block_ids() && layout_.returns_alloc_units() && course.drops() != nullptr &&
                         course.shape().placement == core::Placement::kHoles;
-    courses_.emplace(columns_.place, shares ? layout_.quantum_tokens : 0);
+    courses_.emplace(columns_.place, shares ? layout_.alloc_unit_tokens : 0);
     find_how_told();
   }
   courses_->enter(request, course, found_);
@@ -443,13 +445,13 @@ void Ledger::on_let_go(const core::LetGo& gone) {
     } else {
       for (const std::int32_t entry : gone.entries) free += kept_.give_back(gone.table[at(entry)]) ? 1 : 0;
     }
-    cell(State::kLive) -= free * layout_.quantum_tokens;
+    cell(State::kLive) -= free * layout_.alloc_unit_tokens;
     set_holes();
   }
 }
 
 void Ledger::on_compact(const core::Compacted& compacted) {
-  const std::int64_t blocks = compacted.moved.quanta_before - compacted.moved.quanta;
+  const std::int64_t blocks = compacted.moved.alloc_units_before - compacted.moved.alloc_units;
   if (compacted.moved.kept_cells > 0) {
     ++evictions_.compactions;
     evictions_.compacted_cells += compacted.moved.kept_cells;

@@ -10,7 +10,7 @@
 // courses (course_account.h), of groups of layers (group_account.h). The ledger sums, checks and tells.
 //
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
-// courses, or layers lie in groups) and where quanta are not of whole tokens, in bytes:
+// courses, or layers lie in groups) and where allocation units are not of whole tokens, in bytes:
 // MemoryLayout::count_bytes says which.
 //
 // Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
@@ -101,7 +101,7 @@ class Ledger final : public core::Observer {
   [[nodiscard]] Unwritten unwritten(RequestId request, std::int64_t from, std::int64_t to) const;
   void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
   LedgerGrants grants_of(std::span<const core::DecodeGrant> grants);
-  void add_table(RequestId request, std::int64_t quanta, int sign);
+  void add_table(RequestId request, std::int64_t alloc_units, int sign);
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
   /// What the keep rule's account counts as holes is live no more, or again. Only where the rule evicts.
@@ -149,13 +149,13 @@ class Ledger final : public core::Observer {
   core::Refusal refusal_{core::Refusal::kNone};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
-  /// No quantum ever has two holders (contiguous memory, blocks without ids): everything is counted by request.
+  /// No allocation unit ever has two holders (contiguous memory, blocks without ids): everything is counted by request.
   bool alone_;
-  std::int64_t token_counts_;       // counts of a token's place, where requests follow no courses
-  std::int64_t own_bytes_;          // bytes of such a count
-  std::int64_t quantum_counts_{0};  // of a quantum, as kept here
-  std::int64_t check_bytes_{0};     // of a count, as kept here
-  core::AccountColumns columns_;    // of kept_, courses_ or groups_: one of them
+  std::int64_t token_counts_;          // counts of a token's place, where requests follow no courses
+  std::int64_t own_bytes_;             // bytes of such a count
+  std::int64_t alloc_unit_counts_{0};  // of an allocation unit, as kept here
+  std::int64_t check_bytes_{0};        // of a count, as kept here
+  core::AccountColumns columns_;       // of kept_, courses_ or groups_: one of them
   std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
   KeepAccount kept_;                      // where requests follow no courses, and layers lie in no groups
   std::int64_t holes_{0};                 // of it, in tokens' places, as they are in cells_

@@ -19,8 +19,8 @@ enum class State : std::uint8_t {
   kMetadata,  ///< table, map, accumulator placed in the pool, or scale of a live cell
   kLive,      ///< held, written, and kept by some holder
   kReserved,  ///< a holder will write its cell
-  kHole,      ///< written, dropped by all holders, not rewritable before its quantum is released
-  kTail,      ///< will never be written, beside a cell of live, reserved or hole in the same quantum
+  kHole,      ///< written, dropped by all holders, not rewritable before its allocation unit is released
+  kTail,      ///< will never be written, beside a cell of live, reserved or hole in the same allocation unit
   kPadding,   ///< no cell maps to it: null block, remainders
   kInternal,  ///< any other held byte: over-reservation
   kCached,    ///< not held, content can still be found by a lookup
@@ -47,7 +47,7 @@ constexpr bool same_beside_states(const core::PoolCounts& a, const core::PoolCou
 }
 
 /// `series.steps` steps from `begin` to `end`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
-/// each of them layout().count_bytes() bytes. Padding outside the quanta is not in cells: see
+/// each of them layout().count_bytes() bytes. Padding outside the allocation units is not in cells: see
 /// Ledger::layout().
 struct LedgerSpan {
   SimTime begin, end;

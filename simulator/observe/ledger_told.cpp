@@ -8,7 +8,8 @@ void Ledger::find_how_told() {
   const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
   told_as_kept_ = by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes());
   check_bytes_ = by_cell() ? layout_.count_bytes() : own_bytes_;
-  quantum_counts_ = by_cell() || !layout_.of_tokens() ? layout_.quantum_counts() : layout_.quantum_tokens;
+  alloc_unit_counts_ =
+      by_cell() || !layout_.of_tokens() ? layout_.alloc_unit_counts() : layout_.alloc_unit_tokens;
 }
 
 StateCounts Ledger::told(const StateCounts& counts) const {
@@ -32,7 +33,7 @@ StateCounts Ledger::course_bytes(RequestId request) const {
   core::HeldCells held = courses_->held(request);
   if (courses_->shared() != nullptr) held -= courses_->shared()->shared_cells(request);
   StateCounts bytes = counts_of(held);
-  bytes[index(State::kMetadata)] += courses_->quanta(request) * layout_.entry_bytes;
+  bytes[index(State::kMetadata)] += courses_->alloc_units(request) * layout_.entry_bytes;
   for (std::int64_t& state : bytes) state *= layout_.count_bytes();
   return bytes;
 }
@@ -61,10 +62,10 @@ StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
   return counts;
 }
 
-/// Entries of tables are beside the cells: of every quantum that is held.
+/// Entries of tables are beside the cells: of every allocation unit that is held.
 void Ledger::set_courses() {
   set_held(courses_->held());
-  cell(State::kMetadata) += courses_->quanta() * layout_.entry_bytes;
+  cell(State::kMetadata) += courses_->alloc_units() * layout_.entry_bytes;
 }
 
 }  // namespace kvplan::observe

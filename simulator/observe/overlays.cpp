@@ -5,16 +5,16 @@
 namespace kvplan::observe {
 
 OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool, core::Refusal refusal,
-                          std::int64_t quantum) {
+                          std::int64_t alloc_unit) {
   const std::int64_t stranded = cells[index(State::kStranded)];
   KVPLAN_CHECK(stranded == 0 || refusal != core::Refusal::kNone, stranded);
   OverlayCounts counts{};
   counts[index(Overlay::kAvailable)] = cells[index(State::kCached)] + stranded + cells[index(State::kFree)];
   counts[index(Overlay::kStrandedTooShort)] = refusal == core::Refusal::kTooShort ? stranded : 0;
   counts[index(Overlay::kStrandedFragmented)] = refusal == core::Refusal::kFragmented ? stranded : 0;
-  counts[index(Overlay::kCachedDuplicate)] = pool.duplicates * quantum;
-  counts[index(Overlay::kCachedUnreachable)] = pool.unreachable * quantum;
-  counts[index(Overlay::kSavedBySharing)] = pool.sharers * quantum;
+  counts[index(Overlay::kCachedDuplicate)] = pool.duplicates * alloc_unit;
+  counts[index(Overlay::kCachedUnreachable)] = pool.unreachable * alloc_unit;
+  counts[index(Overlay::kSavedBySharing)] = pool.sharers * alloc_unit;
   return counts;
 }
 
@@ -33,9 +33,9 @@ std::array<Wide, kOverlays> Overlays::count_ticks(const std::array<Wide, kStates
   sums[index(Overlay::kAvailable)] = states[index(State::kCached)] + stranded + states[index(State::kFree)];
   sums[index(Overlay::kStrandedTooShort)] = stranded - fragmented_ticks_;
   sums[index(Overlay::kStrandedFragmented)] = fragmented_ticks_;
-  sums[index(Overlay::kCachedDuplicate)] = duplicates_.until(end) * quantum_;
-  sums[index(Overlay::kCachedUnreachable)] = unreachable_.until(end) * quantum_;
-  sums[index(Overlay::kSavedBySharing)] = sharers_.until(end) * quantum_;
+  sums[index(Overlay::kCachedDuplicate)] = duplicates_.until(end) * alloc_unit_;
+  sums[index(Overlay::kCachedUnreachable)] = unreachable_.until(end) * alloc_unit_;
+  sums[index(Overlay::kSavedBySharing)] = sharers_.until(end) * alloc_unit_;
   return sums;
 }
 
@@ -48,11 +48,11 @@ void Overlays::on_span(const LedgerSpan& span) {
 void Overlays::on_stretch(const LedgerStretch& stretch) {
   stretch.tell_pools(
       [&](SimTime time, const core::PoolCounts& pool) { on_pool(time, pool, stretch.refusal); });
-  if (peak_.is_latest()) at_peak_ = overlays_of(stretch.cells_after_passes(), pool_, refusal_, quantum_);
+  if (peak_.is_latest()) at_peak_ = overlays_of(stretch.cells_after_passes(), pool_, refusal_, alloc_unit_);
 }
 
 void Overlays::on_pass(SimTime /*time*/, const StateCounts& cells, std::int64_t /*running*/) {
-  if (peak_.is_latest()) at_peak_ = overlays_of(cells, pool_, refusal_, quantum_);
+  if (peak_.is_latest()) at_peak_ = overlays_of(cells, pool_, refusal_, alloc_unit_);
 }
 
 }  // namespace kvplan::observe

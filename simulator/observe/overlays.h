@@ -32,15 +32,15 @@ inline constexpr std::array<std::string_view, kOverlays> kOverlayNames{
     "available",        "stranded_too_short", "stranded_fragmented",
     "cached_duplicate", "cached_unreachable", "saved_by_sharing"};
 
-/// As memory is with these states and this pool; `quantum`: counts in one.
+/// As memory is with these states and this pool; `alloc_unit`: counts in one.
 OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool, core::Refusal refusal,
-                          std::int64_t quantum);
+                          std::int64_t alloc_unit);
 
 class Overlays final : public LedgerSink {
  public:
   /// Remembers the overlays at the peak. REQUIRES: the ledger tells `peak` before it; both outlive the run.
   Overlays(const core::MemoryLayout& layout, const Peak& peak)
-      : quantum_(layout.quantum_counts()), peak_(peak) {}
+      : alloc_unit_(layout.alloc_unit_counts()), peak_(peak) {}
 
   void on_pool(SimTime time, const core::PoolCounts& pool, core::Refusal refusal) override;
   void on_span(const LedgerSpan& span) override;
@@ -54,12 +54,12 @@ class Overlays final : public LedgerSink {
   [[nodiscard]] const OverlayCounts& at_peak() const { return at_peak_; }
 
  private:
-  std::int64_t quantum_;
+  std::int64_t alloc_unit_;
   const Peak& peak_;
   core::PoolCounts pool_{};
   core::Refusal refusal_{core::Refusal::kNone};
   Wide fragmented_ticks_{0};
-  Jumps duplicates_, unreachable_, sharers_;  // in quanta
+  Jumps duplicates_, unreachable_, sharers_;  // in allocation units
   OverlayCounts at_peak_{};
 };
 

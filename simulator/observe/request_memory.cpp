@@ -6,24 +6,24 @@
 
 namespace kvplan::observe {
 
-void RequestMemory::add(RequestId request, std::int64_t quanta) {
+void RequestMemory::add(RequestId request, std::int64_t alloc_units) {
   RequestHeld& r = at(request);
-  r.quantum_ticks += Wide{(now_ - r.since).count} * r.quanta;
+  r.alloc_unit_ticks += Wide{(now_ - r.since).count} * r.alloc_units;
   r.since = now_;
-  r.quanta += quanta;
-  KVPLAN_CHECK(r.quanta >= 0, r.quanta);
-  r.most_quanta = std::max(r.most_quanta, r.quanta);
+  r.alloc_units += alloc_units;
+  KVPLAN_CHECK(r.alloc_units >= 0, r.alloc_units);
+  r.most_alloc_units = std::max(r.most_alloc_units, r.alloc_units);
 }
 
 void RequestMemory::on_admit(const core::Admission& admission) {
   // Of what was found no block is held where a window shows nothing of it.
   const auto none = std::count(admission.hits.begin(), admission.hits.end(), kNoBlock);
   add(admission.request,
-      admission.hits.empty() ? admission.hit_tokens / quantum_tokens_ : std::ssize(admission.hits) - none);
+      admission.hits.empty() ? admission.hit_tokens / alloc_unit_tokens_ : std::ssize(admission.hits) - none);
 }
 
 void RequestMemory::on_decode_grants(std::span<const core::DecodeGrant> grants) {
-  for (const core::DecodeGrant& grant : grants) add(grant.request, grant.quanta);
+  for (const core::DecodeGrant& grant : grants) add(grant.request, grant.alloc_units);
 }
 
 void RequestMemory::on_move(const core::Move& move) {
@@ -46,7 +46,7 @@ void RequestMemory::on_stretch(const core::Stretch& stretch) {
 }
 
 void RequestMemory::on_compact(const core::Compacted& compacted) {
-  add(compacted.request, compacted.moved.quanta - compacted.moved.quanta_before);
+  add(compacted.request, compacted.moved.alloc_units - compacted.moved.alloc_units_before);
 }
 
 void RequestMemory::on_let_go(const core::LetGo& gone) {

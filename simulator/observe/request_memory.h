@@ -1,7 +1,7 @@
 // How much memory each request held, for how long: its whole table, whatever is in it. A block that several requests
 // hold counts for each of them, so that all requests together come to what is held and what sharing saves.
 //
-// Counts quanta; exact integers of quanta x ticks.
+// Counts allocation units; exact integers of allocation units x ticks.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 namespace kvplan::observe {
 
 struct RequestHeld {
-  Wide quantum_ticks{0};        ///< over all its admissions, until `since`
-  std::int64_t most_quanta{0};  ///< at one moment; while a range is copied both places count
-  std::int64_t quanta{0};       ///< now
-  SimTime since{};              ///< so many
+  Wide alloc_unit_ticks{0};          ///< over all its admissions, until `since`
+  std::int64_t most_alloc_units{0};  ///< at one moment; while a range is copied both places count
+  std::int64_t alloc_units{0};       ///< now
+  SimTime since{};                   ///< so many
 };
 
 /// Of one replica.
 class RequestMemory final : public core::Observer {
  public:
   /// `held`: by RequestId, of all requests of the trace; outlives this. Replicas may share them, since each request is
-  /// served by one. Found tokens come in quanta of `quantum_tokens`.
-  RequestMemory(std::vector<RequestHeld>& held, std::int64_t quantum_tokens)
-      : held_(held), quantum_tokens_(quantum_tokens) {}
+  /// served by one. Found tokens come in allocation units of `alloc_unit_tokens`.
+  RequestMemory(std::vector<RequestHeld>& held, std::int64_t alloc_unit_tokens)
+      : held_(held), alloc_unit_tokens_(alloc_unit_tokens) {}
 
   void on_pass_begin(SimTime time) override { now_ = time; }
   void on_admit(const core::Admission& admission) override;
-  void on_grant(const core::Grant& grant) override { add(grant.request, grant.quanta); }
+  void on_grant(const core::Grant& grant) override { add(grant.request, grant.alloc_units); }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_move(const core::Move& move) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
@@ -42,11 +42,11 @@ class RequestMemory final : public core::Observer {
 
  private:
   [[nodiscard]] RequestHeld& at(RequestId r) { return held_[index(r)]; }
-  void add(RequestId request, std::int64_t quanta);
-  void leave(RequestId request) { add(request, -at(request).quanta); }
+  void add(RequestId request, std::int64_t alloc_units);
+  void leave(RequestId request) { add(request, -at(request).alloc_units); }
 
   std::vector<RequestHeld>& held_;
-  std::int64_t quantum_tokens_;
+  std::int64_t alloc_unit_tokens_;
   SimTime now_{};
 };
 

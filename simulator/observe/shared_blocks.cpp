@@ -25,8 +25,8 @@ void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to
       positions_.clear();
       drops.dropped(track, n, positions_);
       for (auto first = positions_.begin(); first != positions_.end();) {
-        const std::int64_t logical = *first / quantum_tokens_;
-        const auto last = std::lower_bound(first, positions_.end(), (logical + 1) * quantum_tokens_);
+        const std::int64_t logical = *first / alloc_unit_tokens_;
+        const auto last = std::lower_bound(first, positions_.end(), (logical + 1) * alloc_unit_tokens_);
         drop_in(logical, track, std::span<const std::int32_t>(first, last));
         first = last;
       }
@@ -37,7 +37,7 @@ void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to
 /// The member drops these positions of a shared block in a track.
 void SharedBlocks::drop_in(Member& m, Shared& shared, std::int64_t track,
                            std::span<const std::int32_t> positions) {
-  const std::size_t cells = track_units_.size() * at(quantum_tokens_);
+  const std::size_t cells = track_units_.size() * at(alloc_unit_tokens_);
   if (shared.dropped_by.empty()) shared.dropped_by.resize(cells, 0);
   Cells& own = m.dropped[shared.logical];
   if (own.empty()) own.resize(cells, false);
@@ -160,7 +160,7 @@ void SharedBlocks::enter(RequestId r, const core::Course& course, std::span<cons
   Member& m = place->second;
   m.course = &course;
   m.table.assign(found.begin(), found.end());
-  m.written = std::ssize(found) * quantum_tokens_;
+  m.written = std::ssize(found) * alloc_unit_tokens_;
   newly_shared_.clear();
   for (std::int64_t b = 0; b < std::ssize(found); ++b) hold(r, b, found[at(b)]);
   for (const auto& [first, logical_blocks] : newly_shared_) look_back(members_.at(first), logical_blocks);
@@ -194,14 +194,14 @@ std::vector<SharedBlocks::Row> SharedBlocks::rows() const {
   out.reserve(shared_.size());
   for (const auto& [block, shared] : shared_) {
     // Where one of its holders still computes it, nobody has dropped anything of it.
-    std::int64_t written = quantum_tokens_;
+    std::int64_t written = alloc_unit_tokens_;
     for (const RequestId r : shared.holders)
-      written = std::min(written, members_.at(r).written - shared.logical * quantum_tokens_);
+      written = std::min(written, members_.at(r).written - shared.logical * alloc_unit_tokens_);
     written = std::max<std::int64_t>(written, 0);
     Row row{block, shared.holders, {}};
     row.cells.hole = shared.holes;
     row.cells.live = units_ * written - shared.holes;
-    row.cells.reserved = units_ * (quantum_tokens_ - written);
+    row.cells.reserved = units_ * (alloc_unit_tokens_ - written);
     out.push_back(std::move(row));
   }
   std::ranges::sort(out, {}, &Row::block);
@@ -216,9 +216,9 @@ core::HeldCells SharedBlocks::shared_cells(RequestId r) const {
   for (std::int64_t b = 0; b < std::ssize(m.table); ++b) {
     if (!shared_.contains(m.table[at(b)])) continue;
     const std::int64_t written =
-        std::clamp<std::int64_t>(m.written - b * quantum_tokens_, 0, quantum_tokens_);
+        std::clamp<std::int64_t>(m.written - b * alloc_unit_tokens_, 0, alloc_unit_tokens_);
     sum.live += units_ * written;
-    sum.reserved += units_ * (quantum_tokens_ - written);
+    sum.reserved += units_ * (alloc_unit_tokens_ - written);
   }
   sum.live -= m.dropped_cells;
   return sum;

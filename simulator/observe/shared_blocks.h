@@ -19,7 +19,7 @@ namespace kvplan::observe {
 
 class SharedBlocks {
  public:
-  explicit SharedBlocks(std::int64_t quantum_tokens) : quantum_tokens_(quantum_tokens) {}
+  explicit SharedBlocks(std::int64_t alloc_unit_tokens) : alloc_unit_tokens_(alloc_unit_tokens) {}
 
   // A request is a member from `enter` to `leave`. Of its table:
 
@@ -51,7 +51,7 @@ class SharedBlocks {
   [[nodiscard]] core::HeldCells shared_cells(RequestId request) const;
 
  private:
-  /// Cells of a block that one holder has dropped, a bit each, at track x quantum + place; empty: none.
+  /// Cells of a block that one holder has dropped, a bit each, at track x allocation unit + place; empty: none.
   using Cells = std::vector<bool>;
   struct Member {
     const core::Course* course{nullptr};
@@ -70,12 +70,12 @@ class SharedBlocks {
   };
 
   [[nodiscard]] std::size_t cell_of(std::int64_t track, std::int64_t position) const {
-    return static_cast<std::size_t>(track * quantum_tokens_ + position % quantum_tokens_);
+    return static_cast<std::size_t>(track * alloc_unit_tokens_ + position % alloc_unit_tokens_);
   }
   [[nodiscard]] std::int64_t units_of(std::size_t cell) const {
-    return track_units_[cell / static_cast<std::size_t>(quantum_tokens_)];
+    return track_units_[cell / static_cast<std::size_t>(alloc_unit_tokens_)];
   }
-  [[nodiscard]] std::int64_t block_cells() const { return units_ * quantum_tokens_; }
+  [[nodiscard]] std::int64_t block_cells() const { return units_ * alloc_unit_tokens_; }
   void add_surplus(const Shared& shared, std::int64_t sign);
   void hold(RequestId request, std::int64_t logical, BlockId block);
   void give_back(RequestId request, BlockId block);
@@ -84,7 +84,7 @@ class SharedBlocks {
   template <class DropIn>
   void each_drop(const Member& member, std::int64_t from, std::int64_t to, DropIn drop_in);
 
-  std::int64_t quantum_tokens_;
+  std::int64_t alloc_unit_tokens_;
   std::vector<std::int32_t> track_units_;  // of every course
   std::int64_t units_{0};                  // their sum
   std::unordered_map<RequestId, Member> members_;

@@ -130,8 +130,8 @@ void write_replicas(JsonWriter& json, const RunSummary& r) {
     json.key("batch").begin_object();
     json.member("mean_running", replica.mean_running).member("max_running", replica.max_running).end_object();
     const PoolShape& pool = replica.pool;
-    json.member("quantum_tokens", pool.quantum_tokens).member("quantum_bytes", pool.quantum_bytes);
-    json.member("quanta", pool.quanta).member("token_bytes", pool.token_bytes);
+    json.member("quantum_tokens", pool.alloc_unit_tokens).member("quantum_bytes", pool.alloc_unit_bytes);
+    json.member("quanta", pool.alloc_units).member("token_bytes", pool.token_bytes);
     json.member("metadata_bytes_per_token", pool.metadata_bytes_per_token);
     json.member("least_idle_bytes", replica.least_idle_bytes);
     write_memory(json, pool.capacity_bytes, replica.memory);
@@ -270,7 +270,7 @@ std::string requests_csv(const RunResult& result) {
       "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes,replica\n";
   out.reserve(result.records.size() * 120);
   if (result.records.empty()) return out;
-  const Wide quantum_bytes = result.details.front().layout.quantum_bytes();
+  const Wide alloc_unit_bytes = result.details.front().layout.alloc_unit_bytes();
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     const observe::RequestRecord& r = result.records[i];
     const auto time = [&](bool known, SimTime t) {
@@ -294,8 +294,9 @@ std::string requests_csv(const RunResult& result) {
       out += ",,";
     } else {
       const observe::RequestHeld& held = result.held[i];
-      (out += ',') += shortest(static_cast<double>(held.quantum_ticks * quantum_bytes) / kTicksPerSecond);
-      (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_quanta * quantum_bytes));
+      (out += ',') +=
+          shortest(static_cast<double>(held.alloc_unit_ticks * alloc_unit_bytes) / kTicksPerSecond);
+      (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_alloc_units * alloc_unit_bytes));
     }
     out += ',';
     if (result.replica_of[i] >= 0) out += std::to_string(result.replica_of[i]);

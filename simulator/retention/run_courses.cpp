@@ -297,8 +297,8 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
   const Asked asked{.request = r,
                     .shape = {.prompt = prompt,
                               .final_tokens = workload_.final_tokens(r),
-                              .quantum_tokens = layout_.quantum_tokens,
-                              .returns_quanta = layout_.returns_quanta(),
+                              .alloc_unit_tokens = layout_.alloc_unit_tokens,
+                              .returns_alloc_units = layout_.returns_alloc_units(),
                               .placement = plan_.placement,
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};

@@ -173,8 +173,8 @@ Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResul
     const bool driven = setup.tokens.drives(setup.workload, id_at<RequestId>(i));
     c.driven_requests += driven ? 1 : 0;
     if (result.held.empty()) continue;
-    all_ticks += result.held[i].quantum_ticks;
-    driven_ticks += driven ? result.held[i].quantum_ticks : 0;
+    all_ticks += result.held[i].alloc_unit_ticks;
+    driven_ticks += driven ? result.held[i].alloc_unit_ticks : 0;
   }
   if (setup.tokens.standing) c.extrapolated_requests = c.driven_requests;
   if (admitted == 0) return c;

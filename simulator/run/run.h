@@ -31,7 +31,7 @@ struct RunResult : RunSummary {
   std::vector<observe::RequestRecord> records;
   std::vector<std::int32_t> replica_of;  ///< that served it; -1: it did not arrive
   std::vector<observe::RequestHeld>
-      held;  ///< in quanta of the replicas, which are alike; empty unless asked for
+      held;  ///< in allocation units of the replicas, which are alike; empty unless asked for
   std::vector<std::int32_t> input, output;
 };
 

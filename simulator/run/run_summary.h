@@ -46,9 +46,9 @@ struct MemorySummary {
 
 /// What requests of a replica can hold, as far as a report says it.
 struct PoolShape {
-  std::int64_t quantum_tokens{1};  ///< 1 where quanta are not of whole tokens
-  std::int64_t quantum_bytes{0};   ///< 0: not known (a report from before there was this key)
-  std::int64_t quanta{0};
+  std::int64_t alloc_unit_tokens{1};  ///< 1 where allocation units are not of whole tokens
+  std::int64_t alloc_unit_bytes{0};   ///< 0: not known (a report from before there was this key)
+  std::int64_t alloc_units{0};
   std::int64_t token_bytes{1};
   std::int64_t metadata_bytes_per_token{0};  ///< of token_bytes' cells, beside them
   std::int64_t capacity_bytes{0};

@@ -31,7 +31,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .cells_per_token = setup.tokens.units.per_token,
       .metadata_bytes = setup.tokens.units.metadata_bytes,
       .tables = setup.tokens.tables,
-      .quanta_beyond = setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
+      .alloc_units_beyond = setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
       .model = &setup.tokens.model,
       .format = &setup.tokens.placed.of_token(),
       .tensor_ranks = s.deployment.tensor_ranks,
@@ -235,7 +235,8 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   }
   part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks, &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
-  if (setup.follows_held()) part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
+  if (setup.follows_held())
+    part.observers.push_back(&part.held.emplace(served.held, layout.alloc_unit_tokens));
   if (part.memory->placing() != nullptr || setup.tokens.placement == core::Placement::kCompact)
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);
@@ -261,7 +262,7 @@ Totals totals_of(const Part& part) {
 
 std::int64_t idle_at_own_peak(const Part& part) {
   const core::MemoryLayout& layout = part.memory->layout();
-  if (!part.peak.seen()) return layout.quanta * layout.quantum_counts();
+  if (!part.peak.seen()) return layout.alloc_units * layout.alloc_unit_counts();
   std::int64_t idle = 0;
   for (const observe::State s : {observe::State::kCached, observe::State::kStranded, observe::State::kFree})
     idle += part.peak.cells()[index(s)];

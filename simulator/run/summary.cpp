@@ -8,9 +8,9 @@
 namespace kvplan::plan {
 
 PoolShape pool_shape(const core::MemoryLayout& layout) {
-  return {.quantum_tokens = layout.quantum_tokens,
-          .quantum_bytes = layout.quantum_bytes(),
-          .quanta = layout.quanta,
+  return {.alloc_unit_tokens = layout.alloc_unit_tokens,
+          .alloc_unit_bytes = layout.alloc_unit_bytes(),
+          .alloc_units = layout.alloc_units,
           .token_bytes = layout.token_bytes,
           .metadata_bytes_per_token = layout.cells_per_token * layout.metadata_bytes,
           .capacity_bytes = layout.capacity_bytes};

@@ -108,21 +108,21 @@ EngineTraits traits(const Choice& engine) {
 /// Slots of whole pages. SGLang pads nothing: its slot 0 lies beside the pool.
 Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::AllocatorRequest& request) {
   core::MemoryLayout layout;
-  layout.quantum_tokens = page_tokens;
+  layout.alloc_unit_tokens = page_tokens;
   layout.token_bytes = request.token_bytes;
   layout.metadata_bytes = request.metadata_bytes;
-  layout.ids = core::QuantumIds::kTree;
+  layout.ids = core::AllocUnitIds::kTree;
   Wide capacity = request.pool.bytes;
-  if (request.pool.blocks >= 0) capacity = Wide{request.pool.blocks} * layout.quantum_bytes();
+  if (request.pool.blocks >= 0) capacity = Wide{request.pool.blocks} * layout.alloc_unit_bytes();
   if (request.pool.tokens >= 0) capacity = Wide{request.pool.tokens} * request.token_bytes;
   constexpr std::int64_t kLeastTokens = 8, kMostPages = std::int64_t{1} << 40;
-  if (capacity > (Wide{1} << 62) || capacity / layout.quantum_bytes() > kMostPages)
+  if (capacity > (Wide{1} << 62) || capacity / layout.alloc_unit_bytes() > kMostPages)
     return bad_input("expected a pool of at most 2^40 pages and 2^62 bytes").at_field("memory");
   layout.capacity_bytes = static_cast<std::int64_t>(capacity);
-  layout.quanta = layout.capacity_bytes / layout.quantum_bytes();
-  if (layout.quanta * page_tokens < kLeastTokens)
+  layout.alloc_units = layout.capacity_bytes / layout.alloc_unit_bytes();
+  if (layout.alloc_units * page_tokens < kLeastTokens)
     return bad_input("expected room for at least 8 tokens in whole blocks, found " +
-                     std::to_string(layout.quanta) + " blocks of " + std::to_string(page_tokens))
+                     std::to_string(layout.alloc_units) + " blocks of " + std::to_string(page_tokens))
         .at_field("memory");
   return layout;
 }

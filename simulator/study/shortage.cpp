@@ -23,8 +23,8 @@ std::int64_t least_idle(const RunSummary& r) {
 bool may_hide_refusals(const RunSummary& r) {
   if (r.memory->mean_fraction[index(State::kCached)] == 0) return false;
   const PoolShape& pool = r.replicas.front().pool;  // all are alike
-  const std::int64_t quanta = ceil_div(r.largest_request_tokens, pool.quantum_tokens) + 1;
-  return least_idle(r) < quanta * pool.quantum_bytes;
+  const std::int64_t alloc_units = ceil_div(r.largest_request_tokens, pool.alloc_unit_tokens) + 1;
+  return least_idle(r) < alloc_units * pool.alloc_unit_bytes;
 }
 
 bool running_slots_ran_out(const RunSummary& r) {

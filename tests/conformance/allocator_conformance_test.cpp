@@ -154,8 +154,8 @@ model::ModelShape windows_model(Random& random) {
   return shape;
 }
 
-/// A pool of about 40 quanta, requests of up to 60 tokens, shared prefixes. Where memory is taken in bytes, tokens are
-/// so large that a few of them fill a page, or a segment.
+/// A pool of about 40 allocation units, requests of up to 60 tokens, shared prefixes. Where memory is taken in bytes,
+/// tokens are so large that a few of them fill a page, or a segment.
 struct World {
   core::Workload workload;
   std::int64_t token_bytes{6};
@@ -167,10 +167,10 @@ struct World {
 
   World(const Setting& setting, Random& random) {
     const Choice choice = parse_component(setting.component, "allocator", member_descriptors()).value();
-    std::int64_t quantum = 1;
+    std::int64_t alloc_unit = 1;
     std::int64_t scale = 0;
     for (const Param& param : choice.descriptor().params) {
-      if (param.name == "block_tokens") quantum = choice.integer("block_tokens");
+      if (param.name == "block_tokens") alloc_unit = choice.integer("block_tokens");
       if (param.name == "page_kib") scale = parse_integer(choice.text("page_kib")).value() / 64;
       if (param.name == "expandable_segments") scale = 8;
     }
@@ -182,7 +182,7 @@ struct World {
       token_bytes = shape.kv_token_bytes() + shape.layers;
       layers = shape.layers;
     }
-    prefix.block_tokens = quantum * 2;
+    prefix.block_tokens = alloc_unit * 2;
     prefix.offsets.push_back(0);
     for (int i = 0; i < 40; ++i) {
       workload.arrival.push_back(SimTime{});
@@ -207,7 +207,7 @@ struct World {
     }
     const memory::AllocatorRequest request{
         .workload = &workload,
-        .pool = {.tokens = std::max<std::int64_t>(scale == 8 ? 400 : 160, 12 * quantum)},
+        .pool = {.tokens = std::max<std::int64_t>(scale == 8 ? 400 : 160, 12 * alloc_unit)},
         .token_bytes = token_bytes,
         .cells_per_token = layers > 0 ? 1 : 2,
         .metadata_bytes = layers > 0 ? layers : 1,
@@ -225,7 +225,7 @@ struct World {
 /// `copying`: slots that copies read.
 void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests, std::int64_t copying = 0) {
   ASSERT_EQ(a.counts(), b.counts());
-  ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().quanta);
+  ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().alloc_units);
   std::set<BlockId> held;
   std::int64_t contiguous_held = 0;
   for (const RequestId r : ids_below<RequestId>(requests)) {
@@ -237,15 +237,15 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
     } else {
       ASSERT_TRUE(x.empty());
     }
-    ASSERT_EQ(table.quanta, b.table(r).quanta);
+    ASSERT_EQ(table.alloc_units, b.table(r).alloc_units);
     ASSERT_EQ(table.tensor_tokens, b.table(r).tensor_tokens);
     for (const BlockId block : y)
       if (block != kNoBlock) held.insert(block);
-    contiguous_held += table.quanta;
+    contiguous_held += table.alloc_units;
   }
   // Counted from the tables: a block is held if some table names it.
-  ASSERT_EQ(a.counts().held,
-            a.layout().returns_quanta() ? static_cast<std::int64_t>(held.size()) : contiguous_held + copying);
+  ASSERT_EQ(a.counts().held, a.layout().returns_alloc_units() ? static_cast<std::int64_t>(held.size())
+                                                              : contiguous_held + copying);
 }
 
 Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
@@ -279,7 +279,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
   }
   for (const auto& [r, move] : latest) {
     ASSERT_EQ(core::amount_of_entry(a.table(r).ids.front()), move.to);
-    ASSERT_GE(a.table(r).quanta, move.slots);  // more where it grew in place after that
+    ASSERT_GE(a.table(r).alloc_units, move.slots);  // more where it grew in place after that
   }
   const auto tokens = static_cast<std::int64_t>(x.size()) * 7;
   const Ticks delay = equal_delay(a, b, tokens);
@@ -295,7 +295,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t found_in_windows = 0;
   std::int64_t expired = 0;
   bool in_groups = false;
-  bool returns_quanta = false;
+  bool returns_alloc_units = false;
   bool costs = false;
   bool ranges = false;
   Ticks waited;
@@ -307,7 +307,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     World world(GetParam(), random);
     Allocator& fast = *world.fast;
     Allocator& model = *world.model;
-    returns_quanta = fast.layout().returns_quanta();
+    returns_alloc_units = fast.layout().returns_alloc_units();
     costs = fast.placing() != nullptr;
     ranges = fast.layout().of_tokens();
     const std::int64_t layers = world.layers > 0 ? fast.layout().cells_per_token : 0;
@@ -320,8 +320,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     const bool groups = in_groups = !fast.layout().groups.empty();
     const bool windows = !model::windows_of(fast.layout().groups).empty();
     for (Allocator* a : {&fast, &model}) {
-      ASSERT_EQ(a->contents() != nullptr, returns_quanta && (!groups || GetParam().prefix_cache));
-      ASSERT_EQ(a->block_returns() != nullptr, returns_quanta);
+      ASSERT_EQ(a->contents() != nullptr, returns_alloc_units && (!groups || GetParam().prefix_cache));
+      ASSERT_EQ(a->block_returns() != nullptr, returns_alloc_units);
     }
     struct Life {
       std::int64_t tokens;
@@ -335,7 +335,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     };
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
     const bool courses =
-        seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta() && !groups;
+        seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_alloc_units() && !groups;
     std::map<RequestId, Life> running;
     std::map<RequestId, std::int64_t> copying;  // slots that the copy of a request's range reads
     const auto reads = [&] {
@@ -413,31 +413,31 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (courses && seed % 6 == 0 && random.chance(1, 3)) {  // a table is cut
-        const std::int64_t quanta = fast.table(r).quanta;
-        if (quanta < 2) continue;
-        const std::int64_t left = random.between(1, quanta - 1);
-        running[r].tokens = random.between((left - 1) * fast.layout().quantum_tokens + 1,
-                                           std::min(left * fast.layout().quantum_tokens, last));
-        cut += quanta - left;
+        const std::int64_t alloc_units = fast.table(r).alloc_units;
+        if (alloc_units < 2) continue;
+        const std::int64_t left = random.between(1, alloc_units - 1);
+        running[r].tokens = random.between((left - 1) * fast.layout().alloc_unit_tokens + 1,
+                                           std::min(left * fast.layout().alloc_unit_tokens, last));
+        cut += alloc_units - left;
         fast.block_returns()->cut_table(r, left);
         model.block_returns()->cut_table(r, left);
-        ASSERT_EQ(fast.table(r).quanta, left);
+        ASSERT_EQ(fast.table(r).alloc_units, left);
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (courses && seed % 6 != 0 && random.chance(1, 3)) {
         std::vector<std::int32_t> blocks;
-        for (std::int32_t b = 0; b < running[r].tokens / fast.layout().quantum_tokens; ++b)
+        for (std::int32_t b = 0; b < running[r].tokens / fast.layout().alloc_unit_tokens; ++b)
           if (random.chance(1, 3) && running[r].gone.insert(b).second) blocks.push_back(b);
         if (random.chance(1, 2)) std::reverse(blocks.begin(), blocks.end());
         let_go += static_cast<std::int64_t>(blocks.size());
         both_let_go(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
-      } else if (!courses && !groups && returns_quanta && random.chance(1, 6)) {
+      } else if (!courses && !groups && returns_alloc_units && random.chance(1, 6)) {
         // As a rule does that keeps the first five tokens, which are the same for a request's whole life.
         const std::int64_t begin = running[r].tokens - random.between(1, 9);
         if (begin <= 5) continue;
-        const std::int64_t q = fast.layout().quantum_tokens;
+        const std::int64_t q = fast.layout().alloc_unit_tokens;
         std::int64_t& gone_to = running[r].gone_to;
         gone_to = std::max(gone_to, ceil_div(std::int64_t{5}, q));
         std::vector<std::int32_t> blocks;
@@ -462,7 +462,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           const core::BlockTable table = model.table(r);
           for (std::size_t g = 0; g < all.size(); ++g) {
             const auto gone = [&](std::int64_t held) {
-              return std::max<std::int64_t>(held + 1 - all[g].window, 0) / fast.layout().quantum_tokens;
+              return std::max<std::int64_t>(held + 1 - all[g].window, 0) / fast.layout().alloc_unit_tokens;
             };
             for (std::int64_t b = gone(now) - 1; all[g].window > 0 && b >= gone(before); --b) {
               const std::int64_t entry = b * std::ssize(all) + static_cast<std::int64_t>(g);
@@ -476,7 +476,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           expect_equal(fast, model, 40, reads());
         }
         const core::PoolCounts before = fast.counts();
-        const std::int64_t quanta = fast.table(r).quanta;
+        const std::int64_t alloc_units = fast.table(r).alloc_units;
         const std::int64_t next_growth = fast.growth_tokens() < 0 ? fast.next_growth(r) : 0;
         const bool grown = fast.grow(r, tokens);
         ASSERT_EQ(grown, model.grow(r, tokens));
@@ -484,20 +484,20 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           ASSERT_TRUE(grown || next_growth < tokens);
         } else if (tokens == running[r].tokens + 1) {  // as a request that decodes does
           const bool due =
-              fast.growth_tokens() > 0 && running[r].tokens == quanta * fast.layout().quantum_tokens;
+              fast.growth_tokens() > 0 && running[r].tokens == alloc_units * fast.layout().alloc_unit_tokens;
           ASSERT_EQ(grown, !due || before.free + before.cached > 0);
-          ASSERT_EQ(fast.table(r).quanta, quanta + (due && grown ? 1 : 0));
+          ASSERT_EQ(fast.table(r).alloc_units, alloc_units + (due && grown ? 1 : 0));
         }
         if (!grown) {
           ASSERT_EQ(fast.counts(), before);
-          ASSERT_EQ(fast.table(r).quanta, quanta);
+          ASSERT_EQ(fast.table(r).alloc_units, alloc_units);
           ASSERT_EQ(fast.refusal(), model.refusal());
           ASSERT_NE(fast.refusal(), core::Refusal::kNone);
           continue;
         }
         if (fast.growth_tokens() < 0) {
           if (fast.layout().of_tokens() && !groups) {
-            ASSERT_EQ(fast.next_growth(r), fast.table(r).quanta);
+            ASSERT_EQ(fast.next_growth(r), fast.table(r).alloc_units);
           }
           ASSERT_EQ(fast.next_growth(r), model.next_growth(r));
           ASSERT_GE(fast.next_growth(r), tokens);
@@ -525,13 +525,13 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(cut > 0, let_go > 0);
-  EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache && !in_groups);
-  EXPECT_EQ(dropped > 0, returns_quanta && !in_groups);
+  EXPECT_EQ(let_go > 0, returns_alloc_units && !GetParam().prefix_cache && !in_groups);
+  EXPECT_EQ(dropped > 0, returns_alloc_units && !in_groups);
   EXPECT_EQ(left_windows > 0, in_groups);
   EXPECT_EQ(found_in_windows > 0, in_groups && GetParam().prefix_cache);
   EXPECT_EQ(expired > 0, GetParam().replacement == "ttl");
   // Ranges of one length leave no gap that is too short.
-  if (!returns_quanta && GetParam().component.find("reserve=max") == std::string::npos) {
+  if (!returns_alloc_units && GetParam().component.find("reserve=max") == std::string::npos) {
     EXPECT_EQ((ranges ? moved : waited.count) > 0, costs);
   }
 }

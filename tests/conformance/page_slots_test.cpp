@@ -40,7 +40,7 @@ TEST(PageSlots, DeferredPagesServeTheNextRequestOfTheSlot) {
 TEST(PageSlots, TheLowestIdleSlotUnlessAHigherOneFitsBetter) {
   PageSlots slots(100, true);
   PageCalls c;
-  for (const std::int64_t quanta : {8, 3, 6, 5}) slots.take(quanta, quanta, c);
+  for (const std::int64_t alloc_units : {8, 3, 6, 5}) slots.take(alloc_units, alloc_units, c);
   for (std::int64_t slot = 0; slot < 4; ++slot) slots.give_back(slot, c);
   EXPECT_EQ(slots.take(4, 4, c), 3);  // 8 at first, then 6, then 5: enough and fewer; 3 is too few
   slots.give_back(3, c);
@@ -77,7 +77,8 @@ TEST(PageSlots, EagerPagesGoAtOnce) {
 core::MemoryLayout pages_of(std::int64_t page_bytes, std::vector<core::TokenRow> rows, std::int64_t tensors) {
   core::MemoryLayout layout;
   layout.form = core::TableForm::kPages;
-  layout.tensors = {.quantum_bytes = page_bytes * tensors, .page_bytes = page_bytes, .rows = std::move(rows)};
+  layout.tensors = {
+      .alloc_unit_bytes = page_bytes * tensors, .page_bytes = page_bytes, .rows = std::move(rows)};
   return layout;
 }
 
@@ -97,25 +98,26 @@ TEST(TableBytes, RowsStraddlePages) {
 TEST(TableBytes, RowsOfSeveralLengths) {
   // Rows of 10 in three tensors and of 32 in one: 6.4 and 2 tokens to a page.
   const core::MemoryLayout layout = pages_of(64, {{10, 3}, {32, 1}}, 1);
-  for (const auto& [tokens, quanta] : {std::pair{1, 4}, {2, 4}, {3, 5}, {5, 6}, {6, 6}, {7, 10}, {13, 16}})
-    EXPECT_EQ(core::pages_under(layout, tokens), quanta) << tokens;
+  for (const auto& [tokens, alloc_units] :
+       {std::pair{1, 4}, {2, 4}, {3, 5}, {5, 6}, {6, 6}, {7, 10}, {13, 16}})
+    EXPECT_EQ(core::pages_under(layout, tokens), alloc_units) << tokens;
   EXPECT_EQ(core::tokens_over(layout, 4), 2);
   EXPECT_EQ(core::tokens_over(layout, 6), 6);
   EXPECT_EQ(core::tokens_over(layout, 7), -1);  // no number of tokens needs just seven
   EXPECT_EQ(core::table_bytes(layout, 5, 6, 0), (core::TableBytes{.reserved = 5 * 62, .tail = 6 * 64 - 310}));
   // Against counting every byte.
   for (std::int64_t tokens = 1; tokens <= 60; ++tokens) {
-    const std::int64_t quanta = core::pages_under(layout, tokens);
-    const std::int64_t most = core::tokens_over(layout, quanta);
+    const std::int64_t alloc_units = core::pages_under(layout, tokens);
+    const std::int64_t most = core::tokens_over(layout, alloc_units);
     EXPECT_GE(most, tokens);
-    EXPECT_EQ(core::pages_under(layout, most), quanta);
-    EXPECT_GT(core::pages_under(layout, most + 1), quanta);
+    EXPECT_EQ(core::pages_under(layout, most), alloc_units);
+    EXPECT_GT(core::pages_under(layout, most + 1), alloc_units);
     for (const std::int64_t last : {std::int64_t{7}, tokens, tokens + 1, tokens + 9}) {
       core::TableBytes counted;
       for (const core::TokenRow& row : layout.tensors.rows)
         for (std::int64_t byte = 0; byte < ceil_div(tokens * row.bytes, 64) * 64; ++byte)
-          (byte < last * row.bytes ? counted.reserved : counted.tail) += row.quanta;
-      EXPECT_EQ(core::table_bytes(layout, last, quanta, 0), counted) << tokens << " of " << last;
+          (byte < last * row.bytes ? counted.reserved : counted.tail) += row.alloc_units;
+      EXPECT_EQ(core::table_bytes(layout, last, alloc_units, 0), counted) << tokens << " of " << last;
     }
   }
 }
@@ -124,7 +126,7 @@ TEST(TableBytes, Tensors) {
   core::MemoryLayout layout;
   layout.form = core::TableForm::kTensors;
   layout.token_bytes = 100;
-  layout.tensors.quantum_bytes = 512;
+  layout.tensors.alloc_unit_bytes = 512;
   EXPECT_EQ(core::table_bytes(layout, 7, 4, 16),
             (core::TableBytes{.reserved = 700, .internal = 900, .padding = 4 * 512 - 1600}));
 }
@@ -157,10 +159,11 @@ TEST(VmmAllocator, TokensToAPage) {
                                    .model = shape};
     const auto allocator = allocator_entry(choice).make(choice, request).value();
     EXPECT_EQ(core::tokens_over(allocator->layout(), 1), known.tokens) << known.model;
-    EXPECT_EQ(allocator->layout().quantum_bytes(), known.tensors * parse_integer(known.page).value() * 1024)
+    EXPECT_EQ(allocator->layout().alloc_unit_bytes(),
+              known.tensors * parse_integer(known.page).value() * 1024)
         << known.model;
     EXPECT_EQ(allocator->layout().padding_bytes(),
-              (std::int64_t{8} << 30) % allocator->layout().quantum_bytes());
+              (std::int64_t{8} << 30) % allocator->layout().alloc_unit_bytes());
   }
 }
 
@@ -205,7 +208,7 @@ TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
     const auto pages = allocator_entry(vmm).make(vmm, request);
     ASSERT_TRUE(pages.ok()) << pages.error().to_string();
     EXPECT_EQ(pages.value()->layout().tensors.rows, known.rows);
-    EXPECT_EQ(pages.value()->layout().quantum_bytes(), known.tensors * 65536);
+    EXPECT_EQ(pages.value()->layout().alloc_unit_bytes(), known.tensors * 65536);
     EXPECT_EQ(core::tokens_over(pages.value()->layout(), 1), known.tokens);
     const Choice caching =
         parse_component("caching:reserve=oracle", "allocator", allocator_descriptors()).value();

@@ -123,8 +123,8 @@ TEST(CompactRuns, WhoNoRecordingDrivesIsCounted) {
     for (std::size_t i = 0; i < counted.held.size(); ++i) {
       const bool drives = trace.input_tokens[i] + trace.output_tokens[i] - 1 <= 150;
       driven += drives ? 1 : 0;
-      driven_ticks += drives ? counted.held[i].quantum_ticks : 0;
-      ticks += counted.held[i].quantum_ticks;
+      driven_ticks += drives ? counted.held[i].alloc_unit_ticks : 0;
+      ticks += counted.held[i].alloc_unit_ticks;
     }
     ASSERT_GT(driven, 5);
     ASSERT_LT(driven, 35);

@@ -104,8 +104,8 @@ void expect_alike(const core::Course& a, const core::Course& b) {
     count += tables[i].tables;
     if (tables[i].course != &a) expect_alike(*tables[i].course, *others[i].course);
   }
-  // Quanta are granted to all tables at once.
-  for (std::int64_t first = 0; first < ceil_div(shape.prompt, shape.quantum_tokens); ++first)
+  // Allocation units are granted to all tables at once.
+  for (std::int64_t first = 0; first < ceil_div(shape.prompt, shape.alloc_unit_tokens); ++first)
     EXPECT_EQ(a.granted(first * count, count), b.granted(first * count, count));
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     SCOPED_TRACE("after " + std::to_string(n));
@@ -122,8 +122,8 @@ void expect_alike(const core::Course& a, const core::Course& b) {
     ASSERT_EQ(moved.has_value(), other.has_value());
     if (moved) {
       EXPECT_EQ(moved->kept_cells, other->kept_cells);
-      EXPECT_EQ(moved->quanta_before, other->quanta_before);
-      EXPECT_EQ(moved->quanta, other->quanta);
+      EXPECT_EQ(moved->alloc_units_before, other->alloc_units_before);
+      EXPECT_EQ(moved->alloc_units, other->alloc_units);
     }
     if (a.drops() == nullptr) continue;
     EXPECT_EQ(dropped_by_unit(*a.drops(), n), dropped_by_unit(*b.drops(), n));
@@ -167,7 +167,7 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     traces::Trace trace = trace_of(4, recorded);
     const core::Workload workload = workload::build_workload(trace, {1, 1}, -1).value();
     core::MemoryLayout layout;
-    layout.quantum_tokens = random.between(1, 12);
+    layout.alloc_unit_tokens = random.between(1, 12);
     const bool blocks = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
     layout.form = blocks ? core::TableForm::kBlocks : core::TableForm::kRange;
     attention::TrajectoryStore store(1 << 20);

@@ -84,7 +84,7 @@ void compare_with_token_level(const std::shared_ptr<const attention::Recording>&
   const std::int64_t metadata = parsed.value().kind->traits(parsed.value().choice).state_bytes_per_cell;
   const auto layout = result.value().details[0].layout;
   EXPECT_EQ(layout.token_bytes, heads * (cell + metadata));
-  EXPECT_EQ(layout.quanta, 400 / kBlock - 1);
+  EXPECT_EQ(layout.alloc_units, 400 / kBlock - 1);
   for (std::int64_t n = prompt; n < tokens; ++n) {
     const attention::Sets& sets =
         n == prompt ? outcome.after_prefill : outcome.retained[static_cast<std::size_t>(n - 1 - prompt)];
@@ -225,8 +225,9 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         EXPECT_TRUE(trajectory.ok());
         drops = std::make_shared<attention::RecordedDrops>(trajectory.value());
       }
-      const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta(),
-                                    placement, reads_holes};
+      const core::CourseShape shape{
+          prompt,    final_tokens, layout.alloc_unit_tokens, layout.returns_alloc_units(),
+          placement, reads_holes};
       courses[r] = core::Course::make(shape, drops);
       return courses[r].get();
     }

@@ -181,12 +181,13 @@ TEST(TablesRuns, AlikeLayersNeedNoTables) {
       EXPECT_EQ(many.evicted_blocks, one.evicted_blocks * tables);
       const auto& layout = many.details[0].layout;
       EXPECT_EQ(layout.tables, tables);
-      EXPECT_EQ(layout.quantum_bytes(), 8 * layout.token_bytes / tables + 4);
+      EXPECT_EQ(layout.alloc_unit_bytes(), 8 * layout.token_bytes / tables + 4);
       for (const auto state : {observe::State::kReserved, observe::State::kHole, observe::State::kTail})
         EXPECT_EQ(at(many.memory->peak_bytes, state), at(one.memory->peak_bytes, state));
-      const std::int64_t held = layout.quanta - (at(many.memory->peak_bytes, observe::State::kFree) +
-                                                 at(many.memory->peak_bytes, observe::State::kStranded)) /
-                                                    layout.quantum_bytes();
+      const std::int64_t held =
+          layout.alloc_units - (at(many.memory->peak_bytes, observe::State::kFree) +
+                                at(many.memory->peak_bytes, observe::State::kStranded)) /
+                                   layout.alloc_unit_bytes();
       EXPECT_EQ(at(many.memory->peak_bytes, observe::State::kMetadata) -
                     at(one.memory->peak_bytes, observe::State::kMetadata),
                 4 * held);

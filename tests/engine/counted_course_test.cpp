@@ -119,7 +119,7 @@ class Oldest final : public core::Drops {
 
 void compare(const Course& course, const Kept& kept_by, Table& table) {
   const CourseShape& shape = course.shape();
-  const std::int64_t block = shape.quantum_tokens;
+  const std::int64_t block = shape.alloc_unit_tokens;
   const auto units = static_cast<std::int64_t>(kept_by.size());
   EXPECT_EQ(course.units(), units);
   table.blocks = ceil_div(shape.prompt, block);
@@ -137,8 +137,8 @@ void compare(const Course& course, const Kept& kept_by, Table& table) {
     ASSERT_EQ(course.returns_blocks(n), moved.has_value());
     if (moved) {
       EXPECT_EQ(moved->kept_cells, table.kept_by_them - before.kept_by_them);
-      EXPECT_EQ(moved->quanta_before, before.blocks);
-      EXPECT_EQ(moved->quanta, table.blocks);
+      EXPECT_EQ(moved->alloc_units_before, before.blocks);
+      EXPECT_EQ(moved->alloc_units, table.blocks);
     }
     expect_same(course.settled(n) + course.returned_cells(n), before.states(block, shape.final_tokens - n),
                 n);
@@ -189,7 +189,7 @@ CourseShape draw_shape(Random& random, bool reads_holes) {
   shape.placement = core::Placement::kCompact;
   shape.prompt = random.between(1, 40);
   shape.final_tokens = shape.prompt + random.between(0, 60);
-  shape.quantum_tokens = random.between(1, 9);
+  shape.alloc_unit_tokens = random.between(1, 9);
   shape.reads_holes = reads_holes;
   return shape;
 }
@@ -269,7 +269,7 @@ class Courses final : public core::CourseSource {
   Result<const Course*> begin(RequestId r, std::int64_t prompt) override {
     const auto allocator = case_.make_allocator(false);
     const CourseShape shape{
-        prompt, case_.workload.final_tokens(r), allocator.value()->layout().quantum_tokens,
+        prompt, case_.workload.final_tokens(r), allocator.value()->layout().alloc_unit_tokens,
         true,   core::Placement::kCompact,      case_.reads_holes};
     EXPECT_EQ(in_use_.count(r), 0U);
     return (in_use_[r] = core::make_counted_course(shape, counts_)).get();

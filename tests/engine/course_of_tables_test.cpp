@@ -45,7 +45,7 @@ struct Entries {
 
 void compare(const CourseShape& shape, const Singles& singles, const Course& whole, std::int64_t& returned) {
   const auto tables = static_cast<std::int64_t>(singles.size());
-  const std::int64_t q = shape.quantum_tokens;
+  const std::int64_t q = shape.alloc_unit_tokens;
   std::vector<Entries> entries(singles.size());
   HeldCells granted;
   for (std::size_t t = 0; t < singles.size(); ++t) {
@@ -75,7 +75,7 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
         gone.insert(block * tables + static_cast<std::int64_t>(t));
       }
       if (const auto moved = single.compaction(n)) {
-        table.cut(moved->quanta);
+        table.cut(moved->alloc_units);
         moved_cells += moved->kept_cells;
       }
       length += table.length;
@@ -91,8 +91,8 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
     const auto moved = whole.compaction(n);
     ASSERT_EQ(moved.has_value(), length != length_before) << n;
     if (moved) {
-      EXPECT_EQ(moved->quanta_before, length_before);
-      EXPECT_EQ(moved->quanta, length);
+      EXPECT_EQ(moved->alloc_units_before, length_before);
+      EXPECT_EQ(moved->alloc_units, length);
       EXPECT_EQ(moved->kept_cells, moved_cells);
     }
     returned += static_cast<std::int64_t>(told.size()) + length_before - length;
@@ -130,7 +130,7 @@ TEST(CourseOfTables, IsTheSumOfItsTables) {
     CourseShape shape;
     shape.prompt = random.between(1, 40);
     shape.final_tokens = shape.prompt + random.between(0, 50);
-    shape.quantum_tokens = random.between(1, 9);
+    shape.alloc_unit_tokens = random.between(1, 9);
     shape.reads_holes = seed % 2 == 0;
     shape.placement = random.chance(1, 2) ? Placement::kHoles : Placement::kReuse;
     Singles singles;
@@ -160,7 +160,7 @@ TEST(CourseOfTables, CountsEachLayer) {
     CourseShape shape;
     shape.prompt = random.between(1, 60);
     shape.final_tokens = shape.prompt + random.between(0, 60);
-    shape.quantum_tokens = random.between(1, 9);
+    shape.alloc_unit_tokens = random.between(1, 9);
     shape.reads_holes = seed % 2 == 0;
     shape.placement = Placement::kCompact;
     Singles singles;
@@ -187,7 +187,7 @@ TEST(CourseOfTables, MixesPlacements) {
     CourseShape shape;
     shape.prompt = random.between(1, 60);
     shape.final_tokens = shape.prompt + random.between(0, 60);
-    shape.quantum_tokens = random.between(1, 9);
+    shape.alloc_unit_tokens = random.between(1, 9);
     shape.reads_holes = seed % 2 == 0;
     Singles singles;
     std::vector<AlikeTables> parts;
@@ -226,7 +226,7 @@ TEST(CountedCourse, OfLayersMovesAsTheLongest) {
     CourseShape shape;
     shape.prompt = random.between(1, 60);
     shape.final_tokens = shape.prompt + random.between(1, 40);
-    shape.quantum_tokens = random.between(1, 9);
+    shape.alloc_unit_tokens = random.between(1, 9);
     shape.reads_holes = seed % 2 == 0;
     shape.placement = Placement::kCompact;
     std::vector<core::CountedUnits> units;
@@ -257,7 +257,7 @@ TEST(CountedCourse, OfLayersMovesAsTheLongest) {
       ASSERT_EQ(compaction.has_value(), longest->compaction(n).has_value()) << n;
       if (!compaction) continue;
       ++moved;
-      ASSERT_EQ(compaction->quanta, longest->compaction(n)->quanta);
+      ASSERT_EQ(compaction->alloc_units, longest->compaction(n)->alloc_units);
       ASSERT_EQ(compaction->kept_cells, live);
     }
   }

@@ -37,8 +37,8 @@ class Courses final : public core::CourseSource {
     const core::MemoryLayout& layout = allocator.value()->layout();
     const CourseShape shape{prompt,
                             case_.workload.final_tokens(r),
-                            layout.quantum_tokens,
-                            layout.returns_quanta(),
+                            layout.alloc_unit_tokens,
+                            layout.returns_alloc_units(),
                             placement_,
                             case_.reads_holes};
     EXPECT_EQ(in_use_.count(r), 0U);
@@ -72,13 +72,13 @@ class Recount final : public core::Observer {
   }
   void on_grant(const core::Grant& g) override {
     Member& m = running_.at(g.request);
-    m.range = g.quanta;
-    m.walk.grant_to((g.first_block + g.quanta) * layout_.quantum_tokens);
+    m.range = g.alloc_units;
+    m.walk.grant_to((g.first_block + g.alloc_units) * layout_.alloc_unit_tokens);
   }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
     for (const auto& g : grants) {
       EXPECT_EQ(running_.at(g.request).walk.granted(), g.logical_block);
-      running_.at(g.request).walk.grant_to((g.logical_block + 1) * layout_.quantum_tokens);
+      running_.at(g.request).walk.grant_to((g.logical_block + 1) * layout_.alloc_unit_tokens);
     }
   }
   void on_chunk(const core::Chunk& c) override { running_.at(c.request).chunk = c.tokens; }
@@ -118,7 +118,7 @@ class Recount final : public core::Observer {
     HeldCells sum;
     for (const auto& [r, m] : running_) {
       sum += m.walk.count(*m.whole);
-      if (!layout_.returns_quanta())
+      if (!layout_.returns_alloc_units())
         sum.internal += (m.range - m.course->shape().final_tokens) * m.course->units();
     }
     using observe::State;
@@ -191,7 +191,7 @@ class RecountShared final : public core::Observer {
       : layout_(layout), ledger_(ledger) {}
 
   void on_admit(const core::Admission& a) override {
-    EXPECT_TRUE(a.hit_tokens == 0 || a.hit_tokens % layout_.quantum_tokens == 0);
+    EXPECT_TRUE(a.hit_tokens == 0 || a.hit_tokens % layout_.alloc_unit_tokens == 0);
     Member& m = running_[a.request];
     m.table.assign(a.hits.begin(), a.hits.end());
     m.written = a.hit_tokens;
@@ -213,7 +213,7 @@ class RecountShared final : public core::Observer {
       const std::int64_t tokens = m.written >= prompt ? 1 : std::exchange(m.chunk, 0);
       for (std::int64_t i = 0; i < tokens; ++i, ++m.written) {
         std::int64_t& written = written_.at(m.table.at(block_of(m.written)));
-        written = std::max(written, m.written % layout_.quantum_tokens + 1);
+        written = std::max(written, m.written % layout_.alloc_unit_tokens + 1);
       }
       if (tokens == 0 || m.written < prompt || std::ranges::count(finishing, r) > 0) continue;
       for (std::size_t t = 0; t < m.dropped.size(); ++t) {
@@ -235,7 +235,7 @@ class RecountShared final : public core::Observer {
       for (std::size_t b = 0; b < m.table.size(); ++b) {
         if (m.table[b] == kNoBlock || m.written < m.course->shape().prompt) continue;
         bool needed = false;
-        for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i)
+        for (std::int64_t i = 0; i < layout_.alloc_unit_tokens; ++i)
           needed = needed || position(b, i) >= m.written || keeps_any(m, position(b, i));
         EXPECT_TRUE(needed) << number(r) << " keeps block " << b;
       }
@@ -256,10 +256,10 @@ class RecountShared final : public core::Observer {
     written_[block] = 0;
   }
   [[nodiscard]] std::size_t block_of(std::int64_t position) const {
-    return static_cast<std::size_t>(position / layout_.quantum_tokens);
+    return static_cast<std::size_t>(position / layout_.alloc_unit_tokens);
   }
   [[nodiscard]] std::int64_t position(std::size_t block, std::int64_t slot) const {
-    return static_cast<std::int64_t>(block) * layout_.quantum_tokens + slot;
+    return static_cast<std::int64_t>(block) * layout_.alloc_unit_tokens + slot;
   }
   static bool keeps_any(const Member& m, std::int64_t position) {
     return std::ranges::any_of(m.dropped, [&](const auto& gone) { return !gone.contains(position); });
@@ -274,7 +274,7 @@ class RecountShared final : public core::Observer {
     for (const auto& [block, who] : holders) {
       const auto units = who.front().first->course->drops()->track_units();
       for (std::size_t t = 0; t < units.size(); ++t) {
-        for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i) {
+        for (std::int64_t i = 0; i < layout_.alloc_unit_tokens; ++i) {
           const bool awaited = std::ranges::any_of(who, [&](const auto& x) {
             return position(x.second, i) < x.first->course->shape().final_tokens;
           });

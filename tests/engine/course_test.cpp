@@ -57,7 +57,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     const std::int64_t reach = next.write(n);
     walk.grant_to(reach);
     ASSERT_GE(course->table_slots(n + 1), reach);
-    ASSERT_EQ(shape.returns_quanta ? ceil_div(course->table_slots(n + 1), shape.quantum_tokens) : had,
+    ASSERT_EQ(shape.returns_alloc_units ? ceil_div(course->table_slots(n + 1), shape.alloc_unit_tokens) : had,
               walk.granted())
         << n;
     ASSERT_TRUE(operator_equal(course->settled(n) + course->grant(n), walk.count(whole), "during", n));
@@ -88,8 +88,8 @@ TEST(Course, EqualsAWalkOverCells) {
     CourseShape shape;
     shape.prompt = random.between(1, 40);
     shape.final_tokens = shape.prompt + random.between(0, 40);
-    shape.returns_quanta = random.chance(3, 4);
-    shape.quantum_tokens = shape.returns_quanta ? random.between(1, 9) : 1;
+    shape.returns_alloc_units = random.chance(3, 4);
+    shape.alloc_unit_tokens = shape.returns_alloc_units ? random.between(1, 9) : 1;
     shape.placement = random.chance(1, 2) ? Placement::kHoles : Placement::kReuse;
     shape.reads_holes = seed % 2 == 0;
     const auto drops =

@@ -158,7 +158,7 @@ class Told final : public core::Observer {
   void on_reclaim(BlockId block) override { put('r', block); }
   void on_hold_back(RequestId r) override { put('h', r); }
   void on_chunk(const core::Chunk& c) override { put('c', c.request, c.computed, c.tokens); }
-  void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.quanta); }
+  void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.alloc_units); }
   [[nodiscard]] bool wants_publications() const override { return true; }
   std::string text;
 
@@ -243,7 +243,8 @@ TEST(Differential, ByPriorityTheLedgerEqualsWalkingEveryCell) {
   }
 }
 
-/// Pages under tensors and blocks of a caching allocator: quanta that are not of whole tokens, counted in bytes.
+/// Pages under tensors and blocks of a caching allocator: allocation units that are not of whole tokens, counted in
+/// bytes.
 TEST(Differential, FastEqualsNaiveInBytes) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(500, 250); ++seed) {

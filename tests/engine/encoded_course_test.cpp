@@ -80,13 +80,13 @@ struct Walked {
 void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
   const auto course = core::make_encoded_course(shape, tokens);
   const std::int64_t token = tokens.token_bytes;
-  const std::int64_t block = shape.quantum_tokens * token;
+  const std::int64_t block = shape.alloc_unit_tokens * token;
   const auto stored = [&](std::int64_t n) {
     return tokens.stored.at(static_cast<std::size_t>(n - shape.prompt));
   };
   ASSERT_EQ(course->units(), token);
   std::int64_t held = 0;
-  while (held * shape.quantum_tokens < shape.prompt) ++held;
+  while (held * shape.alloc_unit_tokens < shape.prompt) ++held;
   for (std::int64_t n = 1; n <= shape.prompt; ++n) ASSERT_EQ(course->table_slots(n), n);
   const HeldCells granted = course->granted(0, held);
   ASSERT_EQ(granted.sum(), held * block);
@@ -126,8 +126,8 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     ASSERT_EQ(moved.has_value(), held < before) << n;
     ASSERT_EQ(course->returns_blocks(n), moved.has_value()) << n;
     if (moved) {
-      ASSERT_EQ(moved->quanta_before, before);
-      ASSERT_EQ(moved->quanta, held);
+      ASSERT_EQ(moved->alloc_units_before, before);
+      ASSERT_EQ(moved->alloc_units, held);
       const bool cut = n == shape.prompt && now.dropped_cells > 0;
       ASSERT_EQ(moved->kept_cells, cut ? n * token - now.dropped_cells : 0);
       ++seen.came_back;
@@ -139,14 +139,14 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     const std::int64_t settled = held;
     held = std::max(held, blocks_wanted(now, token, block));
     if (n + 1 < shape.final_tokens) held = std::max(held, blocks_wanted(stored(n + 1), token, block));
-    ASSERT_EQ(course->table_slots(n + 1), held * shape.quantum_tokens) << n;
+    ASSERT_EQ(course->table_slots(n + 1), held * shape.alloc_unit_tokens) << n;
     ASSERT_EQ(course->grant(n).sum(), (held - settled) * block) << n;
     ASSERT_EQ(course->settled(n) + course->grant(n), states(held)) << n;
     seen.granted += held - settled;
     seen.several += held - settled > 1 ? 1 : 0;
     // The token has a place in that step, encoded or not.
     ASSERT_GE((course->settled(n) + course->grant(n)).reserved, token) << n;
-    ASSERT_LE(held, ceil_div(shape.final_tokens, shape.quantum_tokens) + core::kEncodedBlocksBeyond);
+    ASSERT_LE(held, ceil_div(shape.final_tokens, shape.alloc_unit_tokens) + core::kEncodedBlocksBeyond);
     during.push_back(states(held));
     changes.push_back(moved.has_value() || held > settled);
   }
@@ -174,7 +174,7 @@ TEST(EncodedCourse, EqualsBlocksFilledByteByByte) {
     shape.placement = core::Placement::kCompact;
     shape.prompt = random.between(1, 40);
     shape.final_tokens = shape.prompt + random.between(0, 60);
-    shape.quantum_tokens = random.between(1, 9);
+    shape.alloc_unit_tokens = random.between(1, 9);
     walk(shape, draw_tokens(random, shape, random.between(1, 12)), seen);
     if (HasFatalFailure()) return;
   }
@@ -205,7 +205,7 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
       course.placement = core::Placement::kCompact;
       course.prompt = random.between(1, 60);
       course.final_tokens = course.prompt + random.between(0, 40);
-      course.quantum_tokens = random.between(1, 16);
+      course.alloc_unit_tokens = random.between(1, 16);
       std::vector<plan::KeptTokens> kept;
       if (random.chance(1, 3))
         kept = {{.count = {.budget = random.between(1, course.prompt),
@@ -230,7 +230,7 @@ TEST(EncodedCourse, WorkedByHand) {
   shape.placement = core::Placement::kCompact;
   shape.prompt = 9;
   shape.final_tokens = 13;
-  shape.quantum_tokens = 2;
+  shape.alloc_unit_tokens = 2;
   const auto course =
       core::make_encoded_course(shape, {.token_bytes = 8,
                                         .stored = {{.coded = 16, .metadata = 4, .exact = 8},
@@ -239,8 +239,8 @@ TEST(EncodedCourse, WorkedByHand) {
                                                    {.coded = 24, .metadata = 6, .exact = 0}}});
   EXPECT_EQ(course->granted(0, 5), (HeldCells{.reserved = 80}));
   ASSERT_TRUE(course->compaction(9));
-  EXPECT_EQ(course->compaction(9)->quanta_before, 5);
-  EXPECT_EQ(course->compaction(9)->quanta, 3);
+  EXPECT_EQ(course->compaction(9)->alloc_units_before, 5);
+  EXPECT_EQ(course->compaction(9)->alloc_units, 3);
   EXPECT_EQ(course->compaction(9)->kept_cells, 0);
   EXPECT_EQ(course->settled(9), (HeldCells{.live = 24, .reserved = 20, .metadata = 4}));
   EXPECT_EQ(course->grant(9).sum(), 16);  // room for token 10 beside token 9
@@ -250,7 +250,7 @@ TEST(EncodedCourse, WorkedByHand) {
   EXPECT_EQ(course->settled(11), (HeldCells{.live = 40, .reserved = 8, .tail = 12, .metadata = 4}));
   // Four tokens of the tail have become 10 bytes: 30 in 2 blocks, and one with room for the last token.
   ASSERT_TRUE(course->compaction(12));
-  EXPECT_EQ(course->compaction(12)->quanta, 3);
+  EXPECT_EQ(course->compaction(12)->alloc_units, 3);
   EXPECT_EQ(course->settled(12), (HeldCells{.live = 24, .reserved = 8, .tail = 10, .metadata = 6}));
 }
 
@@ -264,8 +264,8 @@ class Courses final : public core::CourseSource {
     const auto allocator = case_.make_allocator(false);
     const CourseShape shape{.prompt = prompt,
                             .final_tokens = case_.workload.final_tokens(r),
-                            .quantum_tokens = allocator.value()->layout().quantum_tokens,
-                            .returns_quanta = true,
+                            .alloc_unit_tokens = allocator.value()->layout().alloc_unit_tokens,
+                            .returns_alloc_units = true,
                             .placement = core::Placement::kCompact,
                             .reads_holes = case_.reads_holes};
     Random random(seed_ + static_cast<std::uint64_t>(r) * 131, "encoded runs");
@@ -292,7 +292,7 @@ TEST(EncodedRuns, FastEqualsNaive) {
     c->prefix_cache = false;
     c->workload.prefix = nullptr;
     c->block_ids = false;
-    c->quanta_beyond = core::kEncodedBlocksBeyond;
+    c->alloc_units_beyond = core::kEncodedBlocksBeyond;
     c->token_bytes = Random(static_cast<std::uint64_t>(seed), "bytes").between(1, 9);
     c->cells_per_token = c->token_bytes;
     Courses naive(*c, static_cast<std::uint64_t>(seed));

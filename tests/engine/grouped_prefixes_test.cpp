@@ -40,7 +40,7 @@ class RowsOfRun final : public core::Observer {
     decodes_ = false;
   }
   void on_grant(const core::Grant& g) override {
-    (decodes_ ? row_.new_blocks_decode : row_.new_blocks_prefill) += g.quanta;
+    (decodes_ ? row_.new_blocks_decode : row_.new_blocks_prefill) += g.alloc_units;
   }
   void on_reclaim(BlockId /*block*/) override {
     // Told before the admission whose blocks they are.
@@ -51,7 +51,7 @@ class RowsOfRun final : public core::Observer {
   }
   void on_first_token(SimTime /*time*/, RequestId /*request*/) override { decodes_ = true; }
   void on_finish(SimTime /*time*/, const core::Release& release) override {
-    row_.table_len = release.quanta;
+    row_.table_len = release.alloc_units;
     row_.table_crc32 = 0;
     for (std::size_t g = 0; g < groups_; ++g) {
       std::vector<BlockId> table;
@@ -196,7 +196,7 @@ TEST(GroupedPrefixes, GemmaWorkedByHand) {
     EXPECT_DOUBLE_EQ(sum(State::kReserved), (2000.0 + 2 + 1 + 16 + 2 + 1) * 62 * kCell);
     // What windows left of the first; all its whole blocks when it is done; of these 124 + 6 x 64 are held again.
     EXPECT_DOUBLE_EQ(sum(State::kCached), (2 * 366 + 7 * 875 + (875 - 508) + 2 * (875 - 508 + 6.0)) * kBlock);
-    EXPECT_EQ(r.held[1].most_quanta, 508 + 7 + 1);
+    EXPECT_EQ(r.held[1].most_alloc_units, 508 + 7 + 1);
   }
 }
 

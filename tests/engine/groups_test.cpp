@@ -76,8 +76,8 @@ TEST(Groups, GemmaWorkedByHand) {
     EXPECT_DOUBLE_EQ(full.mean_bytes[index(State::kLive)] * 3, (2000 + 2001) * 10.0 * kCell);
     EXPECT_DOUBLE_EQ(windows.mean_bytes[index(State::kHole)] * 3, (1 + 2) * 52.0 * kCell);
     // 875 blocks in the first step, 7 x 126 less 6 x 61 in the two others.
-    EXPECT_EQ(r.held[0].most_quanta, 875);
-    EXPECT_TRUE(r.held[0].quantum_ticks == Wide{1000 * kTicksPerNs} * (875 + 2 * 516));
+    EXPECT_EQ(r.held[0].most_alloc_units, 875);
+    EXPECT_TRUE(r.held[0].alloc_unit_ticks == Wide{1000 * kTicksPerNs} * (875 + 2 * 516));
     EXPECT_TRUE(std::none_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& line) {
       return line.find("window") != std::string::npos;
     }));

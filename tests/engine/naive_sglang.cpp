@@ -115,7 +115,7 @@ class Driver {
     std::int64_t own = 0;
     for (const NaiveRequest* request : scheduler_.served())
       own += std::ssize(request->held.table) - memory_.tree_tokens(request->held) / page_;
-    ASSERT_EQ(counts.free + counts.cached + counts.shared + own, memory_.layout().quanta);
+    ASSERT_EQ(counts.free + counts.cached + counts.shared + own, memory_.layout().alloc_units);
     for (const NaiveRequest* request : scheduler_.waiting()) ASSERT_TRUE(request->held.table.empty());
   }
 

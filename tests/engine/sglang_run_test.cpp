@@ -49,7 +49,7 @@ class Watch final : public core::Observer {
   void compare() const {
     const observe::StateCounts cells = ledger_.cells();
     const core::PoolCounts pool = twin_.memory().counts();
-    const std::int64_t page = twin_.memory().layout().quantum_tokens;
+    const std::int64_t page = twin_.memory().layout().alloc_unit_tokens;
     EXPECT_EQ(cells[index(State::kCached)], pool.cached * page);
     EXPECT_EQ(cells[index(State::kFree)] + cells[index(State::kStranded)], pool.free * page);
     EXPECT_GE(cells[index(State::kLive)], pool.shared * page);

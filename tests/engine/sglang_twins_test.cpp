@@ -22,15 +22,15 @@ class EventText final : public core::Observer {
   void on_pass_begin(SimTime time) override { put("pass", time.since_start.count); }
   void on_preempt(const core::Release& r) override {
     ++preempted;
-    put("preempt", r.request, r.written, r.quanta, r.in_tree);
+    put("preempt", r.request, r.written, r.alloc_units, r.in_tree);
   }
   void on_admit(const core::Admission& a) override {
     if (a.hit_tokens > 0) ++(a.again ? rehits : hits);
     put("admit", a.request, a.again, a.hit_tokens);
   }
-  void on_grant(const core::Grant& g) override { put("grant", g.request, g.first_block, g.quanta); }
+  void on_grant(const core::Grant& g) override { put("grant", g.request, g.first_block, g.alloc_units); }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
-    for (const core::DecodeGrant& g : grants) put("decode grant", g.request, g.logical_block, g.quanta);
+    for (const core::DecodeGrant& g : grants) put("decode grant", g.request, g.logical_block, g.alloc_units);
   }
   void on_chunk(const core::Chunk& c) override { put("chunk", c.request, c.computed, c.tokens); }
   void on_pass_end(const core::Pass& p) override {
@@ -48,7 +48,7 @@ class EventText final : public core::Observer {
   void on_first_token(SimTime time, RequestId r) override { put("first", time.since_start.count, r); }
   void on_settle(const core::Settled& s) override { put("settle", s.request, s.from, s.to); }
   void on_finish(SimTime time, const core::Release& r) override {
-    put("finish", time.since_start.count, r.request, r.written, r.quanta, r.in_tree);
+    put("finish", time.since_start.count, r.request, r.written, r.alloc_units, r.in_tree);
   }
   void on_settled(SimTime time, const core::PoolCounts& pool) override {
     put("settled", time.since_start.count);

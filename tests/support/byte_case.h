@@ -1,4 +1,4 @@
-// Random serving problems on allocators whose quanta are not of whole tokens, for models whose layers differ.
+// Random serving problems on allocators whose allocation units are not of whole tokens, for models whose layers differ.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// The ledger's states where quanta are not of whole tokens, by walking over every token of every page or tensor, from
-// tables of its own that follow the events. Slow on purpose. Only for naive stepping (one step per on_steps).
+// The ledger's states where allocation units are not of whole tokens, by walking over every token of every page or
+// tensor, from tables of its own that follow the events. Slow on purpose. Only for naive stepping (one step per
+// on_steps).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,8 +30,8 @@ class ByteWalker final : public core::Observer {
   }
   void on_grant(const core::Grant& g) override {
     Sequence& s = running_.at(g.request);
-    EXPECT_EQ(g.first_block, s.quanta);
-    s.quanta += g.quanta;
+    EXPECT_EQ(g.first_block, s.alloc_units);
+    s.alloc_units += g.alloc_units;
     s.tensor_tokens = g.tensor_tokens;
     s.blocks.insert(s.blocks.end(), g.blocks.begin(), g.blocks.end());
   }
@@ -38,7 +39,7 @@ class ByteWalker final : public core::Observer {
   void on_chunk(const core::Chunk& c) override { running_.at(c.request).chunk = c.tokens; }
   void on_pass_end(const core::Pass& pass) override {
     refused_ = pass.refused;
-    free_quanta_ = pass.pool.free;
+    free_alloc_units_ = pass.pool.free;
   }
   void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) override {
     for (auto& [r, s] : running_) {
@@ -56,9 +57,9 @@ class ByteWalker final : public core::Observer {
     }
   }
   void on_finish(SimTime /*time*/, const core::Release& r) override { running_.erase(r.request); }
-  void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { free_quanta_ = pool.free; }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { free_alloc_units_ = pool.free; }
 
-  /// The states in bytes, padding outside the quanta aside.
+  /// The states in bytes, padding outside the allocation units aside.
   [[nodiscard]] observe::StateCounts count() const {
     observe::StateCounts counts{};
     for (const auto& [r, s] : running_) {
@@ -74,13 +75,14 @@ class ByteWalker final : public core::Observer {
       counts[index(State::kMetadata)] += scales;
       counts[index(State::kLive)] -= scales;
     }
-    counts[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.quantum_bytes();
+    counts[index(refused_ ? State::kStranded : State::kFree)] =
+        free_alloc_units_ * layout_.alloc_unit_bytes();
     return counts;
   }
 
  private:
   struct Sequence {
-    std::int64_t quanta{0};
+    std::int64_t alloc_units{0};
     std::int64_t tensor_tokens{0};
     std::vector<BlockId> blocks;
     std::vector<bool> kept;  ///< by written position
@@ -96,18 +98,18 @@ class ByteWalker final : public core::Observer {
     return s.kept[static_cast<std::size_t>(token)] ? State::kLive : State::kHole;
   }
 
-  /// Which pages a request has follows from how many quanta: those that its tokens come to need first.
+  /// Which pages a request has follows from how many allocation units: those that its tokens come to need first.
   void count_pages(RequestId r, const Sequence& s, observe::StateCounts& counts) const {
     using observe::State;
-    const auto& [quantum_bytes, page_bytes, rows] = layout_.tensors;
+    const auto& [alloc_unit_bytes, page_bytes, rows] = layout_.tensors;
     std::vector<std::tuple<std::int64_t, std::size_t, std::int64_t>> pages;  // first token, row, page
     for (std::size_t row = 0; row < rows.size(); ++row)
-      for (std::int64_t page = 0; page < s.quanta; ++page)
-        for (std::int64_t copy = 0; copy < rows[row].quanta; ++copy)
+      for (std::int64_t page = 0; page < s.alloc_units; ++page)
+        for (std::int64_t copy = 0; copy < rows[row].alloc_units; ++copy)
           pages.emplace_back(page * page_bytes / rows[row].bytes, row, page);
     std::sort(pages.begin(), pages.end());
-    pages.resize(static_cast<std::size_t>(s.quanta));
-    const std::int64_t tensors = quantum_bytes / page_bytes;
+    pages.resize(static_cast<std::size_t>(s.alloc_units));
+    const std::int64_t tensors = alloc_unit_bytes / page_bytes;
     for (const auto& [first, row, page] : pages) {
       const std::int64_t bytes = rows[row].bytes;
       const std::int64_t begin = page * page_bytes;
@@ -126,11 +128,11 @@ class ByteWalker final : public core::Observer {
 
   void count_tensors(RequestId r, const Sequence& s, observe::StateCounts& counts) const {
     ASSERT_EQ(s.blocks.size(), 2 * rows_.size());
-    std::int64_t quanta = 0;
+    std::int64_t alloc_units = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const std::int64_t length = core::amount_of_entry(s.blocks[2 * i + 1]);
-      quanta += length;
-      std::int64_t rest = length * layout_.quantum_bytes();
+      alloc_units += length;
+      std::int64_t rest = length * layout_.alloc_unit_bytes();
       for (std::int64_t token = 0; token < s.tensor_tokens; ++token) {
         counts[index(state_of(r, s, token))] += rows_[i];
         rest -= rows_[i];
@@ -138,7 +140,7 @@ class ByteWalker final : public core::Observer {
       EXPECT_GE(rest, 0);
       counts[index(observe::State::kPadding)] += rest;
     }
-    EXPECT_EQ(quanta, s.quanta);
+    EXPECT_EQ(alloc_units, s.alloc_units);
   }
 
   const core::Workload& workload_;
@@ -147,7 +149,7 @@ class ByteWalker final : public core::Observer {
   std::vector<std::int64_t> rows_;
   std::map<RequestId, Sequence> running_;
   std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and what was generated, over preemptions
-  std::int64_t free_quanta_{0};
+  std::int64_t free_alloc_units_{0};
   bool refused_{false};
 };
 

@@ -20,7 +20,7 @@ class CacheWalker : public core::Observer {
       : workload_(workload),
         layout_(layout),
         groups_(std::max<std::int64_t>(std::ssize(layout.groups), 1)),
-        names_(workload, layout.quantum_tokens) {}
+        names_(workload, layout.alloc_unit_tokens) {}
   [[nodiscard]] bool wants_publications() const override { return true; }
 
   void on_admit(const core::Admission& a) override {
@@ -90,14 +90,14 @@ class CacheWalker : public core::Observer {
     const std::int64_t window = layout_.groups[static_cast<std::size_t>(group)].window;
     if (window == 0) return 0;
     std::int64_t first = blocks - 1;  // at least one
-    while (first > 0 && first * layout_.quantum_tokens > blocks * layout_.quantum_tokens - window + 1)
+    while (first > 0 && first * layout_.alloc_unit_tokens > blocks * layout_.alloc_unit_tokens - window + 1)
       --first;
     return std::max<std::int64_t>(first, 0);
   }
   /// A prompt is the beginning of what some request has written when it ends.
   void try_every_prompt(std::map<Name, bool>& known) const {
     for (const RequestId r : ids_below<RequestId>(workload_.size())) {
-      for (std::int64_t n = 1; n <= workload_.final_tokens(r) / layout_.quantum_tokens; ++n) {
+      for (std::int64_t n = 1; n <= workload_.final_tokens(r) / layout_.alloc_unit_tokens; ++n) {
         if (!can_be_found(r, n)) continue;
         for (std::int64_t g = 0; g < groups_; ++g)
           for (std::int64_t b = first_taken(g, n); b < n; ++b) known[name(r, b * groups_ + g)] = true;

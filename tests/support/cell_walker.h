@@ -32,12 +32,12 @@ class CellWalker final : public core::Observer {
   }
   void on_grant(const core::Grant& g) override {
     Sequence& s = sequences_[at(g.request)];
-    if (layout_.returns_quanta()) {
+    if (layout_.returns_alloc_units()) {
       for (const BlockId b : g.blocks) fresh(s, b);
     } else {  // one block as long as the range
       s.blocks = {own_block(g.request)};
       if (g.first_block == 0) written_[own_block(g.request)].clear();
-      written_[own_block(g.request)].resize(at(g.first_block + g.quanta), false);
+      written_[own_block(g.request)].resize(at(g.first_block + g.alloc_units), false);
     }
   }
   /// What a copy reads is told apart until the copy ends; what it writes is not written before.
@@ -115,8 +115,8 @@ class CellWalker final : public core::Observer {
           ++never;
         }
       }
-      const bool shares_quantum = layout_.returns_quanta() && used > 0;
-      counts[index(shares_quantum ? State::kTail : State::kInternal)] += never;
+      const bool shares_alloc_unit = layout_.returns_alloc_units() && used > 0;
+      counts[index(shares_alloc_unit ? State::kTail : State::kInternal)] += never;
     }
     for (const auto& [r, written] : read_) {
       for (std::size_t cell = 0; cell < written.size(); ++cell) {
@@ -125,8 +125,8 @@ class CellWalker final : public core::Observer {
         ++counts[index(source ? State::kLive : State::kInternal)];
       }
     }
-    counts[index(State::kCached)] = pool_.cached * layout_.quantum_tokens;
-    counts[index(refused_ ? State::kStranded : State::kFree)] = pool_.free * layout_.quantum_tokens;
+    counts[index(State::kCached)] = pool_.cached * layout_.alloc_unit_tokens;
+    counts[index(refused_ ? State::kStranded : State::kFree)] = pool_.free * layout_.alloc_unit_tokens;
     return counts;
   }
 
@@ -142,7 +142,7 @@ class CellWalker final : public core::Observer {
   static std::size_t at(RequestId r) { return index(r); }
 
   [[nodiscard]] std::int64_t block_cells() const {
-    return layout_.returns_quanta() ? layout_.quantum_tokens : INT64_MAX / 4;
+    return layout_.returns_alloc_units() ? layout_.alloc_unit_tokens : INT64_MAX / 4;
   }
   [[nodiscard]] BlockId block_of(const Sequence& s, std::int64_t position) const {
     return s.blocks[at(position / block_cells())];
@@ -152,13 +152,13 @@ class CellWalker final : public core::Observer {
   [[nodiscard]] std::int64_t place_of(const Sequence& s, BlockId block) const {
     std::int64_t b = 0;
     while (s.blocks[at(b)] != block) ++b;
-    return b * (layout_.returns_quanta() ? layout_.quantum_tokens : 0);
+    return b * (layout_.returns_alloc_units() ? layout_.alloc_unit_tokens : 0);
   }
   /// Where memory is contiguous: the range of a request, however it moves, as a block by the number of its request.
   static BlockId own_block(RequestId r) { return id_at<BlockId>(number(r)); }
   void fresh(Sequence& s, BlockId b) {
     s.blocks.push_back(b);
-    written_[b].assign(at(layout_.quantum_tokens), false);
+    written_[b].assign(at(layout_.alloc_unit_tokens), false);
   }
   void leave(Sequence& s) {
     s.blocks.clear();
@@ -174,11 +174,11 @@ class CellWalker final : public core::Observer {
     if (written == workload_.final_tokens(r) || !keep_.evicts()) return;
     for (std::int64_t p = 0; p < written; ++p) s.kept[at(p)] = p < keep_.sink || p >= written - keep_.recent;
     if (written <= keep_.sink + keep_.recent) s.kept.assign(at(written), true);
-    if (!layout_.returns_quanta()) return;
+    if (!layout_.returns_alloc_units()) return;
     for (std::size_t b = 0; b < s.blocks.size(); ++b) {
       bool needed = false;
-      for (std::int64_t cell = 0; cell < layout_.quantum_tokens; ++cell) {
-        const std::int64_t p = static_cast<std::int64_t>(b) * layout_.quantum_tokens + cell;
+      for (std::int64_t cell = 0; cell < layout_.alloc_unit_tokens; ++cell) {
+        const std::int64_t p = static_cast<std::int64_t>(b) * layout_.alloc_unit_tokens + cell;
         needed = needed || p >= written || s.kept[at(p)];
       }
       if (!needed) s.blocks[b] = kNoBlock;

@@ -24,19 +24,19 @@ class Walk {
  public:
   Walk(const CourseShape& shape, const core::Drops& drops) : s_(shape), drops_(drops) {
     const auto tracks = drops.track_units().size();
-    blocks_ = ceil_div(s_.final_tokens, s_.quantum_tokens);
-    cells_.assign(tracks, std::vector<WalkedCell>(static_cast<std::size_t>(blocks_ * s_.quantum_tokens)));
+    blocks_ = ceil_div(s_.final_tokens, s_.alloc_unit_tokens);
+    cells_.assign(tracks, std::vector<WalkedCell>(static_cast<std::size_t>(blocks_ * s_.alloc_unit_tokens)));
     writes_.resize(tracks);
-    granted_ = s_.returns_quanta ? 0 : blocks_;
+    granted_ = s_.returns_alloc_units ? 0 : blocks_;
   }
 
-  /// Tokens [0, prompt) of the prompt, granted in quanta.
+  /// Tokens [0, prompt) of the prompt, granted in allocation units.
   void prompt() {
     grant_to(s_.prompt);
     for (std::int64_t n = 0; n < s_.prompt; ++n) write(n);
   }
   void grant_to(std::int64_t slots) {
-    if (s_.returns_quanta) granted_ = std::max(granted_, ceil_div(slots, s_.quantum_tokens));
+    if (s_.returns_alloc_units) granted_ = std::max(granted_, ceil_div(slots, s_.alloc_unit_tokens));
   }
   /// Where token n goes, in every track; remembers the slots and says how far the table must reach.
   std::int64_t write(std::int64_t n) {
@@ -63,7 +63,7 @@ class Walk {
   }
   std::vector<std::int32_t> let_go() {
     std::vector<std::int32_t> out;
-    for (std::int64_t b = granted_ - 1; s_.returns_quanta && b >= 0; --b) {
+    for (std::int64_t b = granted_ - 1; s_.returns_alloc_units && b >= 0; --b) {
       bool needed = gone_.count(b) > 0;
       each(b, [&](std::size_t t, std::int64_t slot) {
         const WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
@@ -119,13 +119,13 @@ class Walk {
   template <class F>
   void each(std::int64_t block, F f) const {
     for (std::size_t t = 0; t < cells_.size(); ++t)
-      for (std::int64_t i = 0; i < s_.quantum_tokens; ++i) f(t, block * s_.quantum_tokens + i);
+      for (std::int64_t i = 0; i < s_.alloc_unit_tokens; ++i) f(t, block * s_.alloc_unit_tokens + i);
   }
   [[nodiscard]] std::int64_t place_of(std::size_t t, std::int64_t n) const {
     if (s_.placement == Placement::kHoles) return n;
     for (std::int64_t slot = 0;; ++slot) {
       const WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
-      if (!c.kept && gone_.count(slot / s_.quantum_tokens) == 0) return slot;
+      if (!c.kept && gone_.count(slot / s_.alloc_unit_tokens) == 0) return slot;
     }
   }
   CourseShape s_;

@@ -30,7 +30,7 @@ class GroupWalker final : public core::Observer {
     s.written = a.hit_tokens;
     s.table.assign(a.hits.begin(), a.hits.end());
     s.admitted_now = true;
-    EXPECT_EQ(std::ssize(s.table), a.hit_tokens / layout_.quantum_tokens * groups());
+    EXPECT_EQ(std::ssize(s.table), a.hit_tokens / layout_.alloc_unit_tokens * groups());
     for (std::size_t e = 0; e < s.table.size(); ++e) {
       // What a window shows was found in its group.
       EXPECT_TRUE(s.table[e] != kNoBlock || !shown(s, static_cast<std::int64_t>(e))) << "entry " << e;
@@ -43,12 +43,12 @@ class GroupWalker final : public core::Observer {
   void on_grant(const core::Grant& g) override {
     Sequence& s = running_.at(g.request);
     EXPECT_EQ(g.first_block, static_cast<std::int64_t>(s.table.size()));
-    EXPECT_EQ(g.quanta % groups(), 0);
+    EXPECT_EQ(g.alloc_units % groups(), 0);
     for (const BlockId block : g.blocks) {
       EXPECT_TRUE(held_[block].empty()) << "block " << number(block) << " has a holder";
       held_[block].insert(g.request);
       entry_of_[block] = std::ssize(s.table);
-      written_[block].assign(static_cast<std::size_t>(layout_.quantum_tokens), false);
+      written_[block].assign(static_cast<std::size_t>(layout_.alloc_unit_tokens), false);
       s.table.push_back(block);
     }
   }
@@ -68,8 +68,8 @@ class GroupWalker final : public core::Observer {
   void on_chunk(const core::Chunk& c) override { running_.at(c.request).chunk = c.tokens; }
   void on_pass_end(const core::Pass& pass) override {
     refused_ = pass.refused;
-    free_quanta_ = pass.pool.free;
-    cached_quanta_ = pass.pool.cached;
+    free_alloc_units_ = pass.pool.free;
+    cached_alloc_units_ = pass.pool.cached;
     check_load(pass.load);
     for (auto& [r, s] : running_) {
       if (std::exchange(s.admitted_now, false))
@@ -85,8 +85,9 @@ class GroupWalker final : public core::Observer {
     for (auto& [r, s] : running_) {
       for (std::int64_t tokens = s.whole ? 1 : s.chunk; tokens > 0; --tokens, ++s.written)
         for (std::int64_t g = 0; g < groups(); ++g)
-          written_.at(s.table.at(static_cast<std::size_t>(s.written / layout_.quantum_tokens * groups() + g)))
-              .at(static_cast<std::size_t>(s.written % layout_.quantum_tokens)) = true;
+          written_
+              .at(s.table.at(static_cast<std::size_t>(s.written / layout_.alloc_unit_tokens * groups() + g)))
+              .at(static_cast<std::size_t>(s.written % layout_.alloc_unit_tokens)) = true;
       s.chunk = 0;
       if (s.written < s.num_tokens) continue;
       s.whole = true;
@@ -95,11 +96,11 @@ class GroupWalker final : public core::Observer {
   }
   void on_finish(SimTime /*time*/, const core::Release& r) override { leave(r.request); }
   void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override {
-    free_quanta_ = pool.free;
-    cached_quanta_ = pool.cached;
+    free_alloc_units_ = pool.free;
+    cached_alloc_units_ = pool.cached;
   }
 
-  /// The states in counts of the layout, padding outside the quanta aside.
+  /// The states in counts of the layout, padding outside the allocation units aside.
   [[nodiscard]] observe::StateCounts count() const {
     using observe::State;
     observe::StateCounts bytes{};
@@ -108,10 +109,10 @@ class GroupWalker final : public core::Observer {
       if (holders.empty()) continue;
       const std::int64_t entry = entry_of_.at(block);
       const model::LayerGroup& group = layout_.groups[static_cast<std::size_t>(entry % groups())];
-      for (std::int64_t place = 0; place < layout_.quantum_tokens; ++place) {
+      for (std::int64_t place = 0; place < layout_.alloc_unit_tokens; ++place) {
         for (std::int64_t layer = 0; layer < layout_.cells_per_token; ++layer) {
           const State state =
-              state_of(block, group, entry / groups() * layout_.quantum_tokens + place, layer);
+              state_of(block, group, entry / groups() * layout_.alloc_unit_tokens + place, layer);
           bytes[index(state)] += cell;
           if (state != State::kLive) continue;
           bytes[index(State::kLive)] -= layout_.metadata_bytes;
@@ -119,8 +120,8 @@ class GroupWalker final : public core::Observer {
         }
       }
     }
-    bytes[index(State::kCached)] = cached_quanta_ * layout_.quantum_bytes();
-    bytes[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.quantum_bytes();
+    bytes[index(State::kCached)] = cached_alloc_units_ * layout_.alloc_unit_bytes();
+    bytes[index(refused_ ? State::kStranded : State::kFree)] = free_alloc_units_ * layout_.alloc_unit_bytes();
     for (std::int64_t& state : bytes) state /= layout_.count_bytes();
     return bytes;
   }
@@ -143,8 +144,8 @@ class GroupWalker final : public core::Observer {
   }
   [[nodiscard]] bool shown(const Sequence& s, std::int64_t entry) const {
     const model::LayerGroup& group = layout_.groups[static_cast<std::size_t>(entry % groups())];
-    const std::int64_t first = entry / groups() * layout_.quantum_tokens;
-    return seen(group, first + layout_.quantum_tokens - 1, s.written);
+    const std::int64_t first = entry / groups() * layout_.alloc_unit_tokens;
+    return seen(group, first + layout_.alloc_unit_tokens - 1, s.written);
   }
   /// Any holder may see a token, or write it.
   [[nodiscard]] observe::State state_of(BlockId block, const model::LayerGroup& group, std::int64_t token,
@@ -155,7 +156,7 @@ class GroupWalker final : public core::Observer {
       const auto& holders = held_.at(block);
       return std::any_of(holders.begin(), holders.end(), says);
     };
-    if (written_.at(block)[static_cast<std::size_t>(token % layout_.quantum_tokens)])
+    if (written_.at(block)[static_cast<std::size_t>(token % layout_.alloc_unit_tokens)])
       return any([&](RequestId r) { return seen(group, token, running_.at(r).written); }) ? State::kLive
                                                                                           : State::kHole;
     // Beside the last one, in the same block.
@@ -202,7 +203,7 @@ class GroupWalker final : public core::Observer {
   std::map<BlockId, std::set<RequestId>> held_;
   std::map<BlockId, std::int64_t> entry_of_;      ///< where in a table
   std::map<BlockId, std::vector<bool>> written_;  ///< its tokens
-  std::int64_t free_quanta_{0}, cached_quanta_{0};
+  std::int64_t free_alloc_units_{0}, cached_alloc_units_{0};
   std::int64_t shared_{0};
   std::int64_t leaves_{0};
   bool refused_{false};

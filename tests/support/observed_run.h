@@ -54,7 +54,7 @@ class Coverage final : public core::Observer {
   void on_let_go(const core::LetGo& gone) override { let_go += std::ssize(gone.entries); }
   void on_compact(const core::Compacted& compacted) override {
     ++compactions;
-    let_go += compacted.moved.quanta_before - compacted.moved.quanta;
+    let_go += compacted.moved.alloc_units_before - compacted.moved.alloc_units;
   }
   void print() const {
     for (const auto& [name, count] :
@@ -123,7 +123,7 @@ inline std::string observe_run(
   std::vector<observe::RequestRecord> rows(c.workload.input.size());
   observe::RequestRecords records(rows, false);
   std::vector<observe::RequestHeld> held_rows(c.workload.input.size());
-  observe::RequestMemory held(held_rows, allocator.value()->layout().quantum_tokens);
+  observe::RequestMemory held(held_rows, allocator.value()->layout().alloc_unit_tokens);
   observe::PlacingRecords placing;
   std::vector<core::Observer*> observers{&ledger, &records, &placing, &held};
   if (beside)
@@ -204,10 +204,10 @@ inline std::string observe_run(
   }
   Wide held_ticks = 0;
   for (const RequestId r : ids_below<RequestId>(c.workload.size())) {
-    EXPECT_EQ(held_rows[index(r)].quanta, 0);
-    held_ticks += held_rows[index(r)].quantum_ticks;
-    put(held_rows[index(r)].quantum_ticks);
-    put(held_rows[index(r)].most_quanta);
+    EXPECT_EQ(held_rows[index(r)].alloc_units, 0);
+    held_ticks += held_rows[index(r)].alloc_unit_ticks;
+    put(held_rows[index(r)].alloc_unit_ticks);
+    put(held_rows[index(r)].most_alloc_units);
   }
   // What requests hold is what is held, and again what they share.
   Wide held_states =
@@ -216,7 +216,7 @@ inline std::string observe_run(
        {observe::State::kMetadata, observe::State::kLive, observe::State::kReserved, observe::State::kHole,
         observe::State::kTail, observe::State::kPadding, observe::State::kInternal})
     held_states += integrals.cell_ticks()[index(s)];
-  EXPECT_TRUE(held_ticks * allocator.value()->layout().quantum_counts() == held_states);
+  EXPECT_TRUE(held_ticks * allocator.value()->layout().alloc_unit_counts() == held_states);
   expect_parts_of(integrals.cell_ticks(), overlays.count_ticks(integrals.cell_ticks(), ledger.end()));
   if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
   // Drained: nothing of a request is left.

@@ -35,7 +35,7 @@ struct RandomCase {
   memory::PoolSize pool;
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
-  std::int64_t quanta_beyond{0};                       ///< likewise
+  std::int64_t alloc_units_beyond{0};                  ///< likewise
   std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
   const model::KvFormat* format{nullptr};              ///< these as memory::AllocatorRequest has them
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
@@ -64,7 +64,7 @@ struct RandomCase {
                                            .token_bytes = token_bytes,
                                            .cells_per_token = cells_per_token,
                                            .metadata_bytes = metadata_bytes,
-                                           .quanta_beyond = quanta_beyond,
+                                           .alloc_units_beyond = alloc_units_beyond,
                                            .model = model.get(),
                                            .format = format,
                                            .tensor_ranks = tensor_ranks,

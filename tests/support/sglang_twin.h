@@ -46,12 +46,12 @@ class SglangTwin {
 inline core::MemoryLayout sglang_layout(std::int64_t page_tokens, std::int64_t pool_tokens,
                                         std::int64_t token_bytes = 1, std::int64_t metadata_bytes = 0) {
   core::MemoryLayout layout;
-  layout.quantum_tokens = page_tokens;
+  layout.alloc_unit_tokens = page_tokens;
   layout.token_bytes = token_bytes + metadata_bytes;
   layout.metadata_bytes = metadata_bytes;
   layout.capacity_bytes = pool_tokens * layout.token_bytes;
-  layout.quanta = pool_tokens / page_tokens;
-  layout.ids = core::QuantumIds::kTree;
+  layout.alloc_units = pool_tokens / page_tokens;
+  layout.ids = core::AllocUnitIds::kTree;
   return layout;
 }
 

@@ -111,7 +111,7 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
   if (device == nullptr) GTEST_SKIP() << "no CUDA device here";
   const auto host = validator::make_host_backend();
   constexpr std::int64_t kCells = 1 << 16;
-  constexpr std::int64_t kQuantum = 16;
+  constexpr std::int64_t kAllocUnit = 16;
   ASSERT_TRUE(device->reserve(kCells).ok());
   ASSERT_TRUE(host->reserve(kCells).ok());
   Random random(1, "kernels");
@@ -119,26 +119,26 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
   std::vector<validator::View> views;
   std::vector<validator::Holding> holdings;
   std::vector<validator::Mark> marks;
-  for (std::int64_t q = 0; q < kCells / kQuantum; ++q) {
+  for (std::int64_t q = 0; q < kCells / kAllocUnit; ++q) {
     const std::uint64_t content = random.next();
     if (random.chance(1, 3)) {  // of a request that follows a course
-      validator::View view{q * kQuantum, kQuantum, content, 0, 0, 0, validator::Use::kHeld, 1};
+      validator::View view{q * kAllocUnit, kAllocUnit, content, 0, 0, 0, validator::Use::kHeld, 1};
       view.units = static_cast<std::int32_t>(random.between(1, 5));
       view.first_mark = static_cast<std::int64_t>(marks.size());
       view.rewritable = random.chance(1, 2) ? 1 : 0;
       view.others_used = random.chance(1, 2) ? 1 : 0;
       const bool idle = random.chance(1, 4);
-      for (std::int64_t i = 0; i < kQuantum; ++i) {
+      for (std::int64_t i = 0; i < kAllocUnit; ++i) {
         const std::int64_t offset = idle || random.chance(1, 3) ? -1 : random.between(0, 1000);
-        if (offset >= 0) writes.push_back({q * kQuantum + i, 1, content, offset, 0});
+        if (offset >= 0) writes.push_back({q * kAllocUnit + i, 1, content, offset, 0});
         marks.push_back({offset + (offset >= 0 && random.chance(1, 200) ? 1 : 0), random.chance(1, 2) ? 1 : 0,
                          !idle && random.chance(1, 2) ? 1 : 0});
       }
       views.push_back(view);
       continue;
     }
-    const std::int64_t filled = random.between(0, kQuantum);
-    if (filled > 0) writes.push_back({q * kQuantum, filled, content, 0, 0});
+    const std::int64_t filled = random.between(0, kAllocUnit);
+    if (filled > 0) writes.push_back({q * kAllocUnit, filled, content, 0, 0});
     const auto use = static_cast<validator::Use>(random.below(3));
     const auto first = static_cast<std::int32_t>(holdings.size());
     const auto holders = static_cast<std::int32_t>(use == validator::Use::kHeld ? random.between(1, 3) : 0);
@@ -146,8 +146,8 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
       const std::int64_t base = random.between(0, 40);
       holdings.push_back({base, 3, base + random.between(0, 20), base + random.between(0, 20)});
     }
-    views.push_back({q * kQuantum, kQuantum, random.chance(1, 50) ? content + 1 : content, 0, first, holders,
-                     use, random.chance(1, 2) ? 1 : 0});
+    views.push_back({q * kAllocUnit, kAllocUnit, random.chance(1, 50) ? content + 1 : content, 0, first,
+                     holders, use, random.chance(1, 2) ? 1 : 0});
   }
   for (auto* backend : {device.get(), host.get()}) ASSERT_TRUE(backend->write(writes).ok());
   const auto counted = device->recount(views, holdings, marks);

@@ -104,7 +104,7 @@ TEST(EventLog, ReadingAndWritingGiveTheSameBytes) {
 template <std::size_t I>
 event_log::Fact least_fact() {
   event_log::Fact fact(std::in_place_index<I>);
-  if (auto* grant = std::get_if<event_log::Grant>(&fact)) grant->quanta = 1;
+  if (auto* grant = std::get_if<event_log::Grant>(&fact)) grant->alloc_units = 1;
   if (auto* chunk = std::get_if<event_log::Chunk>(&fact)) chunk->tokens = 1;
   if (auto* run = std::get_if<event_log::StepRun>(&fact)) run->steps = 1;
   if (auto* move = std::get_if<event_log::Move>(&fact)) move->slots = 1;
@@ -169,12 +169,12 @@ TEST(EventLog, ErrorsSayWhere) {
             "a.kve: byte 8: the file ends within a frame; expected frames up to TAIL");
 
   auto log = test::read_log(bytes);
-  log.header.quantum_tokens = 0;
+  log.header.alloc_unit_tokens = 0;
   EXPECT_EQ(error_of(test::write_log(log)),
             "a.kve: byte 8: quantum_tokens: expected 1 to 2147483648, found 0");
   log = test::read_log(bytes);
-  log.header.quanta = std::int64_t{1} << 31;
-  log.header.quantum_tokens = std::int64_t{1} << 31;
+  log.header.alloc_units = std::int64_t{1} << 31;
+  log.header.alloc_unit_tokens = std::int64_t{1} << 31;
   EXPECT_NE(error_of(test::write_log(log)).find("capacity_bytes: expected room for all quanta"),
             std::string::npos);
   log = test::read_log(bytes);
@@ -209,13 +209,14 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
               ++h.rows.front().bytes;
             }).find("rows: expected rows of all tensors that add up to the bytes of a token"),
             std::string::npos);
-  EXPECT_NE(error_with([](Header& h) { ++h.odd_quantum_bytes; }).find("rows: expected rows"),
+  EXPECT_NE(error_with([](Header& h) { ++h.odd_alloc_unit_bytes; }).find("rows: expected rows"),
             std::string::npos);
-  EXPECT_NE(
-      error_with([](Header& h) { h.returns_quanta = true; }).find("table_form: expected quanta of 1 token"),
-      std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
-              h.capacity_bytes = h.quanta * h.odd_quantum_bytes - 1;
+              h.returns_alloc_units = true;
+            }).find("table_form: expected quanta of 1 token"),
+            std::string::npos);
+  EXPECT_NE(error_with([](Header& h) {
+              h.capacity_bytes = h.alloc_units * h.odd_alloc_unit_bytes - 1;
             }).find("capacity_bytes: expected room for all quanta"),
             std::string::npos);
   // Nothing of it may stand in a log of whole tokens.
@@ -250,8 +251,9 @@ TEST(EventLog, HeadersOfGroups) {
   EXPECT_NE(
       error_with([](Header& h) { h.groups.front().layers = 1000; }).find("token_bytes: expected a multiple"),
       std::string::npos);
-  EXPECT_NE(error_with([](Header& h) { h.returns_quanta = false; }).find("groups: expected blocks of tokens"),
-            std::string::npos);
+  EXPECT_NE(
+      error_with([](Header& h) { h.returns_alloc_units = false; }).find("groups: expected blocks of tokens"),
+      std::string::npos);
 }
 
 const LogCase& case_named(const std::vector<LogCase>& cases, const std::string& name) {
@@ -482,7 +484,7 @@ TEST(EventLog, HeadersWhereNothingIsKept) {
   ASSERT_NE(nothing, cases.end());
   const auto log = test::read_log(test::log_of_run(test::random_trace(5), *nothing, Stepping::kFast));
   EXPECT_EQ(log.header.table_form, event_log::TableForm::kNothing);
-  EXPECT_EQ(log.header.quanta * log.header.odd_quantum_bytes, 900 * 7);
+  EXPECT_EQ(log.header.alloc_units * log.header.odd_alloc_unit_bytes, 900 * 7);
   EXPECT_TRUE(log.header.rows.empty());
   for (const auto& record : log.records) {
     EXPECT_FALSE(std::holds_alternative<event_log::Grant>(record.fact));
@@ -503,8 +505,9 @@ TEST(EventLog, HeadersWhereNothingIsKept) {
               h.rows = {{7, 1}};
             }).find("rows: expected 0 to 0, found 1"),
             std::string::npos);
-  EXPECT_NE(error_with([](Header& h) { h.returns_quanta = true; }).find("table_form: expected quanta of 1"),
-            std::string::npos);
+  EXPECT_NE(
+      error_with([](Header& h) { h.returns_alloc_units = true; }).find("table_form: expected quanta of 1"),
+      std::string::npos);
 }
 
 TEST(EventLog, AFrameThatPromisesMoreThanAFrameMayHaveIsRefused) {
@@ -520,10 +523,10 @@ TEST(EventLog, AFileAppearsWholeOrNotAtAll) {
   const fs::path folder = fs::path(testing::TempDir()) / ("kvplan_log_" + std::to_string(::getpid()));
   fs::create_directories(folder);
   const event_log::Header header{.writer = "test",
-                                 .quantum_tokens = 16,
+                                 .alloc_unit_tokens = 16,
                                  .token_bytes = 1,
                                  .capacity_bytes = 320,
-                                 .quanta = 19,
+                                 .alloc_units = 19,
                                  .allocator = "paged",
                                  .scenario = {},
                                  .trace_digest = {}};
@@ -543,7 +546,7 @@ TEST(EventLog, AFileAppearsWholeOrNotAtAll) {
   }
   auto reader = event_log::Reader::open(path);
   ASSERT_TRUE(reader.ok());
-  EXPECT_EQ(reader.value()->header().quanta, 19);
+  EXPECT_EQ(reader.value()->header().alloc_units, 19);
   fs::remove_all(folder);
   EXPECT_FALSE(event_log::Reader::open(path).ok());
   const auto nowhere = io::EventLogFile::create((folder / "b" / "c.kve").string(), header);

@@ -22,10 +22,10 @@ inline event_log::Record with_totals(event_log::Fact fact, const event_log::Tota
 /// stranded, free.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 2,
+                                 .alloc_unit_tokens = 2,
                                  .token_bytes = 1,
                                  .capacity_bytes = 10,
-                                 .quanta = 4,
+                                 .alloc_units = 4,
                                  .null_block = true,
                                  .prefix_cache = true,
                                  .allocator = "paged",
@@ -71,10 +71,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
 /// slot 3 is never written.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_course_log() {
   event_log::Header header{.writer = "fuzz",
-                           .quantum_tokens = 2,
+                           .alloc_unit_tokens = 2,
                            .token_bytes = 4,
                            .capacity_bytes = 40,
-                           .quanta = 4,
+                           .alloc_units = 4,
                            .null_block = true,
                            .track_units = {1, 1},
                            .metadata_bytes = 1,
@@ -118,10 +118,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
 /// tokens as its prompt, and finds the block again, whole.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_shared_course_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 2,
+                                 .alloc_unit_tokens = 2,
                                  .token_bytes = 2,
                                  .capacity_bytes = 20,
-                                 .quanta = 4,
+                                 .alloc_units = 4,
                                  .null_block = true,
                                  .prefix_cache = true,
                                  .track_units = {1, 1},
@@ -190,10 +190,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_sh
 /// which was granted again, comes back again.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_compact_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 4,
+                                 .alloc_unit_tokens = 4,
                                  .token_bytes = 2,
                                  .capacity_bytes = 40,
-                                 .quanta = 4,
+                                 .alloc_units = 4,
                                  .null_block = true,
                                  .track_units = {1},
                                  .metadata_bytes = 1,
@@ -247,11 +247,11 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
 /// has its 6.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_move_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 1,
+                                 .alloc_unit_tokens = 1,
                                  .token_bytes = 1,
                                  .capacity_bytes = 12,
-                                 .quanta = 12,
-                                 .returns_quanta = false,
+                                 .alloc_units = 12,
+                                 .returns_alloc_units = false,
                                  .allocator = "growing",
                                  .scenario = {},
                                  .trace_digest = {}};
@@ -304,10 +304,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
 /// other tokens need room: the page that request 0 left behind goes.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tree_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 2,
+                                 .alloc_unit_tokens = 2,
                                  .token_bytes = 1,
                                  .capacity_bytes = 10,
-                                 .quanta = 5,
+                                 .alloc_units = 5,
                                  .unnumbered = true,
                                  .prefills_apart = true,
                                  .tree = true,
@@ -366,10 +366,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
 /// is held back, so nobody computes, and another pass at the same tick goes on with request 1 alone.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_priority_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 2,
+                                 .alloc_unit_tokens = 2,
                                  .token_bytes = 1,
                                  .capacity_bytes = 8,
-                                 .quanta = 3,
+                                 .alloc_units = 3,
                                  .null_block = true,
                                  .by_priority = true,
                                  .allocator = "paged",
@@ -447,10 +447,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
 /// more. The window's first block goes back when request 0 has written 4 tokens.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_groups_log() {
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 2,
+                                 .alloc_unit_tokens = 2,
                                  .token_bytes = 2,
                                  .capacity_bytes = 36,
-                                 .quanta = 8,
+                                 .alloc_units = 8,
                                  .null_block = true,
                                  .prefix_cache = true,
                                  .groups = {{2, 0}, {1, 2}},
@@ -509,10 +509,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_gr
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_fleet_log() {
   using Totals = event_log::Totals;
   const event_log::Header header{.writer = "fuzz",
-                                 .quantum_tokens = 4,
+                                 .alloc_unit_tokens = 4,
                                  .token_bytes = 1,
                                  .capacity_bytes = 9,
-                                 .quanta = 2,
+                                 .alloc_units = 2,
                                  .replicas = 2,
                                  .allocator = "paged",
                                  .scenario = {},

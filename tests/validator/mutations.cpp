@@ -445,7 +445,7 @@ bool lose_a_place(WholeLog& log, Random& random, std::string& what) {
   return on_a_claim(log, random, what, kHasPlaces, [](Claims& c) { c.places.pop_back(); });
 }
 bool a_place_outside(WholeLog& log, Random& random, std::string& what) {
-  const std::int64_t end = log.header.quanta + 1;
+  const std::int64_t end = log.header.alloc_units + 1;
   return on_a_claim(log, random, what, kHasPlaces, [&](Claims& c) {
     c.places.back() = static_cast<std::int32_t>(random.chance(1, 2) ? -1 : end);
   });
@@ -517,7 +517,7 @@ constexpr std::array<Mutation, 98> kMutations{{
     {"another kept set", shift<&Drop::begin, Drop>},
     {"another number let go", shift<&Drop::released, Drop>},
     {"another block let go", shift<&Drop::first_released, Drop>},
-    {"another grant", shift<&Grant::quanta, Grant>},
+    {"another grant", shift<&Grant::alloc_units, Grant>},
     {"a grant elsewhere", shift<&Grant::first_block, Grant>},
     {"another chunk", shift<&Chunk::tokens, Chunk>},
     {"a chunk elsewhere", shift<&Chunk::computed, Chunk>},
@@ -623,7 +623,7 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
       Known& r = known.at(f->request);
       const auto hits = static_cast<std::int64_t>(f->hit_keys.size());
       const std::int64_t found = log.header.groups.empty() ? f->found_pages + hits : f->found_blocks;
-      r.written = (r.running ? r.written : 0) + found * log.header.quantum_tokens;
+      r.written = (r.running ? r.written : 0) + found * log.header.alloc_unit_tokens;
       r.running = true;
     }
     if (const auto* f = std::get_if<Chunk>(&fact)) {

@@ -339,7 +339,7 @@ TEST(Replay, TreesAreUsedInEveryWay) {
         if (const auto* f = std::get_if<event_log::Admit>(&record.fact)) {
           met["found"] += f->found_pages;
           met["found again"] += in_tree.count(f->request) > 0 ? f->found_pages : 0;
-          in_tree[f->request] = f->found_pages * log.header.quantum_tokens;
+          in_tree[f->request] = f->found_pages * log.header.alloc_unit_tokens;
         }
         if (const auto* f = std::get_if<event_log::Settle>(&record.fact)) {
           settled += f->tokens - in_tree[f->request];
@@ -382,7 +382,7 @@ TEST(Replay, FewerFullScansFindTheSame) {
 TEST(Replay, AHugeMemoryIsRefusedWithoutTakingIt) {
   auto log =
       test::read_log(test::log_of_run(test::random_trace(7), test::small_cases().front(), Stepping::kFast));
-  log.header.quanta = event_log::kMostQuanta;
+  log.header.alloc_units = event_log::kMostAllocUnits;
   log.header.capacity_bytes = event_log::kMostBytes;
   EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 cells"),
             std::string::npos);
@@ -420,10 +420,10 @@ TEST(Replay, APreemptionThatNobodyNeedsIsFound) {
   for (const LogCase& c : test::small_cases()) {
     auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));
     const event_log::Header& header = log.header;
-    if (!header.returns_quanta || !header.track_units.empty() || !header.groups.empty()) continue;
+    if (!header.returns_alloc_units || !header.track_units.empty() || !header.groups.empty()) continue;
     constexpr std::int64_t kMore = 40;
-    const std::int64_t bytes = kMore * header.quantum_tokens * header.token_bytes;
-    log.header.quanta += kMore;
+    const std::int64_t bytes = kMore * header.alloc_unit_tokens * header.token_bytes;
+    log.header.alloc_units += kMore;
     log.header.capacity_bytes += bytes;
     bool refused = false;
     for (auto& record : log.records) {

@@ -39,8 +39,9 @@ class LogCourses final : public core::CourseSource {
     return std::make_shared<RandomDrops>(tracks, own, prompt, final_tokens, number(r) % 2 == 0);
   }
   Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
-    const core::CourseShape shape{prompt, workload_.final_tokens(r), layout.quantum_tokens,
-                                  layout.returns_quanta(), case_.courses.value_or(core::Placement::kCompact)};
+    const core::CourseShape shape{prompt, workload_.final_tokens(r), layout.alloc_unit_tokens,
+                                  layout.returns_alloc_units(),
+                                  case_.courses.value_or(core::Placement::kCompact)};
     return (running_[r] = case_.courses ? placed(r, shape) : counted(r, shape)).get();
   }
   void end(RequestId r) override { running_.erase(r); }

@@ -9,7 +9,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// Longest extent that one group of threads works on; ranges are cut, quanta are not.
+/// Longest extent that one group of threads works on; ranges are cut, allocation units are not.
 constexpr std::int64_t kLongest = 4096;
 /// Cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
@@ -116,7 +116,7 @@ class DeviceBackend final : public Backend {
                              std::span<const Mark> marks) override {
     cut_views_.clear();
     for (View view : views) {
-      while (view.one_quantum == 0 && view.cells > kLongest) {
+      while (view.one_alloc_unit == 0 && view.cells > kLongest) {
         View part = view;
         part.cells = kLongest;
         cut_views_.push_back(part);

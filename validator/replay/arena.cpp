@@ -26,10 +26,10 @@ Status Arena::reserve() {
     counts_.free += places() * header_.track_units[static_cast<std::size_t>(track)];
   if (!header_.track_units.empty()) counts_.free -= places();
   if (groups() > 0) counts_.free *= header_.block_layers();
-  if (header_.returns_quanta) {
-    quanta_.resize(static_cast<std::size_t>(header_.quanta));
-    touched_.resize(quanta_.size(), 0);
-    for (std::int64_t q = 0; q < header_.quanta; ++q) free_.push_back(q);
+  if (header_.returns_alloc_units) {
+    alloc_units_.resize(static_cast<std::size_t>(header_.alloc_units));
+    touched_.resize(alloc_units_.size(), 0);
+    for (std::int64_t q = 0; q < header_.alloc_units; ++q) free_.push_back(q);
   } else {
     range_places_.emplace(header_.range_placement, places());
   }
@@ -40,7 +40,7 @@ Status Arena::reserve() {
 
 void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
   if (from >= to) return;
-  if (!header_.returns_quanta) {
+  if (!header_.returns_alloc_units) {
     for (const RangePart& part : r.range_parts) {
       const std::int64_t begin = std::max(from, part.first_token);
       const std::int64_t end = std::min(to, part.first_token + part.cells);
@@ -49,23 +49,23 @@ void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pie
     }
     return;
   }
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) add_piece(r, b, pieces);
 }
 
-/// An entry of its table, each quantum once.
+/// An entry of its table, each allocation unit once.
 void Arena::add_piece(const Request& r, std::int64_t entry, Pieces& pieces) {
-  const std::int64_t quantum = r.table[static_cast<std::size_t>(entry)];
-  if (quantum == kGone) return;
-  std::uint64_t& seen = touched_[static_cast<std::size_t>(quantum)];
+  const std::int64_t alloc_unit = r.table[static_cast<std::size_t>(entry)];
+  if (alloc_unit == kGone) return;
+  std::uint64_t& seen = touched_[static_cast<std::size_t>(alloc_unit)];
   if (seen == change_) return;
   seen = change_;
-  pieces.push_back(piece_of(quantum));
+  pieces.push_back(piece_of(alloc_unit));
 }
 
 /// What changes when tokens [from, to) are written: their places, and those that windows then no longer show.
 void Arena::add_group_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t g = 0; g < groups(); ++g) {
     for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) add_piece(r, b * groups() + g, pieces);
     const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
@@ -79,23 +79,24 @@ void Arena::add_group_pieces(const Request& r, std::int64_t from, std::int64_t t
 Holding Arena::group_holding(const Request& r, std::int64_t entry) const {
   const std::int64_t window = header_.groups[static_cast<std::size_t>(entry % groups())].window;
   const std::int64_t shown_from = window == 0 ? 0 : std::max<std::int64_t>(r.written + 1 - window, 0);
-  return {entry / groups() * header_.quantum_tokens, 0, shown_from, r.final_tokens()};
+  return {entry / groups() * header_.alloc_unit_tokens, 0, shown_from, r.final_tokens()};
 }
 
 void Arena::add_view(const Piece& piece) {
   if (!header_.track_units.empty()) return add_track_views(piece);
   View view{
       piece.first_cell, piece.cells, 0, 0, static_cast<std::int32_t>(holdings_.size()), 0, Use::kFree, 0};
-  if (header_.returns_quanta) {
-    const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / header_.quantum_tokens)];
-    view.content = content_of(quantum.key, quantum.generation);
-    view.one_quantum = 1;
+  if (header_.returns_alloc_units) {
+    const AllocUnit& alloc_unit =
+        alloc_units_[static_cast<std::size_t>(piece.first_cell / header_.alloc_unit_tokens)];
+    view.content = content_of(alloc_unit.key, alloc_unit.generation);
+    view.one_alloc_unit = 1;
     const auto room = static_cast<std::int32_t>(groups() > 0 ? header_.block_layers() : 1);
     view.units = room;
-    for (const Holder& holder : quantum.holders) {
+    for (const Holder& holder : alloc_unit.holders) {
       const Request& r = *holder.request;
       if (groups() == 0) {
-        holdings_.push_back(holding_of(r, holder.logical * header_.quantum_tokens));
+        holdings_.push_back(holding_of(r, holder.logical * header_.alloc_unit_tokens));
         continue;
       }
       holdings_.push_back(group_holding(r, holder.logical));
@@ -104,9 +105,9 @@ void Arena::add_view(const Piece& piece) {
       view.idle_units = room - layers;
       view.units = layers;
     }
-    if (!quantum.holders.empty()) {
+    if (!alloc_unit.holders.empty()) {
       view.use = Use::kHeld;
-    } else if (quantum.publication >= 0) {
+    } else if (alloc_unit.publication >= 0) {
       view.use = Use::kCached;
     }
   } else if (piece.request != kNoRequest) {
@@ -145,9 +146,9 @@ Status Arena::change(const Pieces& before, const std::function<void()>& f, const
 
 Result<CellCounts> Arena::scan_all() {
   Pieces pieces;
-  if (header_.returns_quanta) {
-    pieces.reserve(quanta_.size());
-    for (std::int64_t q = 0; q < header_.quanta; ++q) pieces.push_back(piece_of(q));
+  if (header_.returns_alloc_units) {
+    pieces.reserve(alloc_units_.size());
+    for (std::int64_t q = 0; q < header_.alloc_units; ++q) pieces.push_back(piece_of(q));
   } else {
     for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, kNoRequest});
     for (const auto& [first, request] : ranges_)
@@ -161,12 +162,12 @@ Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
   if (!header_.track_units.empty()) {
     views_.clear();
     marks_.clear();
-    add_cached_views(quantum(q), q * header_.quantum_tokens, content_of(key, quantum(q).generation));
+    add_cached_views(alloc_unit(q), q * header_.alloc_unit_tokens, content_of(key, alloc_unit(q).generation));
     return backend_.recount(views_, {}, marks_);
   }
-  const View view{q * header_.quantum_tokens,
-                  header_.quantum_tokens,
-                  content_of(key, quantum(q).generation),
+  const View view{q * header_.alloc_unit_tokens,
+                  header_.alloc_unit_tokens,
+                  content_of(key, alloc_unit(q).generation),
                   0,
                   0,
                   0,
@@ -175,7 +176,7 @@ Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
   return backend_.recount({&view, 1}, {}, {});
 }
 
-// ---- quanta ----
+// ---- allocation units ----
 
 Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
   const auto count = static_cast<std::ptrdiff_t>(keys.size());
@@ -187,14 +188,14 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
     begin_table(r);
     free_.resize(free_.size() - taken.size());
     for (std::size_t i = 0; i < taken.size(); ++i) {
-      Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];
-      quantum.key = keys[i];
-      quantum.generation = ++generations_;
-      quantum.owner = r.id;
+      AllocUnit& alloc_unit = alloc_units_[static_cast<std::size_t>(taken[i])];
+      alloc_unit.key = keys[i];
+      alloc_unit.generation = ++generations_;
+      alloc_unit.owner = r.id;
       const auto entry = static_cast<std::int64_t>(r.table.size());
-      quantum.group = entry % header_.entries_per_block();
-      quantum.entry = entry;
-      quantum.holders.push_back({&r, entry});
+      alloc_unit.group = entry % header_.entries_per_block();
+      alloc_unit.entry = entry;
+      alloc_unit.holders.push_back({&r, entry});
       r.table.push_back(taken[i]);
     }
   };
@@ -202,26 +203,26 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
 }
 
 Status Arena::share(Request& r, const std::vector<std::int64_t>& entries,
-                    const std::vector<std::int64_t>& quanta) {
+                    const std::vector<std::int64_t>& alloc_units) {
   Pieces pieces;
-  for (const std::int64_t q : quanta) pieces.push_back(piece_of(q));
+  for (const std::int64_t q : alloc_units) pieces.push_back(piece_of(q));
   const auto hold = [&] {
-    for (std::size_t i = 0; i < quanta.size(); ++i) {
+    for (std::size_t i = 0; i < alloc_units.size(); ++i) {
       std::int64_t& place = r.table[static_cast<std::size_t>(entries[i])];
       KVPLAN_CHECK(place == kGone, r.id, entries[i]);
-      quantum(quanta[i]).holders.push_back({&r, entries[i]});
-      place = quanta[i];
+      alloc_unit(alloc_units[i]).holders.push_back({&r, entries[i]});
+      place = alloc_units[i];
     }
   };
   return change(pieces, hold, pieces);
 }
 
-void Arena::release(Quantum& quantum, std::int64_t q) {
-  if (!quantum.holders.empty() || quantum.publication >= 0) return;
-  poison(q * header_.quantum_tokens, header_.quantum_tokens);
-  quantum.owner = kNoRequest;
+void Arena::release(AllocUnit& alloc_unit, std::int64_t q) {
+  if (!alloc_unit.holders.empty() || alloc_unit.publication >= 0) return;
+  poison(q * header_.alloc_unit_tokens, header_.alloc_unit_tokens);
+  alloc_unit.owner = kNoRequest;
   free_.push_back(q);
-  on_free(quantum);
+  on_free(alloc_unit);
 }
 
 Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
@@ -232,7 +233,7 @@ Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
   const auto give_up = [&] {
     for (auto slot = begin; slot != begin + count; ++slot) {
       if (*slot == kGone) continue;
-      Quantum& held = quantum(*slot);
+      AllocUnit& held = alloc_unit(*slot);
       std::erase_if(held.holders, [&](const Holder& h) { return h.request == &r; });
       release(held, *slot);
       *slot = kGone;
@@ -244,8 +245,8 @@ Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
 Status Arena::forget(std::int64_t q) {
   const Pieces pieces{piece_of(q)};
   const auto give_up = [&] {
-    quantum(q).publication = -1;
-    release(quantum(q), q);
+    alloc_unit(q).publication = -1;
+    release(alloc_unit(q), q);
   };
   return change(pieces, give_up, pieces);
 }
@@ -262,7 +263,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
     }
     // In a range, written and dropped cells are apart or one extent: count none twice.
     const bool apart =
-        header_.returns_quanta || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
+        header_.returns_alloc_units || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
     if (apart) {
       add_pieces(*p.request, p.from, p.to, pieces);
       add_pieces(*p.request, p.drop_from, p.drop_to, pieces);
@@ -273,7 +274,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
   const auto step = [&] {
     for (const Progress& p : all) {
       const Request& r = *p.request;
-      if (!header_.returns_quanta) {
+      if (!header_.returns_alloc_units) {
         Pieces written;
         add_pieces(r, p.from, p.to, written);
         for (const Piece& piece : written)
@@ -282,13 +283,13 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
                              0});
         continue;
       }
-      const std::int64_t q = header_.quantum_tokens;
+      const std::int64_t q = header_.alloc_unit_tokens;
       const std::int64_t each = header_.entries_per_block();
       for (std::int64_t token = p.from; token < p.to;) {
         const std::int64_t end = std::min(p.to, (token / q + 1) * q);
         for (std::int64_t entry = token / q * each; entry < (token / q + 1) * each; ++entry) {
           const std::int64_t place = r.table[static_cast<std::size_t>(entry)];
-          const Quantum& written = quantum(place);
+          const AllocUnit& written = alloc_unit(place);
           writes_.push_back({place * q + token % q, end - token, content_of(written.key, written.generation),
                              token % q, 0});
         }

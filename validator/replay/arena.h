@@ -1,4 +1,4 @@
-// Memory of a replay and who holds what of it: the independent allocator. Quanta come from a stack (the last
+// Memory of a replay and who holds what of it: the independent allocator. Allocation units come from a stack (the last
 // one given back goes out first), ranges in the mirror image of theirs; the simulator does neither.
 //
 // All counting is by the backend: before a change the touched extents are recounted and subtracted, after
@@ -58,8 +58,8 @@ struct Request {
   std::vector<std::int64_t>
       found_entries;          ///< in its pass: those of its table that it takes of what it finds
   std::size_t found_told{0};  ///< of these, the first ones
-  /// Quanta by entry, block b of table t at b x tables + t; kGone: let go, not granted yet to this one of several, or
-  /// not taken of what was found, since no window shows it.
+  /// Allocation units by entry, block b of table t at b x tables + t; kGone: let go, not granted yet to this one of
+  /// several, or not taken of what was found, since no window shows it.
   std::vector<std::int64_t> table;
   std::vector<std::int64_t> lengths;             ///< of several tables: blocks, those let go too
   std::int64_t range_first{-1}, range_cells{0};  ///< all of it
@@ -86,7 +86,7 @@ struct Holder {
   const Request* request;  ///< requests stay where they are until they end
   std::int64_t logical;
 };
-struct Quantum {
+struct AllocUnit {
   event_log::ContentKey key{0};
   std::uint64_t generation{0};
   RequestId owner{-1};    ///< whoever was granted it, and alone writes it
@@ -103,33 +103,34 @@ class Arena {
 
   Status reserve();
   /// Places of tokens, and stamps in memory: one for each place and track.
-  [[nodiscard]] std::int64_t places() const { return header_.quanta * header_.quantum_tokens; }
+  [[nodiscard]] std::int64_t places() const { return header_.alloc_units * header_.alloc_unit_tokens; }
   [[nodiscard]] std::int64_t cells() const { return places() * tracks_; }
-  [[nodiscard]] std::int64_t free_quanta() const { return static_cast<std::int64_t>(free_.size()); }
-  [[nodiscard]] Quantum& quantum(std::int64_t q) { return quanta_[static_cast<std::size_t>(q)]; }
+  [[nodiscard]] std::int64_t free_alloc_units() const { return static_cast<std::int64_t>(free_.size()); }
+  [[nodiscard]] AllocUnit& alloc_unit(std::int64_t q) { return alloc_units_[static_cast<std::size_t>(q)]; }
   /// By state, kept up to date by the changes below.
   [[nodiscard]] const CellCounts& counts() const { return counts_; }
   /// Recounts all of memory.
   Result<CellCounts> scan_all();
-  /// How many cells of a quantum hold the content of this key, of the quantum's generation; of quantum_cells().
+  /// How many cells of an allocation unit hold the content of this key, of the allocation unit's generation; of
+  /// alloc_unit_cells().
   Result<CellCounts> read(std::int64_t q, event_log::ContentKey key);
-  [[nodiscard]] std::int64_t quantum_cells() const;
+  [[nodiscard]] std::int64_t alloc_unit_cells() const;
 
   // Paged. `take` appends to the request's table. REQUIRES: that many are free.
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
   /// For these entries of the tables of a request that has several. REQUIRES: that many are free.
   Status take_entries(Request& request, const std::vector<std::int64_t>& entries);
-  /// These entries of the request's table hold these quanta from now on. REQUIRES: the table has them, empty.
+  /// These entries of the request's table hold these allocation units from now on. REQUIRES: the table has them, empty.
   Status share(Request& request, const std::vector<std::int64_t>& entries,
-               const std::vector<std::int64_t>& quanta);
+               const std::vector<std::int64_t>& alloc_units);
   /// Lets go of the logical blocks [first, first + count) of the request.
   Status let_go(Request& request, std::int64_t first, std::int64_t count);
   /// Their cells that hold the content of their keys (`cached`), of their generations, and all others.
-  Result<CellCounts> read_all(const std::vector<std::int64_t>& quanta);
+  Result<CellCounts> read_all(const std::vector<std::int64_t>& alloc_units);
   /// Instead of as many entries of its table, from `first` on, which nobody else holds and nobody can find, the
-  /// request holds these quanta of a tree; its own come back.
-  Status take_for_own(Request& request, std::int64_t first, const std::vector<std::int64_t>& quanta);
-  /// The content of a quantum that nobody holds is given up.
+  /// request holds these allocation units of a tree; its own come back.
+  Status take_for_own(Request& request, std::int64_t first, const std::vector<std::int64_t>& alloc_units);
+  /// The content of an allocation unit that nobody holds is given up.
   Status forget(std::int64_t q);
 
   // One range per request. `take_range` returns false where nothing fits.
@@ -167,8 +168,8 @@ class Arena {
   /// poisoned, and the blocks behind that go back, highest first.
   Status gather(Request& request, std::int64_t table);
 
-  /// Called when a quantum is poisoned and free again.
-  std::function<void(Quantum&)> on_free;
+  /// Called when an allocation unit is poisoned and free again.
+  std::function<void(AllocUnit&)> on_free;
 
  private:
   /// An extent that a change touches; `request` where memory is ranges, -1: free.
@@ -188,14 +189,14 @@ class Arena {
   };
 
   [[nodiscard]] Piece piece_of(std::int64_t q) const {
-    return {q * header_.quantum_tokens, header_.quantum_tokens, kNoRequest};
+    return {q * header_.alloc_unit_tokens, header_.alloc_unit_tokens, kNoRequest};
   }
-  /// Adds the extents of the request's tokens [from, to), each quantum once.
+  /// Adds the extents of the request's tokens [from, to), each allocation unit once.
   void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   [[nodiscard]] Pieces range_pieces(const Request& request) const;
   static void add_source(const Source& source, Pieces& pieces);
   void add_view(const Piece& piece);
-  // Where layers lie in groups: a block of each group for every `quantum_tokens` tokens.
+  // Where layers lie in groups: a block of each group for every `alloc_unit_tokens` tokens.
   void add_group_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   void add_piece(const Request& request, std::int64_t entry, Pieces& pieces);
   [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
@@ -203,10 +204,10 @@ class Arena {
   // arena_courses.cpp
   void add_followed_pieces(const Followed& followed, Pieces& pieces);
   void add_track_views(const Piece& piece);
-  void add_held_views(const Quantum& quantum, std::int64_t first_place);
-  void add_cached_views(const Quantum& quantum, std::int64_t first_place, std::uint64_t content);
-  void add_quantum_views(const Request& request, std::int64_t first_track, std::int64_t first_slot,
-                         std::int64_t slots, std::int64_t first_place, std::uint64_t content);
+  void add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place);
+  void add_cached_views(const AllocUnit& alloc_unit, std::int64_t first_place, std::uint64_t content);
+  void add_alloc_unit_views(const Request& request, std::int64_t first_track, std::int64_t first_slot,
+                            std::int64_t slots, std::int64_t first_place, std::uint64_t content);
   [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;
   // arena_gathered.cpp
   [[nodiscard]] std::int64_t place_of(const Request& request, std::int64_t table, std::int64_t slot) const;
@@ -215,20 +216,20 @@ class Arena {
   void poison(std::int64_t first_place, std::int64_t count);
   Result<CellCounts> recount(const Pieces& pieces);
   Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);
-  void release(Quantum& quantum, std::int64_t q);
+  void release(AllocUnit& alloc_unit, std::int64_t q);
 
   const event_log::Header& header_;
   Backend& backend_;
   Requests& requests_;
   std::int64_t tracks_;  ///< of a table
   CellCounts counts_;
-  std::vector<Quantum> quanta_;
+  std::vector<AllocUnit> alloc_units_;
   std::vector<std::int64_t> free_;
   std::optional<RangePlaces> range_places_;   ///< where memory is ranges
   std::map<std::int64_t, RequestId> ranges_;  ///< held ranges by first cell
   std::vector<Source> sources_;               ///< of copies that have not ended
   std::uint64_t generations_{0};
-  std::vector<std::uint64_t> touched_;  ///< by quantum: the latest change that looked at it
+  std::vector<std::uint64_t> touched_;  ///< by allocation unit: the latest change that looked at it
   std::uint64_t change_{0};
   std::vector<Shift> shifts_;  ///< done before the writes
   std::vector<Write> writes_;

@@ -8,16 +8,16 @@
 
 namespace kvplan::validator {
 
-/// In a quantum the tracks lie one behind the other; in ranges each track has a memory of its own.
+/// In an allocation unit the tracks lie one behind the other; in ranges each track has a memory of its own.
 std::int64_t Arena::cell_of(std::int64_t place, std::int64_t track) const {
-  if (!header_.returns_quanta) return track * places() + place;
-  const std::int64_t q = header_.quantum_tokens;
+  if (!header_.returns_alloc_units) return track * places() + place;
+  const std::int64_t q = header_.alloc_unit_tokens;
   return (place / q * tracks_ + track) * q + place % q;
 }
 
-/// REQUIRES: whole quanta.
+/// REQUIRES: whole allocation units.
 void Arena::poison(std::int64_t first_place, std::int64_t count) {
-  if (header_.returns_quanta) {
+  if (header_.returns_alloc_units) {
     writes_.push_back({first_place * tracks_, count * tracks_, 0, 0, 1});
     return;
   }
@@ -26,28 +26,30 @@ void Arena::poison(std::int64_t first_place, std::int64_t count) {
 }
 
 void Arena::add_track_views(const Piece& piece) {
-  const std::int64_t q = header_.quantum_tokens;
-  if (header_.returns_quanta) {
-    const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / q)];
-    if (header_.prefix_cache && !quantum.holders.empty()) return add_held_views(quantum, piece.first_cell);
-    if (quantum.holders.empty() && quantum.publication >= 0)
-      return add_cached_views(quantum, piece.first_cell, content_of(quantum.key, quantum.generation));
-    if (!quantum.holders.empty()) {
-      const Holder& holder = quantum.holders.front();
+  const std::int64_t q = header_.alloc_unit_tokens;
+  if (header_.returns_alloc_units) {
+    const AllocUnit& alloc_unit = alloc_units_[static_cast<std::size_t>(piece.first_cell / q)];
+    if (header_.prefix_cache && !alloc_unit.holders.empty())
+      return add_held_views(alloc_unit, piece.first_cell);
+    if (alloc_unit.holders.empty() && alloc_unit.publication >= 0)
+      return add_cached_views(alloc_unit, piece.first_cell,
+                              content_of(alloc_unit.key, alloc_unit.generation));
+    if (!alloc_unit.holders.empty()) {
+      const Holder& holder = alloc_unit.holders.front();
       const Request& r = *holder.request;
       // What moves from block to block is the request's, not the block's.
       const std::uint64_t content = header_.compacts
                                         ? content_of(event_log::own_key(r.id, 0), r.range_generation)
-                                        : content_of(quantum.key, quantum.generation);
+                                        : content_of(alloc_unit.key, alloc_unit.generation);
       const std::int64_t table = holder.logical % header_.tables;
-      return add_quantum_views(r, table * tracks_, holder.logical / header_.tables * q, q, piece.first_cell,
-                               content);
+      return add_alloc_unit_views(r, table * tracks_, holder.logical / header_.tables * q, q,
+                                  piece.first_cell, content);
     }
   } else if (piece.request != kNoRequest) {
     const Request& r = requests_.at(piece.request);
     const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
-    for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is a quantum
-      add_quantum_views(r, 0, piece.first_token + i, 1, piece.first_cell + i, content);
+    for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is an allocation unit
+      add_alloc_unit_views(r, 0, piece.first_token + i, 1, piece.first_cell + i, content);
     return;
   }
   for (std::int64_t track = 0; track < tracks_; ++track) {
@@ -57,32 +59,38 @@ void Arena::add_track_views(const Piece& piece) {
   }
 }
 
-std::int64_t Arena::quantum_cells() const {
+std::int64_t Arena::alloc_unit_cells() const {
   std::int64_t units = header_.track_units.empty() ? 1 : 0;
   for (const std::int32_t u : header_.track_units) units += u;
-  return units * header_.quantum_tokens;
+  return units * header_.alloc_unit_tokens;
 }
 
 /// A view for each track of a block that others may hold too: what is kept is what any of them keeps, and what is
 /// written its owner wrote. Tokens lie in order, in each track at their own number.
-void Arena::add_held_views(const Quantum& quantum, std::int64_t first_place) {
-  const std::int64_t q = header_.quantum_tokens;
-  const std::int64_t first_slot = quantum.entry * q;
+void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place) {
+  const std::int64_t q = header_.alloc_unit_tokens;
+  const std::int64_t first_slot = alloc_unit.entry * q;
   // Who is being admitted keeps all that it finds.
   const auto follows = [](const Request& r) { return r.course != nullptr && r.course->complete(); };
-  const auto owner = std::ranges::find(quantum.holders, quantum.owner,
+  const auto owner = std::ranges::find(alloc_unit.holders, alloc_unit.owner,
                                        [](const Holder& holder) { return holder.request->id; });
   std::vector<Mark> own(static_cast<std::size_t>(q));  // of one holder
-  const std::int64_t written = owner == quantum.holders.end() ? first_slot + q : owner->request->written;
+  const std::int64_t written = owner == alloc_unit.holders.end() ? first_slot + q : owner->request->written;
   for (std::int64_t track = 0; track < tracks_; ++track) {
-    View view{
-        cell_of(first_place, track), q, content_of(quantum.key, quantum.generation), 0, 0, 0, Use::kHeld, 1};
+    View view{cell_of(first_place, track),
+              q,
+              content_of(alloc_unit.key, alloc_unit.generation),
+              0,
+              0,
+              0,
+              Use::kHeld,
+              1};
     view.units = header_.track_units[static_cast<std::size_t>(track)];
     view.first_mark = static_cast<std::int64_t>(marks_.size());
     for (std::int64_t slot = first_slot; slot < first_slot + q; ++slot)
       marks_.push_back({slot < written ? slot * tracks_ + track : -1, 0, 0});
     const auto all = std::span(marks_).last(own.size());
-    for (const Holder& holder : quantum.holders) {
+    for (const Holder& holder : alloc_unit.holders) {
       const Request& r = *holder.request;
       if (follows(r)) r.course->marks(track, first_slot, r.written, own);
       for (std::int64_t i = 0; i < q; ++i) {
@@ -96,21 +104,21 @@ void Arena::add_held_views(const Quantum& quantum, std::int64_t first_place) {
 }
 
 /// The same of one that nobody holds, if it has this content.
-void Arena::add_cached_views(const Quantum& quantum, std::int64_t first_place, std::uint64_t content) {
-  const std::int64_t q = header_.quantum_tokens;
+void Arena::add_cached_views(const AllocUnit& alloc_unit, std::int64_t first_place, std::uint64_t content) {
+  const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t track = 0; track < tracks_; ++track) {
     View view{cell_of(first_place, track), q, content, 0, 0, 0, Use::kCached, 1};
     view.units = header_.track_units[static_cast<std::size_t>(track)];
     view.first_mark = static_cast<std::int64_t>(marks_.size());
-    for (std::int64_t slot = quantum.entry * q; slot < (quantum.entry + 1) * q; ++slot)
+    for (std::int64_t slot = alloc_unit.entry * q; slot < (alloc_unit.entry + 1) * q; ++slot)
       marks_.push_back({slot * tracks_ + track, 1, 0});
     views_.push_back(view);
   }
 }
 
-/// A view for each track of one held quantum.
-void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::int64_t first_slot,
-                              std::int64_t slots, std::int64_t first_place, std::uint64_t content) {
+/// A view for each track of one held allocation unit.
+void Arena::add_alloc_unit_views(const Request& r, std::int64_t first_track, std::int64_t first_slot,
+                                 std::int64_t slots, std::int64_t first_place, std::uint64_t content) {
   KVPLAN_CHECK(header_.compacts ? r.gathered != nullptr && r.gathered->told().complete()
                                 : r.course != nullptr && r.course->complete(),
                r.id);
@@ -144,9 +152,9 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::i
 /// Nothing changes but where tokens are written and where some go.
 void Arena::add_followed_pieces(const Followed& p, Pieces& pieces) {
   const Request& r = *p.request;
-  if (header_.returns_quanta) {
+  if (header_.returns_alloc_units) {
     r.course->each_change(p.from, p.to, [&](std::int64_t track, std::int64_t slot) {
-      add_piece(r, slot / header_.quantum_tokens * header_.tables + track / tracks_, pieces);
+      add_piece(r, slot / header_.alloc_unit_tokens * header_.tables + track / tracks_, pieces);
     });
     return;
   }
@@ -170,13 +178,13 @@ Status Arena::follow(const std::vector<Followed>& all, const std::function<void(
         for (const auto& [slot, token] : latest) {
           const Request& r = *p.request;
           const std::int64_t offset = token * all_tracks + of_all;
-          if (!header_.returns_quanta) {
+          if (!header_.returns_alloc_units) {
             writes_.push_back({cell_of(r.range_first + slot, track), 1,
                                content_of(event_log::own_key(r.id, 0), r.range_generation), offset, 0});
             continue;
           }
           const std::int64_t place = place_of(r, of_all / tracks_, slot);
-          const Quantum& written = quantum(place / header_.quantum_tokens);
+          const AllocUnit& written = alloc_unit(place / header_.alloc_unit_tokens);
           writes_.push_back(
               {cell_of(place, track), 1, content_of(written.key, written.generation), offset, 0});
         }

@@ -8,7 +8,7 @@ namespace kvplan::validator {
 
 /// Where a slot of a table of the request is.
 std::int64_t Arena::place_of(const Request& r, std::int64_t table, std::int64_t slot) const {
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   return r.table[static_cast<std::size_t>(slot / q * header_.tables + table)] * q + slot % q;
 }
 
@@ -16,12 +16,12 @@ Arena::Pieces Arena::table_pieces(const Request& r, std::int64_t table) const {
   Pieces pieces;
   const auto entries = static_cast<std::int64_t>(r.table.size());
   for (std::int64_t entry = table; entry < entries; entry += header_.tables)
-    if (const std::int64_t quantum = r.table[static_cast<std::size_t>(entry)]; quantum != kGone)
-      pieces.push_back(piece_of(quantum));
+    if (const std::int64_t alloc_unit = r.table[static_cast<std::size_t>(entry)]; alloc_unit != kGone)
+      pieces.push_back(piece_of(alloc_unit));
   return pieces;
 }
 
-/// Before it is granted its first quantum.
+/// Before it is granted its first allocation unit.
 void Arena::begin_table(Request& r) {
   if (header_.compacts && r.table.empty()) r.range_generation = ++generations_;
 }
@@ -37,11 +37,11 @@ Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries)
     free_.resize(free_.size() - taken.size());
     for (std::size_t i = 0; i < taken.size(); ++i) {
       const auto entry = static_cast<std::size_t>(entries[i]);
-      Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];
-      quantum.key = event_log::own_key(r.id, entries[i]);
-      quantum.generation = ++generations_;
-      quantum.owner = r.id;
-      quantum.holders.push_back({&r, entries[i]});
+      AllocUnit& alloc_unit = alloc_units_[static_cast<std::size_t>(taken[i])];
+      alloc_unit.key = event_log::own_key(r.id, entries[i]);
+      alloc_unit.generation = ++generations_;
+      alloc_unit.owner = r.id;
+      alloc_unit.holders.push_back({&r, entries[i]});
       if (entry >= r.table.size()) r.table.resize(entry + 1, kGone);
       r.table[entry] = taken[i];
     }
@@ -52,7 +52,7 @@ Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries)
 /// Nothing changes but where tokens are written and where some go: what is awaited behind them stays awaited.
 Status Arena::follow_gathered(const std::vector<Followed>& all, const std::function<void()>& f) {
   ++change_;
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   Pieces pieces;
   for (const Followed& p : all) {
     Gathered& cells = *p.request->gathered;
@@ -84,7 +84,7 @@ Status Arena::follow_gathered(const std::vector<Followed>& all, const std::funct
 }
 
 Status Arena::gather(Request& r, std::int64_t table) {
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   const Pieces pieces = table_pieces(r, table);
   const auto move = [&] {
     const std::int64_t before = r.gathered->slots(table);
@@ -108,7 +108,7 @@ Status Arena::gather(Request& r, std::int64_t table) {
     for (std::int64_t b = (entries - 1 - table) / header_.tables; b >= blocks; --b) {
       std::int64_t& place = r.table[static_cast<std::size_t>(b * header_.tables + table)];
       if (place == kGone) continue;
-      Quantum& held = quantum(place);
+      AllocUnit& held = alloc_unit(place);
       std::erase_if(held.holders, [&](const Holder& h) { return h.request == &r; });
       release(held, place);
       place = kGone;

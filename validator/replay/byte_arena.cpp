@@ -29,8 +29,8 @@ ByteArena::ByteArena(const log::Header& header, Backend& backend, const Requests
 std::int64_t ByteArena::cells_of(const log::Header& header) {
   if (header.table_form == log::TableForm::kNothing) return 1;
   if (header.table_form == log::TableForm::kTensors)
-    return std::max<std::int64_t>(header.quanta * header.odd_quantum_bytes / header.token_bytes, 1);
-  const Wide cells = Wide{header.quanta} * (header.page_bytes / cell_bytes_of(header));
+    return std::max<std::int64_t>(header.alloc_units * header.odd_alloc_unit_bytes / header.token_bytes, 1);
+  const Wide cells = Wide{header.alloc_units} * (header.page_bytes / cell_bytes_of(header));
   return cells > (Wide{1} << 62) ? INT64_MAX : static_cast<std::int64_t>(cells);
 }
 
@@ -38,7 +38,7 @@ Status ByteArena::reserve() {
   KVPLAN_TRY_DO(backend_.reserve(cells()));
   counts_.free = cells();
   if (pages()) {
-    for (std::int64_t frame = 0; frame < header_.quanta; ++frame) free_frames_.push_back(frame);
+    for (std::int64_t frame = 0; frame < header_.alloc_units; ++frame) free_frames_.push_back(frame);
   } else {
     free_.emplace(0, cells());
   }
@@ -47,11 +47,11 @@ Status ByteArena::reserve() {
 
 log::Totals ByteArena::totals(const CellCounts& cells, bool refused) const {
   const std::int64_t bytes =
-      pages() ? cell_ * (header_.odd_quantum_bytes / header_.page_bytes) : header_.token_bytes;
+      pages() ? cell_ * (header_.odd_alloc_unit_bytes / header_.page_bytes) : header_.token_bytes;
   // What no cell stands for is told by the facts.
   const std::int64_t idle =
-      pages() ? cells.free * bytes : (header_.quanta - held_quanta_) * header_.odd_quantum_bytes;
-  const std::int64_t padding = header_.capacity_bytes - header_.quanta * header_.odd_quantum_bytes +
+      pages() ? cells.free * bytes : (header_.alloc_units - held_alloc_units_) * header_.odd_alloc_unit_bytes;
+  const std::int64_t padding = header_.capacity_bytes - header_.alloc_units * header_.odd_alloc_unit_bytes +
                                held_padding_ + cells.padding * bytes;
   // Scales lie in the rows. Cells of a frame are smaller than a token, but a token is live as a whole.
   const std::int64_t live = cells.live * bytes;
@@ -147,8 +147,8 @@ Result<CellCounts> ByteArena::scan_all() {
 
 // ---- tables ----
 
-/// Which tensors the next quantum is of: those whose next page is needed first; a page that has some of its quanta gets
-/// the others before.
+/// Which tensors the next allocation unit is of: those whose next page is needed first; a page that has some of its
+/// allocation units gets the others before.
 std::size_t ByteArena::next_row(const Table& table) const {
   std::size_t next = 0;
   std::int64_t first_token = INT64_MAX;
@@ -166,25 +166,25 @@ std::size_t ByteArena::next_row(const Table& table) const {
 Result<std::string> ByteArena::grant(const Request& r, const log::Grant& g) {
   if (nothing()) return std::string("is granted memory where nothing is kept");
   Table& table = tables_[r.id];
-  if (g.first_block != table.quanta)
+  if (g.first_block != table.alloc_units)
     return "is granted quantum " + std::to_string(g.first_block) + " of its table but has " +
-           std::to_string(table.quanta);
-  if (g.quanta > header_.quanta - held_quanta_)
-    return "is granted " + std::to_string(g.quanta) + " quanta; " +
-           std::to_string(header_.quanta - held_quanta_) + " are free";
+           std::to_string(table.alloc_units);
+  if (g.alloc_units > header_.alloc_units - held_alloc_units_)
+    return "is granted " + std::to_string(g.alloc_units) + " quanta; " +
+           std::to_string(header_.alloc_units - held_alloc_units_) + " are free";
   if (!g.shared_keys.empty()) return std::string("is granted contents that others share");
   if (pages() != (g.tensor_tokens == 0)) return std::string("is granted tensors of the wrong length");
-  KVPLAN_TRY(std::string wrong, pages() ? grant_pages(r, table, g.quanta) : grant_tensors(r, table, g));
+  KVPLAN_TRY(std::string wrong, pages() ? grant_pages(r, table, g.alloc_units) : grant_tensors(r, table, g));
   if (!wrong.empty()) return wrong;
-  table.quanta += g.quanta;
-  held_quanta_ += g.quanta;
+  table.alloc_units += g.alloc_units;
+  held_alloc_units_ += g.alloc_units;
   return wrong;
 }
 
-Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::int64_t quanta) {
+Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::int64_t alloc_units) {
   table.frames.resize(header_.rows.size());
   Pieces before, after;
-  for (std::int64_t i = 0; i < quanta; ++i) {
+  for (std::int64_t i = 0; i < alloc_units; ++i) {
     const std::size_t row = next_row(table);
     const auto has = static_cast<std::int64_t>(table.frames[row].size());
     // More than its last token needs is not its to have.
@@ -192,7 +192,7 @@ Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::
       return std::string("is granted pages that none of its tokens will need");
     const std::int64_t place = free_frames_.back();
     free_frames_.pop_back();
-    const std::uint64_t content = content_of(log::own_key(r.id, table.quanta + i), ++generations_);
+    const std::uint64_t content = content_of(log::own_key(r.id, table.alloc_units + i), ++generations_);
     table.frames[row].push_back({place, content});
     before.push_back({place * frame_cells_, frame_cells_, kNoRequest, 0, 0, 0});
     after.push_back(
@@ -208,13 +208,13 @@ Result<std::string> ByteArena::grant_tensors(const Request& r, Table& table, con
   if (g.tensor_tokens < r.final_tokens())
     return std::string("is granted tensors that are shorter than it will be");
   const Wide padding =
-      Wide{g.quanta} * header_.odd_quantum_bytes - Wide{g.tensor_tokens} * header_.token_bytes;
+      Wide{g.alloc_units} * header_.odd_alloc_unit_bytes - Wide{g.tensor_tokens} * header_.token_bytes;
   if (padding < 0) return std::string("is granted blocks that are shorter than its tensors");
   Pieces before;
   std::int64_t token = 0;
   while (token < g.tensor_tokens) {
     KVPLAN_CHECK(!free_.empty(),
-                 token);  // what others hold in cells is no more than what they hold in quanta
+                 token);  // what others hold in cells is no more than what they hold in allocation units
     const auto [first, cells] = *free_.begin();
     const std::int64_t taken = std::min(cells, g.tensor_tokens - token);
     free_.erase(free_.begin());
@@ -259,9 +259,9 @@ Status ByteArena::give_back(const Request& r) {
     for (const Run& run : found->second.runs) free_run(run.first_cell, run.cells);
     for (const auto& frames : found->second.frames)
       for (const Frame& frame : frames) free_frames_.push_back(frame.place);
-    held_quanta_ -= found->second.quanta;
+    held_alloc_units_ -= found->second.alloc_units;
     if (!pages())
-      held_padding_ -= found->second.quanta * header_.odd_quantum_bytes -
+      held_padding_ -= found->second.alloc_units * header_.odd_alloc_unit_bytes -
                        found->second.tensor_tokens * header_.token_bytes;
     tables_.erase(found);
   };

@@ -1,8 +1,9 @@
-// Memory of a replay where quanta are not of whole tokens, and who holds what of it. Written from
+// Memory of a replay where allocation units are not of whole tokens, and who holds what of it. Written from
 // simulator/io/log/FORMAT.md, "Memory in bytes".
 //
-// Pages: a frame stands for a quantum, which is one page of each of so many tensors that are alike; its cells are the
-// greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last given back first.
+// Pages: a frame stands for an allocation unit, which is one page of each of so many tensors that are alike; its
+// cells are the greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last
+// given back first.
 //
 // Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free, in
 // as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. By how much
@@ -65,7 +66,7 @@ class ByteArena {
     std::int64_t first_cell, cells, first_token;
   };
   struct Table {
-    std::int64_t quanta{0};
+    std::int64_t alloc_units{0};
     // kPages: frames of each row, page by page, copies of a page one behind the other
     std::vector<std::vector<Frame>> frames;
     // kTensors
@@ -76,11 +77,11 @@ class ByteArena {
 
   [[nodiscard]] bool pages() const { return header_.table_form == event_log::TableForm::kPages; }
   [[nodiscard]] bool nothing() const { return header_.table_form == event_log::TableForm::kNothing; }
-  [[nodiscard]] std::int64_t copies(std::size_t row) const { return header_.rows[row].quanta; }
+  [[nodiscard]] std::int64_t copies(std::size_t row) const { return header_.rows[row].alloc_units; }
   [[nodiscard]] std::int64_t cells_per_token(std::size_t row) const {
     return header_.rows[row].bytes / cell_;
   }
-  Result<std::string> grant_pages(const Request& request, Table& table, std::int64_t quanta);
+  Result<std::string> grant_pages(const Request& request, Table& table, std::int64_t alloc_units);
   Result<std::string> grant_tensors(const Request& request, Table& table, const event_log::Grant& grant);
   [[nodiscard]] std::size_t next_row(const Table& table) const;
   void add(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces) const;
@@ -98,7 +99,7 @@ class ByteArena {
   std::int64_t frame_cells_{0};  // kPages: of a frame
   CellCounts counts_;
   std::map<RequestId, Table> tables_;
-  std::int64_t held_quanta_{0};
+  std::int64_t held_alloc_units_{0};
   std::int64_t held_padding_{0};               // kTensors: bytes
   std::vector<std::int64_t> free_frames_;      // kPages
   std::map<std::int64_t, std::int64_t> free_;  // kTensors: first cell -> cells; never adjacent

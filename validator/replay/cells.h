@@ -81,12 +81,12 @@ struct View {
   std::int64_t first_offset;
   std::int32_t first_holding, holdings;
   Use use;
-  std::int32_t one_quantum;  ///< 1: the extent is one quantum; 0: each of its cells is one
-  // Of one track of a quantum:
+  std::int32_t one_alloc_unit;  ///< 1: the extent is one allocation unit; 0: each of its cells is one
+  // Of one track of an allocation unit:
   std::int32_t units{1};  ///< cells of a token that each stamp stands for: of the track, or layers of a block
   std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings say what is there
   std::int32_t rewritable{0};   ///< 1: what was dropped may be written again
-  std::int32_t others_used{0};  ///< 1: another track has a live, reserved or hole cell in the quantum
+  std::int32_t others_used{0};  ///< 1: another track has a live, reserved or hole cell in the allocation unit
   std::int32_t idle_units{0};   ///< of a held block, places of layers that its group does not have
 };
 
@@ -193,11 +193,11 @@ KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdin
 }
 
 /// After all cells of a view. In a held one, what will never be written is tail only beside a cell of the
-/// same quantum (and track) that is live, reserved or hole; padding, if another track has such a cell there;
+/// same allocation unit (and track) that is live, reserved or hole; padding, if another track has such a cell there;
 /// else it is over-reservation.
 KVPLAN_BOTH inline void settle_view(const View& view, CellCounts& counts) {
   const bool used = counts.live + counts.reserved + counts.hole > 0;
-  if (view.use == Use::kHeld && (view.one_quantum == 0 || !used)) {
+  if (view.use == Use::kHeld && (view.one_alloc_unit == 0 || !used)) {
     (view.others_used != 0 ? counts.padding : counts.internal) += counts.tail;
     counts.tail = 0;
   }

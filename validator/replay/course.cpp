@@ -21,7 +21,7 @@ std::string Course::add(std::span<const std::int32_t> numbers) {
 /// Token by token: what goes, what is left over, where the next one is written.
 void Course::place() {
   using Lowest = std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>>;
-  const std::int64_t q = s_.quantum_tokens;
+  const std::int64_t q = s_.alloc_unit_tokens;
   const std::int64_t blocks = (s_.final_tokens + q - 1) / q;
   std::vector<Lowest> free(at(s_.tracks));  // may name slots of blocks that went back
   std::vector<std::int32_t> next(at(s_.tracks), 0);
@@ -56,7 +56,7 @@ void Course::place() {
         const std::int32_t slot = tracks_[at(t)].slot[at(token)];
         if (s_.reuse) free[at(t)].push(slot);
         const std::int64_t entry = entry_of(t, slot);
-        if (--kept[at(entry)] == 0 && used[at(entry)] == each * q && s_.returns_quanta)
+        if (--kept[at(entry)] == 0 && used[at(entry)] == each * q && s_.returns_alloc_units)
           over.push_back(static_cast<std::int32_t>(entry));
       }
     }

@@ -21,10 +21,10 @@ class Course {
  public:
   struct Shape {
     std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
-    std::int64_t quantum_tokens;
+    std::int64_t alloc_unit_tokens;
     std::int64_t tracks;  ///< of all tables: those of the first one, then as many of the next, ...
     std::int64_t tables;
-    bool returns_quanta;
+    bool returns_alloc_units;
     bool reuse;
   };
   explicit Course(const Shape& shape);

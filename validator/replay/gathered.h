@@ -19,7 +19,7 @@ class Gathered {
  public:
   struct Shape {
     std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
-    std::int64_t quantum_tokens;
+    std::int64_t alloc_unit_tokens;
     std::int64_t tracks;  ///< of all tables: those of the first one, then as many of the next, ...
     std::int64_t tables;
     bool counted;        ///< Counts facts, not Course facts
@@ -40,7 +40,7 @@ class Gathered {
   /// between.
   [[nodiscard]] bool due(std::int64_t table, std::int64_t n) const {
     return n >= s_.prompt && n < s_.final_tokens &&
-           slots(table) + n - written_ - most_kept(table, n) >= s_.quantum_tokens;
+           slots(table) + n - written_ - most_kept(table, n) >= s_.alloc_unit_tokens;
   }
   /// Of any table?
   [[nodiscard]] bool any_due(std::int64_t n) const {

@@ -38,13 +38,13 @@ ContentKey PageKeys::key(std::int64_t page) {
 
 std::int64_t PageTree::find(ContentKey key) const {
   const auto found = pages_.find(key);
-  return found == pages_.end() ? -1 : found->second.quantum;
+  return found == pages_.end() ? -1 : found->second.alloc_unit;
 }
 
-void PageTree::put(ContentKey key, ContentKey before, std::int64_t quantum) {
+void PageTree::put(ContentKey key, ContentKey before, std::int64_t alloc_unit) {
   if (before != kNothingBefore) ++pages_.at(before).behind;
-  const bool added = pages_.emplace(key, Page{quantum, before}).second;
-  KVPLAN_CHECK(added, quantum);
+  const bool added = pages_.emplace(key, Page{alloc_unit, before}).second;
+  KVPLAN_CHECK(added, alloc_unit);
 }
 
 bool PageTree::has_pages_behind(ContentKey key) const {

@@ -42,17 +42,17 @@ class PageKeys {
 
 class PageTree {
  public:
-  /// The quantum of the page with this key; -1: it is not in the tree.
+  /// The allocation unit of the page with this key; -1: it is not in the tree.
   [[nodiscard]] std::int64_t find(event_log::ContentKey key) const;
   /// REQUIRES: it is not there; what stands before it is.
-  void put(event_log::ContentKey key, event_log::ContentKey before, std::int64_t quantum);
+  void put(event_log::ContentKey key, event_log::ContentKey before, std::int64_t alloc_unit);
   [[nodiscard]] bool has_pages_behind(event_log::ContentKey key) const;
   /// REQUIRES: it is there and has no page behind it.
   void remove(event_log::ContentKey key);
 
  private:
   struct Page {
-    std::int64_t quantum;
+    std::int64_t alloc_unit;
     event_log::ContentKey before;
     std::int64_t behind{0};  ///< pages right behind it
   };

@@ -37,10 +37,11 @@ Result<std::unique_ptr<Replay::Impl>> Replay::Impl::create(const log::Header& he
                      " pieces that rows and pages are whole numbers of")
         .at_field("quanta");
   const std::int64_t tracks = std::max<std::int64_t>(header.tracks_of_table(), 1);
-  const std::int64_t room = options.most_cells / header.quantum_tokens / tracks;
-  if (header.table_form == log::TableForm::kTokens && header.quanta > room)
+  const std::int64_t room = options.most_cells / header.alloc_unit_tokens / tracks;
+  if (header.table_form == log::TableForm::kTokens && header.alloc_units > room)
     return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
-                     std::to_string(header.quanta) + " quanta of " + std::to_string(header.quantum_tokens) +
+                     std::to_string(header.alloc_units) + " quanta of " +
+                     std::to_string(header.alloc_unit_tokens) +
                      (tracks == 1 ? "" : " tokens in " + std::to_string(tracks) + " tracks"))
         .at_field("quanta");
   try {
@@ -48,7 +49,7 @@ Result<std::unique_ptr<Replay::Impl>> Replay::Impl::create(const log::Header& he
     KVPLAN_TRY_DO(impl->begin());
     return impl;
   } catch (const std::bad_alloc&) {
-    return bad_input("no memory to keep account of " + std::to_string(header.quanta) + " quanta")
+    return bad_input("no memory to keep account of " + std::to_string(header.alloc_units) + " quanta")
         .at_field("quanta");
   }
 }
@@ -61,9 +62,9 @@ Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOpti
       arena_(header_, backend, requests_),
       arrived_(std::move(arrived)) {
   if (header.table_form != log::TableForm::kTokens) bytes_.emplace(header_, backend, requests_);
-  arena_.on_free = [this](Quantum& quantum) {
-    if (quantum.place >= 0) taken_ids_.erase(quantum.place);
-    quantum.place = -1;
+  arena_.on_free = [this](AllocUnit& alloc_unit) {
+    if (alloc_unit.place >= 0) taken_ids_.erase(alloc_unit.place);
+    alloc_unit.place = -1;
   };
 }
 

@@ -13,11 +13,11 @@ log::Totals Replay::Impl::totals(const CellCounts& cells) const {
   for (const std::int32_t u : header_.track_units) units += u;
   KVPLAN_CHECK(units > 0);  // the reader takes no course without tracks
   const std::int64_t bytes = header_.token_bytes / units;
-  const std::int64_t quanta_bytes =
-      arena_.places() * (header_.token_bytes / header_.tables) + header_.quanta * header_.entry_bytes;
-  const std::int64_t padding = header_.capacity_bytes - quanta_bytes + cells.padding * bytes;
-  const std::int64_t idle = cells.free * bytes + arena_.free_quanta() * header_.entry_bytes;
-  const std::int64_t entries = header_.entry_bytes == 0 ? 0 : header_.quanta - arena_.free_quanta();
+  const std::int64_t alloc_units_bytes =
+      arena_.places() * (header_.token_bytes / header_.tables) + header_.alloc_units * header_.entry_bytes;
+  const std::int64_t padding = header_.capacity_bytes - alloc_units_bytes + cells.padding * bytes;
+  const std::int64_t idle = cells.free * bytes + arena_.free_alloc_units() * header_.entry_bytes;
+  const std::int64_t entries = header_.entry_bytes == 0 ? 0 : header_.alloc_units - arena_.free_alloc_units();
   return {cells.live * header_.metadata_bytes + entries * header_.entry_bytes,
           cells.live * (bytes - header_.metadata_bytes),
           cells.reserved * bytes,
@@ -119,7 +119,7 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   std::size_t due = move != nullptr ? 1 : 0;
   if (admit != nullptr) due = admit->hit_keys.size();
   if (grant != nullptr && !header_.unnumbered)
-    due = header_.returns_quanta ? static_cast<std::size_t>(grant->quanta) : 1;
+    due = header_.returns_alloc_units ? static_cast<std::size_t>(grant->alloc_units) : 1;
   if (places.size() != due) {
     ++report_.place_mismatches;
     note("expected " + std::to_string(due) + " places, found " + std::to_string(places.size()));
@@ -131,7 +131,7 @@ Status Replay::Impl::claim_places(const log::Record& record) {
     return Done{};
   }
   Request& r = requests_.at(admit != nullptr ? admit->request : grant->request);
-  if (!header_.returns_quanta) {
+  if (!header_.returns_alloc_units) {
     if (grant->first_block > 0 && places.front() != r.range_place) {
       ++report_.place_mismatches;
       note("request " + std::to_string(number(r.id)) + " grows in place, but its address changes");
@@ -142,28 +142,28 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   }
   // A grant's are the latest blocks of the table.
   const std::size_t first = admit != nullptr ? 0 : r.table.size() - due;
-  const std::vector<std::int64_t>& quanta = admit != nullptr ? taken_hits_ : r.table;
+  const std::vector<std::int64_t>& alloc_units = admit != nullptr ? taken_hits_ : r.table;
   for (std::size_t i = 0; i < due; ++i)
-    claim_block(arena_.quantum(quanta[first + i]), places[i], admit != nullptr);
+    claim_block(arena_.alloc_unit(alloc_units[first + i]), places[i], admit != nullptr);
   return Done{};
 }
 
-/// A block id stands for one quantum from its grant until nobody holds it and nobody can find it.
-void Replay::Impl::claim_block(Quantum& quantum, std::int32_t id, bool hit) {
+/// A block id stands for one allocation unit from its grant until nobody holds it and nobody can find it.
+void Replay::Impl::claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit) {
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;
     note("block " + std::to_string(id) + " " + what);
   };
   const std::int64_t lowest = header_.null_block ? 1 : 0;
   if (hit) {
-    if (quantum.place != id)
-      wrong("is said to be found, but the content is in block " + std::to_string(quantum.place));
-  } else if (id < lowest || id >= lowest + header_.quanta) {
+    if (alloc_unit.place != id)
+      wrong("is said to be found, but the content is in block " + std::to_string(alloc_unit.place));
+  } else if (id < lowest || id >= lowest + header_.alloc_units) {
     wrong("is granted, but is no block of the pool");
   } else if (!taken_ids_.insert(id).second) {
     wrong("is granted, but is held or can be found");
   } else {
-    quantum.place = id;
+    alloc_unit.place = id;
   }
 }
 
@@ -184,30 +184,31 @@ void Replay::Impl::claim_range(Request& r, std::int32_t address) {
     ++report_.place_mismatches;
     note("slots [" + std::to_string(address) + ", " + std::to_string(address + r.range_cells) + ") " + what);
   };
-  if (address < 0 || address > header_.quanta - r.range_cells) return wrong("are granted, but are not there");
+  if (address < 0 || address > header_.alloc_units - r.range_cells)
+    return wrong("are granted, but are not there");
   const auto above = taken_ranges_.lower_bound(address);
   const bool meets_above = above != taken_ranges_.end() && above->first < address + r.range_cells;
   const bool meets_below =
       above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
   if (meets_above || meets_below) return wrong("are granted, but are held in part");
-  if (address != header_.quanta - r.range_first - r.range_cells)
+  if (address != header_.alloc_units - r.range_first - r.range_cells)
     wrong("are not where the placement of the log puts them");
   taken_ranges_.emplace(address, r.range_cells);
   r.range_place = address;
 }
 
-/// Pages: ids of quanta that nobody holds. Tensors: blocks of the address space that do not overlap.
+/// Pages: ids of allocation units that nobody holds. Tensors: blocks of the address space that do not overlap.
 void Replay::Impl::claim_bytes(Request& r, const log::Grant& grant, const std::vector<std::int32_t>& places) {
   if (header_.table_form == log::TableForm::kTensors) return claim_tensors(r, grant, places);
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;
     note(what);
   };
-  if (static_cast<std::int64_t>(places.size()) != grant.quanta)
-    return wrong("expected " + std::to_string(grant.quanta) + " places, found " +
+  if (static_cast<std::int64_t>(places.size()) != grant.alloc_units)
+    return wrong("expected " + std::to_string(grant.alloc_units) + " places, found " +
                  std::to_string(places.size()));
   for (const std::int32_t id : places) {
-    if (id < 0 || id >= header_.quanta) {
+    if (id < 0 || id >= header_.alloc_units) {
       wrong("page " + std::to_string(id) + " is granted, but is no page of the pool");
     } else if (!taken_ids_.insert(id).second) {
       wrong("page " + std::to_string(id) + " is granted, but is held");
@@ -225,22 +226,22 @@ void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
     note("request " + std::to_string(number(r.id)) + " " + what);
   };
   std::int64_t tensors = 0;
-  for (const log::TokenRow& row : header_.rows) tensors += row.quanta;
+  for (const log::TokenRow& row : header_.rows) tensors += row.alloc_units;
   if (static_cast<std::int64_t>(places.size()) != 2 * tensors)
     return wrong("names " + std::to_string(places.size()) + " numbers for the blocks of " +
                  std::to_string(tensors) + " tensors");
   std::int64_t sum = 0;
   std::size_t at = 0;
   for (const log::TokenRow& row : header_.rows) {
-    for (std::int64_t i = 0; i < row.quanta; ++i, at += 2) {
+    for (std::int64_t i = 0; i < row.alloc_units; ++i, at += 2) {
       const std::int64_t address = places[at];
       const std::int64_t length = places[at + 1];
       sum += length;
       const std::string block =
           "[" + std::to_string(address) + ", " + std::to_string(address + length) + ") ";
-      if (Wide{length} * header_.odd_quantum_bytes < Wide{grant.tensor_tokens} * row.bytes)
+      if (Wide{length} * header_.odd_alloc_unit_bytes < Wide{grant.tensor_tokens} * row.bytes)
         wrong("has a block " + block + "that is shorter than its tensor");
-      if (length < 1 || address < 0 || address + length > kAddressSpaces * header_.quanta) {
+      if (length < 1 || address < 0 || address + length > kAddressSpaces * header_.alloc_units) {
         wrong("has a block " + block + "outside the addresses that there are");
         continue;
       }
@@ -256,8 +257,8 @@ void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
       byte_places_[r.id].push_back(static_cast<std::int32_t>(address));
     }
   }
-  if (sum != grant.quanta)
-    wrong("has blocks of " + std::to_string(sum) + " quanta, not " + std::to_string(grant.quanta));
+  if (sum != grant.alloc_units)
+    wrong("has blocks of " + std::to_string(sum) + " quanta, not " + std::to_string(grant.alloc_units));
 }
 
 }  // namespace kvplan::validator

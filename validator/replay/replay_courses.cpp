@@ -54,13 +54,13 @@ Status Replay::Impl::begin_course(Request& r) {
     return contradict(r.id, "follows a course of more than 2^26 cells");
   if (header_.compacts) {
     r.gathered = std::make_unique<Gathered>(
-        Gathered::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks, header_.tables,
+        Gathered::Shape{r.target, r.final_tokens(), header_.alloc_unit_tokens, tracks, header_.tables,
                         header_.counted, static_cast<std::uint64_t>(r.id)});
     return Done{};
   }
   r.course =
-      std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks,
-                                             header_.tables, header_.returns_quanta, header_.reuse});
+      std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.alloc_unit_tokens, tracks,
+                                             header_.tables, header_.returns_alloc_units, header_.reuse});
   return Done{};
 }
 
@@ -83,16 +83,16 @@ std::int64_t Replay::Impl::findable_to(const Request& r) const {
 Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   if (header_.compacts) return check_gathered_room(r, tokens);
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t token = r.written; token < r.written + tokens; ++token) {
     for (std::int64_t track = 0; track < r.course->shape().tracks; ++track) {
       const std::int64_t slot = r.course->slot(track, token);
       const std::int64_t entry = slot / q * header_.tables + track / header_.tracks_of_table();
-      const bool there = header_.returns_quanta ? entry < static_cast<std::int64_t>(r.table.size()) &&
-                                                      r.table[static_cast<std::size_t>(entry)] != kGone
-                                                : slot < r.range_cells;
+      const bool there = header_.returns_alloc_units ? entry < static_cast<std::int64_t>(r.table.size()) &&
+                                                           r.table[static_cast<std::size_t>(entry)] != kGone
+                                                     : slot < r.range_cells;
       if (there && header_.prefix_cache &&
-          arena_.quantum(r.table[static_cast<std::size_t>(entry)]).owner != r.id)
+          arena_.alloc_unit(r.table[static_cast<std::size_t>(entry)]).owner != r.id)
         return contradict(r.id, "writes into a block that is not its own");
       if (!there)
         return contradict(r.id, "writes token " + std::to_string(token) + " to slot " + std::to_string(slot) +

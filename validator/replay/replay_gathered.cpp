@@ -16,7 +16,7 @@ Status Replay::Impl::check_gathered_room(const Request& r, std::int64_t tokens) 
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
   for (std::int64_t table = 0; table < header_.tables; ++table) {
     const std::int64_t blocks = r.table.empty() ? 0 : blocks_of(r, table);
-    if (r.gathered->slots(table) + tokens > blocks * header_.quantum_tokens)
+    if (r.gathered->slots(table) + tokens > blocks * header_.alloc_unit_tokens)
       return contradict(r.id, "writes to slot " + std::to_string(r.gathered->slots(table) + tokens - 1) +
                                   " but has " + std::to_string(blocks) + " blocks");
   }
@@ -43,10 +43,10 @@ bool Replay::Impl::names_tables(std::int32_t first, std::int32_t tables) const {
 Status Replay::Impl::grant_tables(Request& r, const log::Grant& f) {
   if (!f.shared_keys.empty()) return contradict(r.id, "shares a content that is its own");
   r.lengths.resize(static_cast<std::size_t>(header_.tables), 0);
-  if (f.quanta > arena_.free_quanta() / f.tables)
-    return contradict(r.id, "is granted " + std::to_string(f.quanta) + " quanta for each of " +
+  if (f.alloc_units > arena_.free_alloc_units() / f.tables)
+    return contradict(r.id, "is granted " + std::to_string(f.alloc_units) + " quanta for each of " +
                                 std::to_string(f.tables) + " tables; " +
-                                std::to_string(arena_.free_quanta()) + " are free");
+                                std::to_string(arena_.free_alloc_units()) + " are free");
   std::vector<std::int64_t> entries;
   for (std::int64_t table = f.first_table; table < f.first_table + f.tables; ++table) {
     std::int64_t& length = r.lengths[static_cast<std::size_t>(table)];
@@ -54,8 +54,9 @@ Status Replay::Impl::grant_tables(Request& r, const log::Grant& f) {
       return contradict(r.id, "is granted logical block " + std::to_string(f.first_block) + " of table " +
                                   std::to_string(table) + " but has " + std::to_string(length) +
                                   " blocks in it");
-    for (std::int64_t b = length; b < length + f.quanta; ++b) entries.push_back(b * header_.tables + table);
-    length += f.quanta;
+    for (std::int64_t b = length; b < length + f.alloc_units; ++b)
+      entries.push_back(b * header_.tables + table);
+    length += f.alloc_units;
   }
   return arena_.take_entries(r, entries);
 }
@@ -78,7 +79,7 @@ Status Replay::Impl::compact_table(Request& r, std::int64_t table, const log::Co
   const std::int64_t slots = r.gathered->slots_kept(table);
   const std::int64_t tracks = header_.tracks_of_table();
   const std::int64_t cells = cells_kept(r, table * tracks, (table + 1) * tracks);
-  const std::int64_t released = blocks_of(r, table) - ceil_div(slots, header_.quantum_tokens);
+  const std::int64_t released = blocks_of(r, table) - ceil_div(slots, header_.alloc_unit_tokens);
   const auto expect = [&](std::int64_t told, std::int64_t here, const char* what) {
     return told == here ? Status(Done{})
                         : contradict(r.id, "moves its survivors together: expected " + std::to_string(here) +

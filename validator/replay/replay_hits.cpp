@@ -17,7 +17,7 @@ Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) 
                                          : contradict(r.id, "finds another number of blocks than before");
   const std::int64_t groups = header_.entries_per_block();
   if (f.found_blocks < 0) return contradict(r.id, "finds fewer blocks than none");
-  if (Wide{f.found_blocks} * header_.quantum_tokens >= r.target)
+  if (Wide{f.found_blocks} * header_.alloc_unit_tokens >= r.target)
     return contradict(r.id, "finds all its tokens; one is always computed");
   if (f.found_blocks > next_publication_ / groups)
     return contradict(r.id, "finds " + std::to_string(f.found_blocks) + " blocks of each group; " +
@@ -27,11 +27,12 @@ Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) 
     return contradict(r.id, "finds blocks for more than " + std::to_string(options_.most_cells) +
                                 " places of tables, with those that run");
   r.found_blocks = r.published = f.found_blocks;
-  r.written = r.published * header_.quantum_tokens;
+  r.written = r.published * header_.alloc_unit_tokens;
   r.table.assign(static_cast<std::size_t>(r.published * groups), kGone);
   r.in_groups.clear();
   for (const log::LayerGroup& group : header_.groups) {
-    const std::int64_t shown = std::max<std::int64_t>(ceil_div(group.window - 1, header_.quantum_tokens), 1);
+    const std::int64_t shown =
+        std::max<std::int64_t>(ceil_div(group.window - 1, header_.alloc_unit_tokens), 1);
     r.in_groups.push_back(
         {r.published, group.window == 0 ? 0 : std::max<std::int64_t>(r.published - shown, 0)});
   }
@@ -76,7 +77,7 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
   if (stopped()) return Done{};
   if (!has_groups()) {
     r.published = std::ssize(r.table);
-    r.written = r.published * header_.quantum_tokens;
+    r.written = r.published * header_.alloc_unit_tokens;
   }
   KVPLAN_TRY_DO(arena_.share(r, entries, taken_hits_));
   if (has_groups()) return Done{};
@@ -96,22 +97,22 @@ Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::C
   const auto found = publications_.find(publication);
   if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
   const std::int64_t q = found->second;
-  const Quantum& quantum = arena_.quantum(q);
-  if (std::any_of(quantum.holders.begin(), quantum.holders.end(),
+  const AllocUnit& alloc_unit = arena_.alloc_unit(q);
+  if (std::any_of(alloc_unit.holders.begin(), alloc_unit.holders.end(),
                   [&](const Holder& holder) { return holder.request == &r; }))
     return contradict(r.id, "finds " + name + " twice");
-  if (quantum.group != group) return contradict(r.id, "finds " + name + ", which is of other layers");
-  if (follows_courses() && quantum.entry != entry)
+  if (alloc_unit.group != group) return contradict(r.id, "finds " + name + ", which is of other layers");
+  if (follows_courses() && alloc_unit.entry != entry)
     return contradict(r.id, "finds " + name + " elsewhere in its table than where it was filled");
   KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
-  if (cells.wrong > 0 || quantum.key != key)
+  if (cells.wrong > 0 || alloc_unit.key != key)
     return contradict(r.id, "finds another content in " + name + " than it looked for");
   if (publication >= first_of_pass_) {
     unfinished_hits_.emplace_back(q, key);
-  } else if (cells.cached < arena_.quantum_cells()) {
+  } else if (cells.cached < arena_.alloc_unit_cells()) {
     return contradict(r.id, "finds " + name + " not written");
   } else {
-    hit_cells_read_ += arena_.quantum_cells();
+    hit_cells_read_ += arena_.alloc_unit_cells();
     hit_cells_right_ += cells.cached;
   }
   return Done{};
@@ -158,13 +159,13 @@ Status Replay::Impl::on(const log::Publish& f) {
     return contradict(f.request, "does not publish group by group");
   r->publishing_group = group;
   const std::int64_t q = r->table[static_cast<std::size_t>(f.logical_block)];
-  if (q == kGone || arena_.quantum(q).owner != r->id || arena_.quantum(q).publication >= 0)
+  if (q == kGone || arena_.alloc_unit(q).owner != r->id || arena_.alloc_unit(q).publication >= 0)
     return contradict(f.request, "publishes a block that it did not fill or that is published");
-  Quantum& quantum = arena_.quantum(q);
-  if (quantum.key != f.key)
+  AllocUnit& alloc_unit = arena_.alloc_unit(q);
+  if (alloc_unit.key != f.key)
     return contradict(f.request, "publishes another content than the block was granted for");
-  quantum.publication = next_publication_++;
-  publications_.emplace(quantum.publication, q);
+  alloc_unit.publication = next_publication_++;
+  publications_.emplace(alloc_unit.publication, q);
   publishing_.emplace_back(r->id, published);
   ++published;
   if (has_groups()) r->published = r->in_groups.back().published;

@@ -136,7 +136,7 @@ class Replay::Impl {
 
   // replay_tree.cpp
   Status take_found(Request& request, std::int64_t found_pages);
-  Status read_found(const Request& request, const std::vector<std::int64_t>& quanta);
+  Status read_found(const Request& request, const std::vector<std::int64_t>& alloc_units);
   Status put_into_tree(Request& request, std::int64_t pages);
   Status reclaim_pages(const log::Reclaim& f);
 
@@ -184,7 +184,7 @@ class Replay::Impl {
   Status claim_places(const log::Record& record);
   /// Before the fact: what its request keeps is gone afterwards.
   void claim_kept(const log::Record& record);
-  void claim_block(Quantum& quantum, std::int32_t id, bool hit);
+  void claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
   void claim_move(Request& request, const log::Move& move, std::int32_t address);
   void claim_bytes(Request& request, const log::Grant& grant, const std::vector<std::int32_t>& places);
@@ -198,7 +198,7 @@ class Replay::Impl {
   ReplayOptions options_;
   Requests requests_;
   Arena arena_;
-  std::optional<ByteArena> bytes_;  ///< instead, where quanta are not of whole tokens
+  std::optional<ByteArena> bytes_;  ///< instead, where allocation units are not of whole tokens
   Report report_;
   const char* fact_name_{""};
   std::int64_t event_{0};
@@ -215,7 +215,7 @@ class Replay::Impl {
   std::int64_t preempted_{0};
   std::int64_t order_{-1};                ///< rank of the latest request told of
   std::int64_t first_admitted_{0};        ///< ranks from here on are of requests that it admits
-  std::vector<std::int64_t> taken_hits_;  ///< quanta that the latest admission took
+  std::vector<std::int64_t> taken_hits_;  ///< allocation units that the latest admission took
   std::int64_t found_places_{0};          ///< of all that run, where layers lie in groups
   PriorityPass by_priority_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
@@ -230,8 +230,9 @@ class Replay::Impl {
   std::shared_ptr<ArrivedRequests> arrived_;
   std::int64_t next_publication_{0};
   std::int64_t first_of_pass_{0};  ///< publications from here on are of this pass
-  std::unordered_map<std::int64_t, std::int64_t> publications_;  ///< that can be found: number -> quantum
-  PageTree tree_;                                                ///< where there is one
+  std::unordered_map<std::int64_t, std::int64_t>
+      publications_;  ///< that can be found: number -> allocation unit
+  PageTree tree_;     ///< where there is one
   std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;  ///< filled by the step to come
   std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
   std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots

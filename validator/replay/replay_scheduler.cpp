@@ -37,7 +37,7 @@ Status Replay::Impl::give_all_back(Request& r) {
     if (places != byte_places_.end()) byte_places_.erase(places);
     return bytes_->give_back(r);
   }
-  if (header_.returns_quanta) {
+  if (header_.returns_alloc_units) {
     KVPLAN_TRY_DO(arena_.let_go(r, 0, static_cast<std::int64_t>(r.table.size())));
   } else {
     if (r.range_place >= 0) taken_ranges_.erase(r.range_place);
@@ -69,7 +69,7 @@ Status Replay::Impl::on(const log::Arrival& f) {
   const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= f.input;
   if (f.prefix_ids > 0 && no_room)
     return contradict(f.request, "has more ids than its prompt has tokens for");
-  if (header_.tree) r.pages = PageKeys(r.id, r.input, header_.id_tokens, header_.quantum_tokens);
+  if (header_.tree) r.pages = PageKeys(r.id, r.input, header_.id_tokens, header_.alloc_unit_tokens);
   r.target = f.input;
   r.waiting = true;
   ++waiting_;
@@ -124,7 +124,7 @@ Status Replay::Impl::on(const log::Reclaim& f) {
   if (found == publications_.end())
     return contradict("publication " + std::to_string(f.publication) + " is reclaimed, but is not there");
   const std::int64_t q = found->second;
-  if (!arena_.quantum(q).holders.empty())
+  if (!arena_.alloc_unit(q).holders.empty())
     return contradict("publication " + std::to_string(f.publication) + " is reclaimed while it is held");
   publications_.erase(found);
   return arena_.forget(q);
@@ -169,16 +169,16 @@ Status Replay::Impl::on(const log::Grant& f) {
     return contradict(f.request, "is granted memory for other tables than it has");
   if (header_.tables > 1) return grant_tables(*r, f);
   if (bytes_) return grant_bytes(*r, f);
-  if (!header_.returns_quanta) return grant_range(*r, f);
+  if (!header_.returns_alloc_units) return grant_range(*r, f);
   KVPLAN_TRY_DO(check_left(*r, r->written));
   if (stopped()) return Done{};
   const auto held = static_cast<std::int64_t>(r->table.size());
   if (f.first_block != held)
     return contradict(f.request, "is granted logical block " + std::to_string(f.first_block) + " but has " +
                                      std::to_string(held) + " blocks");
-  if (f.quanta > arena_.free_quanta())
-    return contradict(f.request, "is granted " + std::to_string(f.quanta) + " quanta; " +
-                                     std::to_string(arena_.free_quanta()) + " are free");
+  if (f.alloc_units > arena_.free_alloc_units())
+    return contradict(f.request, "is granted " + std::to_string(f.alloc_units) + " quanta; " +
+                                     std::to_string(arena_.free_alloc_units()) + " are free");
   std::vector<log::ContentKey> keys = f.shared_keys;
   const std::int64_t groups = header_.entries_per_block();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -188,7 +188,7 @@ Status Replay::Impl::on(const log::Grant& f) {
       return contradict(f.request, "shares a content of other layers than of block " +
                                        std::to_string(held + static_cast<std::int64_t>(i)) + " of its table");
   }
-  for (auto b = static_cast<std::int64_t>(keys.size()); b < f.quanta; ++b)
+  for (auto b = static_cast<std::int64_t>(keys.size()); b < f.alloc_units; ++b)
     keys.push_back(header_.tree ? r->pages.key(held + b) : log::own_key(f.request, held + b));
   return arena_.take(*r, keys);
 }
@@ -199,20 +199,21 @@ Status Replay::Impl::grant_range(Request& r, const log::Grant& f) {
     return contradict(r.id, "is granted slots from " + std::to_string(f.first_block) + " but has " +
                                 std::to_string(r.range_cells));
   if (r.range_cells == 0) {
-    KVPLAN_TRY(const bool placed, arena_.take_range(r, f.quanta));
+    KVPLAN_TRY(const bool placed, arena_.take_range(r, f.alloc_units));
     if (placed) return Done{};
-    return contradict(r.id, "is granted " + std::to_string(f.quanta) + " slots; no free range is that long");
+    return contradict(r.id,
+                      "is granted " + std::to_string(f.alloc_units) + " slots; no free range is that long");
   }
   if (arena_.in_copy(r.id)) return contradict(r.id, "grows in place while it is copied");
-  KVPLAN_TRY(const bool grown, arena_.grow_range(r, f.quanta));
+  KVPLAN_TRY(const bool grown, arena_.grow_range(r, f.alloc_units));
   if (grown) return Done{};
   return contradict(r.id,
-                    "grows by " + std::to_string(f.quanta) + " slots in place, where they are not free");
+                    "grows by " + std::to_string(f.alloc_units) + " slots in place, where they are not free");
 }
 
 Status Replay::Impl::on(const log::Move& f) {
   Request* const r = running(f.request);
-  if (phase_ != Phase::kPass || r == nullptr || header_.returns_quanta || r->range_cells == 0)
+  if (phase_ != Phase::kPass || r == nullptr || header_.returns_alloc_units || r->range_cells == 0)
     return contradict(f.request, "moves, but holds no range in a pass");
   if (arena_.in_copy(r->id)) return contradict(f.request, "moves while it is copied");
   KVPLAN_TRY_DO(check_course(*r));
@@ -257,7 +258,7 @@ Status Replay::Impl::on(const log::Chunk& f) {
     return contradict(f.request, "computes more tokens than its prompt has");
   KVPLAN_TRY_DO(check_left(*r, r->written));
   if (stopped()) return Done{};
-  if (header_.tree && r->published != r->written / header_.quantum_tokens)
+  if (header_.tree && r->published != r->written / header_.alloc_unit_tokens)
     return contradict(f.request, "goes on with its prompt, of which whole pages are not in the tree");
   r->chunk = f.tokens;
   mixed_ = true;

@@ -37,9 +37,9 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
                ? contradict(r.id, "writes token " + std::to_string(end - 1) + " but has room for " +
                                       std::to_string(bytes_->tokens_held(r.id)))
                : Status(Done{});
-  if (!header_.returns_quanta)
+  if (!header_.returns_alloc_units)
     return end > r.range_cells ? contradict(r.id, "writes past the end of its range") : Status(Done{});
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   const std::int64_t each = header_.entries_per_block();
   if (ceil_div(end, q) * each > static_cast<std::int64_t>(r.table.size()))
     return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
@@ -49,7 +49,7 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   if (stopped()) return Done{};
   for (std::int64_t b = r.written / q * each; b < ceil_div(end, q) * each; ++b) {
     const std::int64_t place = r.table[static_cast<std::size_t>(b)];
-    if (place == kGone || arena_.quantum(place).owner != r.id)
+    if (place == kGone || arena_.alloc_unit(place).owner != r.id)
       return contradict(r.id, "writes into a block that is not its own");
   }
   return Done{};
@@ -164,7 +164,7 @@ Status Replay::Impl::step_to(std::int64_t time, std::int64_t event) {
 /// Every block that is full can be found, unless cells were dropped before it filled.
 Status Replay::Impl::check_published(Request& r) {
   if (!header_.prefix_cache || r.sliding) return Done{};
-  const std::int64_t full = findable_to(r) / header_.quantum_tokens;
+  const std::int64_t full = findable_to(r) / header_.alloc_unit_tokens;
   if (r.published == full) return Done{};
   return contradict(
       r.id, "has " + std::to_string(full) + " full blocks and published " + std::to_string(r.published));
@@ -172,15 +172,15 @@ Status Replay::Impl::check_published(Request& r) {
 
 Status Replay::Impl::after_step() {
   for (const auto& [id, block] : publishing_) {
-    if ((block + 1) * header_.quantum_tokens > requests_.at(id).written)
+    if ((block + 1) * header_.alloc_unit_tokens > requests_.at(id).written)
       return contradict(id, "published block " + std::to_string(block) + ", which does not fill");
   }
   publishing_.clear();
   for (auto& [q, key] : unfinished_hits_) {
     KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
-    hit_cells_read_ += arena_.quantum_cells();
+    hit_cells_read_ += arena_.alloc_unit_cells();
     hit_cells_right_ += cells.cached;
-    if (cells.cached < arena_.quantum_cells()) return contradict("a block that was found did not fill");
+    if (cells.cached < arena_.alloc_unit_cells()) return contradict("a block that was found did not fill");
   }
   unfinished_hits_.clear();
 
@@ -194,11 +194,11 @@ Status Replay::Impl::after_step() {
     KVPLAN_TRY_DO(check_published(r));
     if (r.written < r.target) continue;
     r.whole = true;
-    const bool new_pages = r.written / header_.quantum_tokens > r.published;
+    const bool new_pages = r.written / header_.alloc_unit_tokens > r.published;
     r.owes_tree = header_.tree && prefilled && new_pages && !r.ends;
     r.target = r.written + 1;
     if (!r.first_token) r.owes_first_token = r.first_token = true;
-    r.owes_drop = !r.ends && r.sliding && header_.returns_quanta && blocks_to_let_go(r).released > 0;
+    r.owes_drop = !r.ends && r.sliding && header_.returns_alloc_units && blocks_to_let_go(r).released > 0;
   }
   return Done{};
 }
@@ -222,7 +222,7 @@ Status Replay::Impl::on(const log::FirstToken& f) {
 
 /// The logical blocks of which nothing is kept and nothing unwritten, that are still held.
 log::Drop Replay::Impl::blocks_to_let_go(const Request& r) const {
-  const std::int64_t q = header_.quantum_tokens;
+  const std::int64_t q = header_.alloc_unit_tokens;
   log::Drop out{r.id, r.sink, r.begin, 0, 0};
   for (std::int64_t b = r.begin / q - 1; b >= ceil_div(r.sink, q); --b) {
     if (r.table[static_cast<std::size_t>(b)] == kGone) break;  // so are those below it
@@ -256,7 +256,7 @@ Status Replay::Impl::on(const log::Drop& f) {
                                      ")");
   }
   r->owes_drop = false;
-  const log::Drop due = header_.returns_quanta ? blocks_to_let_go(*r) : log::Drop{f.request, 0, 0, 0, 0};
+  const log::Drop due = header_.returns_alloc_units ? blocks_to_let_go(*r) : log::Drop{f.request, 0, 0, 0, 0};
   if (due.released != f.released || due.first_released != f.first_released)
     return contradict(f.request, "lets go of " + std::to_string(f.released) + " blocks from " +
                                      std::to_string(f.first_released) + ", expected " +
@@ -272,7 +272,7 @@ Status Replay::Impl::on(const log::Finish& f) {
   if (f.written != r->written)
     return contradict(
         f.request, "has written " + std::to_string(r->written) + " tokens, not " + std::to_string(f.written));
-  if (header_.tree) KVPLAN_TRY_DO(put_into_tree(*r, r->written / header_.quantum_tokens));
+  if (header_.tree) KVPLAN_TRY_DO(put_into_tree(*r, r->written / header_.alloc_unit_tokens));
   if (stopped()) return Done{};
   KVPLAN_TRY_DO(give_all_back(*r));
   leave(*r);

@@ -21,25 +21,25 @@ Status Replay::Impl::take_found(Request& r, std::int64_t found_pages) {
     return contradict(r.id, "has " + std::to_string(r.pages.ids()) + " ids of its prompt, not " +
                                 std::to_string(r.prefix_ids));
   if (found_pages < 0) return contradict(r.id, "finds fewer pages than none");
-  std::vector<std::int64_t> quanta;
+  std::vector<std::int64_t> alloc_units;
   for (std::int64_t page = 0; page < found_pages; ++page) {
-    quanta.push_back(tree_.find(r.pages.key(page)));
-    if (quanta.back() < 0)
+    alloc_units.push_back(tree_.find(r.pages.key(page)));
+    if (alloc_units.back() < 0)
       return contradict(r.id, "finds page " + std::to_string(page) + ", which is not in the tree");
   }
   // One token is always computed; of the others, all that is there is found.
-  const bool more_asked = (found_pages + 1) * header_.quantum_tokens < r.target;
+  const bool more_asked = (found_pages + 1) * header_.alloc_unit_tokens < r.target;
   if (more_asked && tree_.find(r.pages.key(found_pages)) >= 0)
     return contradict(r.id, "does not find page " + std::to_string(found_pages) + ", which is in the tree");
-  KVPLAN_TRY_DO(read_found(r, quanta));
+  KVPLAN_TRY_DO(read_found(r, alloc_units));
   if (stopped()) return Done{};
   KVPLAN_TRY(const std::vector<std::int64_t> entries, entries_of_hits(r, found_pages));
-  return arena_.share(r, entries, quanta);
+  return arena_.share(r, entries, alloc_units);
 }
 
-Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t>& quanta) {
-  KVPLAN_TRY(const CellCounts cells, arena_.read_all(quanta));
-  const std::int64_t due = static_cast<std::int64_t>(quanta.size()) * header_.quantum_tokens;
+Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t>& alloc_units) {
+  KVPLAN_TRY(const CellCounts cells, arena_.read_all(alloc_units));
+  const std::int64_t due = static_cast<std::int64_t>(alloc_units.size()) * header_.alloc_unit_tokens;
   if (cells.wrong > 0 || cells.cached != due)
     return contradict(r.id, "finds pages in the tree that do not hold their tokens");
   hit_cells_read_ += due;
@@ -59,10 +59,10 @@ Status Replay::Impl::put_into_tree(Request& r, std::int64_t pages) {
       continue;
     }
     const std::int64_t q = r.table[static_cast<std::size_t>(page)];
-    Quantum& quantum = arena_.quantum(q);
-    KVPLAN_CHECK(quantum.key == key && quantum.publication < 0, r.id, page);
-    quantum.publication = next_publication_++;
-    publications_.emplace(quantum.publication, q);
+    AllocUnit& alloc_unit = arena_.alloc_unit(q);
+    KVPLAN_CHECK(alloc_unit.key == key && alloc_unit.publication < 0, r.id, page);
+    alloc_unit.publication = next_publication_++;
+    publications_.emplace(alloc_unit.publication, q);
     tree_.put(key, r.pages.key_before(page), q);
   }
   r.published = std::max(r.published, pages);
@@ -78,10 +78,10 @@ Status Replay::Impl::on(const log::Settle& f) {
   const bool between = phase_ == Phase::kPass && !r->whole && r->stage == kNothing && preempted_ == 0;
   const bool ending = phase_ == Phase::kEnding && r->owes_tree && !r->owes_first_token;
   if (!between && !ending) return contradict(f.request, "settles out of turn");
-  const std::int64_t pages = r->written / header_.quantum_tokens;
-  if (pages <= r->published || f.tokens != pages * header_.quantum_tokens)
+  const std::int64_t pages = r->written / header_.alloc_unit_tokens;
+  if (pages <= r->published || f.tokens != pages * header_.alloc_unit_tokens)
     return contradict(f.request, "settles " + std::to_string(f.tokens) + " tokens; " +
-                                     std::to_string(pages * header_.quantum_tokens) +
+                                     std::to_string(pages * header_.alloc_unit_tokens) +
                                      " are in whole pages, of which " + std::to_string(r->published) +
                                      " are in the tree");
   r->owes_tree = false;
@@ -96,10 +96,10 @@ Status Replay::Impl::reclaim_pages(const log::Reclaim& f) {
     const auto found = publications_.find(number);
     const std::string name = "page " + std::to_string(number) + " of the tree is reclaimed, but ";
     if (found == publications_.end()) return contradict(name + "is not there");
-    const Quantum& quantum = arena_.quantum(found->second);
-    if (!quantum.holders.empty()) return contradict(name + "is held");
-    if (tree_.has_pages_behind(quantum.key)) return contradict(name + "has pages behind it");
-    tree_.remove(quantum.key);
+    const AllocUnit& alloc_unit = arena_.alloc_unit(found->second);
+    if (!alloc_unit.holders.empty()) return contradict(name + "is held");
+    if (tree_.has_pages_behind(alloc_unit.key)) return contradict(name + "has pages behind it");
+    tree_.remove(alloc_unit.key);
     KVPLAN_TRY_DO(arena_.forget(found->second));
     publications_.erase(found);
   }

@@ -16,15 +16,15 @@ Status Replay::Impl::check_victim(const Request& r) {
     return contradict(r.id, "is preempted, but is not the youngest");
   }
   // How much is needed is known of requests that decode on blocks of their own table: one.
-  if (bytes_ || !header_.returns_quanta || follows_courses() || has_groups()) return Done{};
+  if (bytes_ || !header_.returns_alloc_units || follows_courses() || has_groups()) return Done{};
   const auto told = [&](const Request& other) { return other.rank <= order_; };
   for (const RequestId id : running_) {
     const Request& asks = requests_.at(id);
     if (told(asks)) continue;
     if (!asks.whole) return Done{};  // a piece of its prompt, nobody says how long it would have been
-    const auto slots = static_cast<std::int64_t>(asks.table.size()) * header_.quantum_tokens;
+    const auto slots = static_cast<std::int64_t>(asks.table.size()) * header_.alloc_unit_tokens;
     if (asks.written < slots) continue;
-    if (arena_.free_quanta() == 0 && counts().cached < header_.quantum_tokens) {
+    if (arena_.free_alloc_units() == 0 && counts().cached < header_.alloc_unit_tokens) {
       if (!header_.by_priority) return Done{};
       by_priority_.gave_way.reset();
       if (id != r.id) return Done{};
@@ -64,13 +64,13 @@ Status Replay::Impl::check_retracted(const Request& r) {
     if (!other.whole) continue;
     victim = id;
     ++decoding;
-    needed += other.written % header_.quantum_tokens == 0 ? 1 : 0;
+    needed += other.written % header_.alloc_unit_tokens == 0 ? 1 : 0;
   }
   if (victim != r.id)
     return contradict(
         r.id, "is preempted, but request " + std::to_string(number(victim)) + " has to give way first");
   if (decoding == 1) return contradict(r.id, "is preempted, but nobody else decodes");
-  const std::int64_t pages = arena_.free_quanta() + counts().cached / header_.quantum_tokens;
+  const std::int64_t pages = arena_.free_alloc_units() + counts().cached / header_.alloc_unit_tokens;
   if (needed <= pages)
     return contradict(r.id, "is preempted, but " + std::to_string(pages) + " pages can be had, of which " +
                                 std::to_string(needed) + " are needed");

@@ -14,7 +14,7 @@ std::vector<std::int32_t> Replay::Impl::left_behind(Request& r, std::int64_t com
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
     if (window == 0 || computed < window) continue;
-    const std::int64_t end = std::min((computed - window + 1) / header_.quantum_tokens, blocks);
+    const std::int64_t end = std::min((computed - window + 1) / header_.alloc_unit_tokens, blocks);
     std::int64_t& empty_to = r.in_groups[static_cast<std::size_t>(g)].empty_to;
     const std::size_t before = out.size();
     for (std::int64_t b = end - 1; b >= empty_to; --b) {

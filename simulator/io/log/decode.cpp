@@ -68,7 +68,7 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
                      ranges.tokens(fact.preempt().written(), "preempt.written")};
     case pb::Fact::kReclaim:
       return Reclaim{ranges.in(fact.reclaim().publication(), 0, kMostTime, "reclaim.publication"),
-                     ranges.in(fact.reclaim().pages(), 0, kMostQuanta, "reclaim.pages")};
+                     ranges.in(fact.reclaim().pages(), 0, kMostAllocUnits, "reclaim.pages")};
     case pb::Fact::kAdmit: {
       const auto& m = fact.admit();
       ranges.no_more_than(kMostListed, m.hit_keys_size(), "admit.hit_keys");
@@ -77,15 +77,15 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return Admit{ranges.request(m.request(), "admit.request"),
                    {m.hit_publications().begin(), m.hit_publications().end()},
                    {m.hit_keys().begin(), m.hit_keys().end()},
-                   ranges.in(m.found_pages(), 0, kMostQuanta, "admit.found_pages"),
-                   ranges.in(m.found_blocks(), 0, kMostQuanta, "admit.found_blocks")};
+                   ranges.in(m.found_pages(), 0, kMostAllocUnits, "admit.found_pages"),
+                   ranges.in(m.found_blocks(), 0, kMostAllocUnits, "admit.found_blocks")};
     }
     case pb::Fact::kGrant: {
       const auto& m = fact.grant();
       ranges.no_more_than(kMostListed, m.shared_keys_size(), "grant.shared_keys");
-      ranges.in(m.quanta(), std::max(1, m.shared_keys_size()), kMostQuanta, "grant.quanta");
+      ranges.in(m.quanta(), std::max(1, m.shared_keys_size()), kMostAllocUnits, "grant.quanta");
       return Grant{ranges.request(m.request(), "grant.request"),
-                   ranges.in(m.first_block(), 0, kMostQuanta, "grant.first_block"),
+                   ranges.in(m.first_block(), 0, kMostAllocUnits, "grant.first_block"),
                    m.quanta(),
                    {m.shared_keys().begin(), m.shared_keys().end()},
                    ranges.tokens(m.tensor_tokens(), "grant.tensor_tokens"),
@@ -95,17 +95,17 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
     case pb::Fact::kMove:
       return Move{ranges.request(fact.move().request(), "move.request"),
                   ranges.tokens(fact.move().copied(), "move.copied"),
-                  ranges.in(fact.move().slots(), 1, kMostQuanta, "move.slots"), fact.move().slides()};
+                  ranges.in(fact.move().slots(), 1, kMostAllocUnits, "move.slots"), fact.move().slides()};
     case pb::Fact::kPublish:
       return Publish{ranges.request(fact.publish().request(), "publish.request"),
-                     ranges.in(fact.publish().logical_block(), 0, kMostQuanta, "publish.logical_block"),
+                     ranges.in(fact.publish().logical_block(), 0, kMostAllocUnits, "publish.logical_block"),
                      fact.publish().key()};
     case pb::Fact::kDrop: {
       const auto& m = fact.drop();
       return Drop{ranges.request(m.request(), "drop.request"), ranges.tokens(m.sink(), "drop.sink"),
                   ranges.tokens(m.begin(), "drop.begin"),
-                  ranges.in(m.first_released(), 0, kMostQuanta, "drop.first_released"),
-                  ranges.in(m.released(), 0, kMostQuanta, "drop.released")};
+                  ranges.in(m.first_released(), 0, kMostAllocUnits, "drop.first_released"),
+                  ranges.in(m.released(), 0, kMostAllocUnits, "drop.released")};
     }
     case pb::Fact::kCourse: {
       const auto& m = fact.course();
@@ -136,7 +136,7 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
           ranges.request(m.request(), "compact.request"),
           ranges.tokens(m.slots(), "compact.slots"),
           ranges.in(m.cells(), 0, kMostTime, "compact.cells"),
-          ranges.in(m.released(), 0, kMostQuanta, "compact.released"),
+          ranges.in(m.released(), 0, kMostAllocUnits, "compact.released"),
           static_cast<std::int32_t>(ranges.in(m.first_table(), 0, kMostTracks, "compact.first_table")),
           static_cast<std::int32_t>(ranges.in(m.tables(), 0, kMostTracks, "compact.tables"))};
     }
@@ -214,7 +214,7 @@ Status check_tracks(const Header& header, std::int64_t units) {
     return bad_input("expected at most the " + std::to_string(header.token_bytes) +
                      " bytes of a token, found " + std::to_string(header.metadata_bytes))
         .at_field("metadata_bytes");
-  if ((header.compacts && (units == 0 || !header.returns_quanta || header.reuse)) ||
+  if ((header.compacts && (units == 0 || !header.returns_alloc_units || header.reuse)) ||
       (header.counted && !header.compacts))
     return bad_input("expected courses in blocks, without reuse, where survivors move together")
         .at_field("compacts");
@@ -224,8 +224,8 @@ Status check_tracks(const Header& header, std::int64_t units) {
                      " cells of a token, each with room for its metadata, found " +
                      std::to_string(header.token_bytes))
         .at_field("token_bytes");
-  if (header.prefix_cache &&
-      (!header.returns_quanta || header.reuse || header.compacts || header.tables > 1 || header.unnumbered))
+  if (header.prefix_cache && (!header.returns_alloc_units || header.reuse || header.compacts ||
+                              header.tables > 1 || header.unnumbered))
     return bad_input(
                "expected no prefix cache where requests follow courses, unless these leave holes in blocks "
                "of one table")
@@ -241,7 +241,7 @@ Status check_tables(const Header& header) {
         .at_field("tables");
   }
   const auto tracks = static_cast<std::int64_t>(header.track_units.size());
-  bool alike = header.returns_quanta && tracks > 0 && tracks % header.tables == 0 &&
+  bool alike = header.returns_alloc_units && tracks > 0 && tracks % header.tables == 0 &&
                header.token_bytes % header.tables == 0;
   for (std::int64_t t = header.tracks_of_table(); alike && t < tracks; ++t)
     alike = header.track_units[static_cast<std::size_t>(t)] ==
@@ -252,29 +252,29 @@ Status check_tables(const Header& header) {
       .at_field("tables");
 }
 
-/// Whether quanta that are not of whole tokens can be what the header says.
+/// Whether allocation units that are not of whole tokens can be what the header says.
 Status check_rows(const Header& header) {
   if (header.table_form == TableForm::kTokens) return Done{};
-  if (header.quantum_tokens != 1 || header.returns_quanta || header.prefix_cache ||
+  if (header.alloc_unit_tokens != 1 || header.returns_alloc_units || header.prefix_cache ||
       !header.track_units.empty())
     return bad_input(
                "expected quanta of 1 token that come back as a whole, without prefix cache or courses, where "
                "memory is taken in bytes")
         .at_field("table_form");
   if (header.table_form == TableForm::kNothing) {
-    if (Wide{header.quanta} * header.odd_quantum_bytes == header.capacity_bytes) return Done{};
+    if (Wide{header.alloc_units} * header.odd_alloc_unit_bytes == header.capacity_bytes) return Done{};
     return bad_input("expected quanta that are the whole pool where nothing is kept").at_field("quanta");
   }
   Wide bytes = 0;
   const std::int64_t tensors =
-      header.table_form == TableForm::kPages ? header.odd_quantum_bytes / header.page_bytes : 1;
-  for (const TokenRow& row : header.rows) bytes += Wide{row.bytes} * row.quanta * tensors;
+      header.table_form == TableForm::kPages ? header.odd_alloc_unit_bytes / header.page_bytes : 1;
+  for (const TokenRow& row : header.rows) bytes += Wide{row.bytes} * row.alloc_units * tensors;
   if (bytes != header.token_bytes ||
-      (header.table_form == TableForm::kPages && header.odd_quantum_bytes % header.page_bytes != 0))
+      (header.table_form == TableForm::kPages && header.odd_alloc_unit_bytes % header.page_bytes != 0))
     return bad_input(
                "expected rows of all tensors that add up to the bytes of a token, in quanta of whole pages")
         .at_field("rows");
-  if (Wide{header.quanta} * header.odd_quantum_bytes > header.capacity_bytes)
+  if (Wide{header.alloc_units} * header.odd_alloc_unit_bytes > header.capacity_bytes)
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");
@@ -283,7 +283,7 @@ Status check_rows(const Header& header) {
 
 /// Whether prefixes can lie in a tree of pages.
 Status check_tree(const Header& header) {
-  const bool plain = header.table_form == TableForm::kTokens && header.returns_quanta &&
+  const bool plain = header.table_form == TableForm::kTokens && header.returns_alloc_units &&
                      !header.prefix_cache && header.track_units.empty() && header.groups.empty();
   if (header.prefills_apart && !plain)
     return bad_input(
@@ -301,7 +301,7 @@ Status check_tree(const Header& header) {
 /// Whether blocks of groups of layers can be what the header says.
 Status check_groups(const Header& header) {
   if (header.groups.empty()) return Done{};
-  if (header.table_form != TableForm::kTokens || !header.returns_quanta || !header.track_units.empty())
+  if (header.table_form != TableForm::kTokens || !header.returns_alloc_units || !header.track_units.empty())
     return bad_input("expected blocks of tokens, without courses, where layers lie in groups")
         .at_field("groups");
   const std::int64_t layers = header.block_layers();
@@ -338,12 +338,12 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   Header header;
   ranges.in(m.version(), 1, kVersion, "version");
   header.writer = m.writer();
-  header.quantum_tokens = ranges.in(m.quantum_tokens(), 1, kMostTokens, "quantum_tokens");
+  header.alloc_unit_tokens = ranges.in(m.quantum_tokens(), 1, kMostTokens, "quantum_tokens");
   header.token_bytes = ranges.in(m.token_bytes(), 1, kMostBytes, "token_bytes");
   header.capacity_bytes = ranges.in(m.capacity_bytes(), 1, kMostBytes, "capacity_bytes");
-  header.quanta = ranges.in(m.quanta(), 1, kMostQuanta, "quanta");
+  header.alloc_units = ranges.in(m.quanta(), 1, kMostAllocUnits, "quanta");
   header.null_block = m.null_block();
-  header.returns_quanta = m.returns_quanta();
+  header.returns_alloc_units = m.returns_quanta();
   header.prefix_cache = m.prefix_cache();
   ranges.no_more_than(kMostTracks, m.track_units_size(), "track_units");
   std::int64_t units = 0;
@@ -359,7 +359,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   const bool odd = header.table_form != TableForm::kTokens;
   const bool rows = odd && header.table_form != TableForm::kNothing;
   const bool pages = header.table_form == TableForm::kPages;
-  header.odd_quantum_bytes =
+  header.odd_alloc_unit_bytes =
       ranges.in(m.odd_quantum_bytes(), odd ? 1 : 0, odd ? kMostBytes : 0, "odd_quantum_bytes");
   header.page_bytes = ranges.in(m.page_bytes(), pages ? 1 : 0, pages ? kMostBytes : 0, "page_bytes");
   ranges.in(m.rows_size(), rows ? 1 : 0, rows ? kMostRows : 0, "rows");
@@ -397,16 +397,16 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   KVPLAN_TRY_DO(check_tree(header));
   KVPLAN_TRY_DO(check_priority(header));
   KVPLAN_TRY_DO(check_prompt_rows(header));
-  const Wide quantum_bytes =
-      Wide{header.quantum_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
-  if (!odd && header.quanta > header.capacity_bytes / quantum_bytes)
+  const Wide alloc_unit_bytes =
+      Wide{header.alloc_unit_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
+  if (!odd && header.alloc_units > header.capacity_bytes / alloc_unit_bytes)
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");
   KVPLAN_TRY_DO(check_tracks(header, units));
-  if (!header.returns_quanta && header.quantum_tokens != 1)
+  if (!header.returns_alloc_units && header.alloc_unit_tokens != 1)
     return bad_input("expected 1 where memory is one range per request, found " +
-                     std::to_string(header.quantum_tokens))
+                     std::to_string(header.alloc_unit_tokens))
         .at_field("quantum_tokens");
   return header;
 }

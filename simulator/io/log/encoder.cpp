@@ -49,7 +49,7 @@ struct ToMessage {
     auto& m = *out.mutable_grant();
     m.set_request(number(f.request));
     m.set_first_block(f.first_block);
-    m.set_quanta(f.quanta);
+    m.set_quanta(f.alloc_units);
     m.mutable_shared_keys()->Add(f.shared_keys.begin(), f.shared_keys.end());
     m.set_tensor_tokens(f.tensor_tokens);
     m.set_first_table(f.first_table);
@@ -221,24 +221,24 @@ Status Encoder::begin(const Header& header) {
   pb::EventLogHeader m;
   m.set_version(version_of(header));
   m.set_writer(header.writer);
-  m.set_quantum_tokens(header.quantum_tokens);
+  m.set_quantum_tokens(header.alloc_unit_tokens);
   m.set_token_bytes(header.token_bytes);
   m.set_capacity_bytes(header.capacity_bytes);
-  m.set_quanta(header.quanta);
+  m.set_quanta(header.alloc_units);
   m.set_null_block(header.null_block);
-  m.set_returns_quanta(header.returns_quanta);
+  m.set_returns_quanta(header.returns_alloc_units);
   m.set_prefix_cache(header.prefix_cache);
   m.mutable_track_units()->Add(header.track_units.begin(), header.track_units.end());
   m.set_metadata_bytes(header.metadata_bytes);
   m.set_reuse(header.reuse);
   m.set_range_placement(static_cast<pb::RangePlacement>(header.range_placement));
   m.set_table_form(static_cast<pb::TableForm>(header.table_form));
-  m.set_odd_quantum_bytes(header.odd_quantum_bytes);
+  m.set_odd_quantum_bytes(header.odd_alloc_unit_bytes);
   m.set_page_bytes(header.page_bytes);
   for (const TokenRow& row : header.rows) {
     auto& out = *m.add_rows();
     out.set_bytes(row.bytes);
-    out.set_quanta(row.quanta);
+    out.set_quanta(row.alloc_units);
   }
   for (const LayerGroup& group : header.groups) {
     auto& out = *m.add_groups();

@@ -24,7 +24,7 @@ using Totals = std::array<std::int64_t, kStates>;
 // What a reader accepts; sums and products of these stay within 64 bits.
 inline constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMostAllocUnits = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTracks = 1 << 14;
 inline constexpr std::int64_t kMostRows = 1 << 14;
@@ -42,7 +42,7 @@ enum class TableForm : std::uint8_t { kTokens, kPages, kTensors, kNothing };
 
 struct TokenRow {
   std::int64_t bytes{1};
-  std::int64_t quanta{1};
+  std::int64_t alloc_units{1};
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
@@ -55,12 +55,12 @@ struct LayerGroup {
 
 struct Header {
   std::string writer;  ///< program and version
-  std::int64_t quantum_tokens{1};
+  std::int64_t alloc_unit_tokens{1};
   std::int64_t token_bytes{1};
   std::int64_t capacity_bytes{0};
-  std::int64_t quanta{0};
+  std::int64_t alloc_units{0};
   bool null_block{false};
-  bool returns_quanta{true};
+  bool returns_alloc_units{true};
   bool prefix_cache{false};
   /// Cells of a token in each track, 0 where another rank has them; empty: no courses.
   std::vector<std::int32_t> track_units{};
@@ -68,8 +68,8 @@ struct Header {
   bool reuse{false};
   RangePlacement range_placement{RangePlacement::kFirstFit};
   TableForm table_form{TableForm::kTokens};
-  std::int64_t odd_quantum_bytes{0};  ///< where the form is not kTokens
-  std::int64_t page_bytes{0};         ///< kPages
+  std::int64_t odd_alloc_unit_bytes{0};  ///< where the form is not kTokens
+  std::int64_t page_bytes{0};            ///< kPages
   std::vector<TokenRow> rows{};
   std::vector<LayerGroup> groups{};  ///< not empty: a block is of one of them
   bool compacts{false};              ///< courses whose survivors move together
@@ -139,8 +139,8 @@ struct Admit {
 };
 struct Grant {
   RequestId request;
-  std::int64_t first_block, quanta;
-  std::vector<ContentKey> shared_keys;  ///< of the leading quanta
+  std::int64_t first_block, alloc_units;
+  std::vector<ContentKey> shared_keys;  ///< of the leading allocation units
   std::int64_t tensor_tokens{0};        ///< kTensors: how long each tensor is
   std::int32_t first_table{0};  ///< of several: so many from this one on, each of which is granted these
   std::int32_t tables{0};

@@ -27,8 +27,8 @@ constexpr Wide square(std::int64_t tokens) {
 /// them.
 struct SlidingReads {
   KeepRule keep;
-  bool holes{false};               ///< dropped tokens are read until their quantum comes back
-  std::int64_t quantum_tokens{0};  ///< 0: nothing comes back before the end
+  bool holes{false};                  ///< dropped tokens are read until their allocation unit comes back
+  std::int64_t alloc_unit_tokens{0};  ///< 0: nothing comes back before the end
 
   [[nodiscard]] std::int64_t after_drop(std::int64_t held) const { return read(held, held - keep.recent); }
   [[nodiscard]] std::int64_t before_drop(std::int64_t held) const {
@@ -39,9 +39,9 @@ struct SlidingReads {
   /// When the cells [sink, begin) are dropped.
   [[nodiscard]] std::int64_t read(std::int64_t held, std::int64_t begin) const {
     if (!holes) return keep.sink + keep.recent;
-    if (quantum_tokens == 0) return held;
-    const std::int64_t quanta = begin / quantum_tokens - ceil_div(keep.sink, quantum_tokens);
-    return held - std::max<std::int64_t>(quanta, 0) * quantum_tokens;
+    if (alloc_unit_tokens == 0) return held;
+    const std::int64_t alloc_units = begin / alloc_unit_tokens - ceil_div(keep.sink, alloc_unit_tokens);
+    return held - std::max<std::int64_t>(alloc_units, 0) * alloc_unit_tokens;
   }
 };
 
@@ -68,7 +68,7 @@ struct DecodeSums {
     if (!reads.holes) --growing;
     context -= held - reads.after_drop(held);
   }
-  /// One that slides and holds so many dropped one more, which completed a quantum.
+  /// One that slides and holds so many dropped one more, which completed an allocation unit.
   void let_go(std::int64_t held) {
     if (reads.holes) context -= reads.before_drop(held) - reads.after_drop(held);
   }

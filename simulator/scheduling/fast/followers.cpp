@@ -19,17 +19,17 @@ void Followers::gather_grants(std::int64_t step) {
     if (at(slot).course->grant(step + at(slot).offset).sum() > 0) grants_.slots.push_back(slot);
 }
 
-void Followers::gather_fills(std::int64_t step, std::int64_t quantum_tokens) {
+void Followers::gather_fills(std::int64_t step, std::int64_t alloc_unit_tokens) {
   fills_.clear();
   for (const Slot slot : members_)
-    if (!at(slot).sliding && steps_to_fill(slot, step, quantum_tokens) == quantum_tokens)
+    if (!at(slot).sliding && steps_to_fill(slot, step, alloc_unit_tokens) == alloc_unit_tokens)
       fills_.slots.push_back(slot);
 }
 
-std::int64_t Followers::steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const {
+std::int64_t Followers::steps_to_fill(std::int64_t step, std::int64_t alloc_unit_tokens) const {
   std::int64_t least = INT64_MAX;
   for (const Slot slot : members_)
-    if (!at(slot).sliding) least = std::min(least, steps_to_fill(slot, step, quantum_tokens));
+    if (!at(slot).sliding) least = std::min(least, steps_to_fill(slot, step, alloc_unit_tokens));
   return least;
 }
 

@@ -19,7 +19,7 @@ class Followers {
   void enter(Slot slot);
   void leave(Slot slot) { std::erase(members_, slot); }
 
-  /// Gathers those whose next token needs a quantum at `step`, which next_grant() then hands out.
+  /// Gathers those whose next token needs an allocation unit at `step`, which next_grant() then hands out.
   void gather_grants(std::int64_t step);
   /// kNoSlot: there is none left.
   Slot next_grant() { return grants_.take(); }
@@ -28,10 +28,10 @@ class Followers {
 
   /// Likewise those whose token in this step is the last of a block that can be found from then on: of requests that
   /// have dropped nothing.
-  void gather_fills(std::int64_t step, std::int64_t quantum_tokens);
+  void gather_fills(std::int64_t step, std::int64_t alloc_unit_tokens);
   Slot next_fill() { return fills_.take(); }
   /// Steps from `step` on, at least 1, before the next one in which any of them does so; INT64_MAX if none ever will.
-  [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t quantum_tokens) const;
+  [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t alloc_unit_tokens) const;
   /// Does any of them drop a cell at the end of this step, or another rank its first one? `first`: of this rank, too,
   /// only the first one.
   [[nodiscard]] bool drops(std::int64_t step, bool first) const;
@@ -62,8 +62,9 @@ class Followers {
     Slot take() { return next < slots.size() ? slots[next++] : kNoSlot; }
   };
   /// Steps from `step` on, at least 1, before the next one in which the member fills a block.
-  [[nodiscard]] std::int64_t steps_to_fill(Slot slot, std::int64_t step, std::int64_t quantum_tokens) const {
-    return quantum_tokens - (step + at(slot).offset + 1) % quantum_tokens;
+  [[nodiscard]] std::int64_t steps_to_fill(Slot slot, std::int64_t step,
+                                           std::int64_t alloc_unit_tokens) const {
+    return alloc_unit_tokens - (step + at(slot).offset + 1) % alloc_unit_tokens;
   }
   Queue grants_, fills_;
 };

@@ -25,7 +25,7 @@ class PassMoves {
   }
   /// The survivors of a request, which has written so many tokens, move together.
   void compact(RequestId request, std::int64_t written, const Compaction& moved) {
-    allocator_.block_returns()->cut_table(request, moved.quanta);
+    allocator_.block_returns()->cut_table(request, moved.alloc_units);
     compacted_cells_ += moved.kept_cells;
     for (Observer* o : observers_) o->on_compact(Compacted{request, written, moved});
   }

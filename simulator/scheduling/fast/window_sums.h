@@ -24,7 +24,7 @@ class WindowSums {
       : allocator_(allocator),
         observers_(observers),
         groups_(allocator.layout().groups),
-        quantum_tokens_(allocator.layout().quantum_tokens),
+        alloc_unit_tokens_(allocator.layout().alloc_unit_tokens),
         windows_(model::windows_of(groups_)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
     KVPLAN_CHECK(windows_.empty() || allocator.growth_tokens() < 0);
@@ -42,8 +42,8 @@ class WindowSums {
     for (const model::WindowLayers& shown : windows_) {
       const std::int64_t seen = shown.window - 1;  // of what is written
       if (tokens <= seen) next = std::min(next, seen);
-      const std::int64_t gone = unseen(shown.window, slot.windows_at) / quantum_tokens_;
-      next = std::min(next, (gone + 1) * quantum_tokens_ + seen);
+      const std::int64_t gone = unseen(shown.window, slot.windows_at) / alloc_unit_tokens_;
+      next = std::min(next, (gone + 1) * alloc_unit_tokens_ + seen);
     }
     return std::max(next, tokens);
   }
@@ -91,7 +91,7 @@ class WindowSums {
   void let_go_unseen(SlotState& slot, std::int64_t held) {
     const std::int64_t before = std::exchange(slot.windows_at, held);
     const auto gone = [&](const auto& shown, std::int64_t at) {
-      return unseen(shown.window, at) / quantum_tokens_;
+      return unseen(shown.window, at) / alloc_unit_tokens_;
     };
     if (std::all_of(windows_.begin(), windows_.end(),
                     [&](const auto& shown) { return gone(shown, held) == gone(shown, before); }))
@@ -118,7 +118,7 @@ class WindowSums {
   Allocator& allocator_;
   std::span<Observer* const> observers_;
   std::vector<model::LayerGroup> groups_;
-  std::int64_t quantum_tokens_;
+  std::int64_t alloc_unit_tokens_;
   std::vector<model::WindowLayers> windows_;
   std::vector<std::int32_t> entries_;  // that left one
   std::array<std::int64_t, kMostWindows> sums_{};

@@ -23,7 +23,7 @@ class FastReplica final : public Replica {
       : run_(run),
         workload_(*run.workload),
         memory_(memory),
-        page_(memory.layout().quantum_tokens),
+        page_(memory.layout().alloc_unit_tokens),
         scheduler_(params, memory.pool()) {
     KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
     // What is planned ahead takes pages, and is told at once.

@@ -11,11 +11,11 @@ namespace kvplan::scheduling::sglang {
 NaiveMemory::NaiveMemory(const core::Workload& workload, const core::MemoryLayout& layout,
                          std::int64_t context_tokens, bool prefix_cache)
     : workload_(workload), layout_(layout), context_tokens_(context_tokens), prefix_cache_(prefix_cache) {
-  for (NaivePageId page = 0; page < layout.quanta; ++page) free_.insert(page);
+  for (NaivePageId page = 0; page < layout.alloc_units; ++page) free_.insert(page);
 }
 
 std::int64_t NaiveMemory::most_tokens() const {
-  return std::min(context_tokens_, layout_.quanta * page_tokens()) - 1;
+  return std::min(context_tokens_, layout_.alloc_units * page_tokens()) - 1;
 }
 
 bool NaiveMemory::fits_empty(RequestId request) const {
@@ -34,7 +34,7 @@ core::PoolCounts NaiveMemory::counts() const {
     counts.distinct_names += pages;
     if (node->locks > 0) counts.sharers += (node->locks - 1) * pages;
   }
-  counts.held = layout_.quanta - counts.free - counts.cached;
+  counts.held = layout_.alloc_units - counts.free - counts.cached;
   return counts;
 }
 

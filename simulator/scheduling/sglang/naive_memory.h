@@ -25,8 +25,8 @@ struct NaiveHolding {
 
 class NaiveMemory final : public core::Memory {
  public:
-  /// `layout`: of whole tokens, its quantum the page, no null block. `context_tokens`: of the model (context_length).
-  /// The workload outlives it.
+  /// `layout`: of whole tokens, its allocation unit the page, no null block. `context_tokens`: of the model
+  /// (context_length). The workload outlives it.
   NaiveMemory(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t context_tokens,
               bool prefix_cache);
 
@@ -35,7 +35,7 @@ class NaiveMemory final : public core::Memory {
   [[nodiscard]] bool fits_empty(RequestId request) const override;
   [[nodiscard]] bool follows_courses() const override { return false; }
 
-  [[nodiscard]] std::int64_t page_tokens() const { return layout_.quantum_tokens; }
+  [[nodiscard]] std::int64_t page_tokens() const { return layout_.alloc_unit_tokens; }
   [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
   /// Prompt and output of a request come to less than this.
   [[nodiscard]] std::int64_t most_tokens() const;

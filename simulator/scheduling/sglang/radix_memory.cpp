@@ -3,12 +3,12 @@
 namespace kvplan::scheduling::sglang {
 
 core::PoolCounts RadixMemory::counts() const {
-  const std::int64_t page = layout_.quantum_tokens;
+  const std::int64_t page = layout_.alloc_unit_tokens;
   const prefix::RadixTree& tree = pool_.tree();
   core::PoolCounts counts;
   counts.free = pool_.available_tokens() / page;
   counts.cached = pool_.evictable_tokens() / page;
-  counts.held = layout_.quanta - counts.free - counts.cached;
+  counts.held = layout_.alloc_units - counts.free - counts.cached;
   counts.shared = tree.protected_tokens() / page;
   counts.distinct_names = (tree.protected_tokens() + tree.evictable_tokens()) / page;
   counts.sharers = (tree.locked_tokens() - tree.protected_tokens()) / page;

@@ -1,7 +1,7 @@
 // SGLang's memory as the rest of the program sees it: capacity and counts of a prefix::RadixPool.
 //
-// A quantum is a page. What requests hold of the tree is shared, what they hold beside it is their own; pages are
-// counted, not told apart.
+// An allocation unit is a page. What requests hold of the tree is shared, what they hold beside it is their own;
+// pages are counted, not told apart.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace kvplan::scheduling::sglang {
 
 class RadixMemory final : public core::Memory {
  public:
-  /// `layout`: of whole tokens, its quantum the page, no null block. `context_tokens`: of the model (context_length).
-  /// The workload outlives it.
+  /// `layout`: of whole tokens, its allocation unit the page, no null block. `context_tokens`: of the model
+  /// (context_length). The workload outlives it.
   RadixMemory(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t context_tokens,
               bool prefix_cache)
       : workload_(workload),
         layout_(layout),
         context_tokens_(context_tokens),
-        pool_(layout.quantum_tokens, layout.quanta * layout.quantum_tokens, prefix_cache) {}
+        pool_(layout.alloc_unit_tokens, layout.alloc_units * layout.alloc_unit_tokens, prefix_cache) {}
 
   [[nodiscard]] const core::MemoryLayout& layout() const override { return layout_; }
   [[nodiscard]] core::PoolCounts counts() const override;

@@ -38,7 +38,7 @@ struct Batch {
         by_priority(params.by_priority),
         grows(memory.growth_tokens() > 0),
         grows_anywhere(memory.growth_tokens() < 0),
-        quantum_tokens(memory.layout().quantum_tokens),
+        alloc_unit_tokens(memory.layout().alloc_unit_tokens),
         block_entries(std::max<std::int64_t>(std::ssize(memory.layout().groups), 1)),
         columns(setup.columns != nullptr ? *setup.columns
                                          : core::RequestColumns(setup.workload->input.size())),
@@ -48,7 +48,7 @@ struct Batch {
     // Who gives way may have been granted something in the same pass, and who decodes may have to wait for a step.
     KVPLAN_CHECK(!by_priority || (run.courses == nullptr && !run.keep.evicts() &&
                                   memory.placing() == nullptr && memory.layout().groups.empty()));
-    sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? quantum_tokens : 0};
+    sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? alloc_unit_tokens : 0};
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -186,10 +186,10 @@ struct Batch {
   const core::ReplicaSetup run;
   core::Allocator& allocator;
   const core::Workload& workload;
-  const bool by_priority;     ///< who waits is asked, and who runs gives way, by priority
-  const bool grows;           ///< decoding requests are granted quanta as they go, each after as many tokens
+  const bool by_priority;  ///< who waits is asked, and who runs gives way, by priority
+  const bool grows;  ///< decoding requests are granted allocation units as they go, each after as many tokens
   const bool grows_anywhere;  ///< or when their allocator says
-  const std::int64_t quantum_tokens;
+  const std::int64_t alloc_unit_tokens;
   const std::int64_t block_entries;  ///< of a table, for each logical block
   core::RequestColumns columns;
 

@@ -103,7 +103,7 @@ class FastReplica final : public Replica, public BlockListener {
     const std::int64_t distance = (now - now_).count;
     const std::int64_t ended = steps_ended(series_, distance);
     load.tokens += ended * batch().sums.requests;
-    if (stretch_) load.blocks += scheduler_.quanta_ahead(steps_ended(series_, distance - 1));
+    if (stretch_) load.blocks += scheduler_.alloc_units_ahead(steps_ended(series_, distance - 1));
     return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
@@ -209,7 +209,7 @@ class FastReplica final : public Replica, public BlockListener {
     const std::int64_t held = batch().tokens_held(s);
     if (held == workload_.final_tokens(r)) {
       const BlockTable table = allocator_.table(r);
-      for (Observer* o : run_.observers) o->on_finish(now_, Release{r, held, table.quanta, table.ids});
+      for (Observer* o : run_.observers) o->on_finish(now_, Release{r, held, table.alloc_units, table.ids});
       allocator_.release(r, held);
       if (contents_ != nullptr) contents_->forget(r);
       batch().leave(visit.slot);
@@ -243,18 +243,18 @@ class FastReplica final : public Replica, public BlockListener {
     return run_.courses_find && !s.sliding && s.course->has_dropped(held);
   }
 
-  /// REQUIRES: it drops its first cell since its admission, or one that completes a quantum.
+  /// REQUIRES: it drops its first cell since its admission, or one that completes an allocation unit.
   void drop(Slot slot, std::int64_t held) {
     const SlotState& s = batch().at(slot);
     const std::int64_t begin = held - run_.keep.recent;
     const bool first = !s.sliding;
-    KVPLAN_CHECK(first || (batch().grows && begin % batch().quantum_tokens == 0), begin,
-                 batch().quantum_tokens);
+    KVPLAN_CHECK(first || (batch().grows && begin % batch().alloc_unit_tokens == 0), begin,
+                 batch().alloc_unit_tokens);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
     if (first && contents_ != nullptr) contents_->close(s.request, held);
     const Drop drop{s.request, run_.keep.sink, begin_before, begin, table_of(s.request)};
     for (Observer* o : run_.observers) o->on_drop(drop);
-    const KeepRule::Emptied emptied = run_.keep.emptied(begin_before, begin, batch().quantum_tokens);
+    const KeepRule::Emptied emptied = run_.keep.emptied(begin_before, begin, batch().alloc_unit_tokens);
     if (batch().grows && emptied.blocks() > 0) {
       entries_.resize(static_cast<std::size_t>(emptied.blocks()));
       std::iota(entries_.rbegin(), entries_.rend(), static_cast<std::int32_t>(emptied.first));

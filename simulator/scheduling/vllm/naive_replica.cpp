@@ -23,7 +23,7 @@ struct State {
   std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
   std::int64_t generated{0};
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
-  std::int64_t quanta_gone{0};  ///< of its table, dropped since admission
+  std::int64_t alloc_units_gone{0};  ///< of its table, dropped since admission
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
@@ -163,8 +163,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t window = layout.groups[static_cast<std::size_t>(g)].window;
       if (window == 0) continue;
-      for (std::int64_t b = table.quanta / groups - 1; b >= 0; --b) {
-        const std::int64_t latest = (b + 1) * layout.quantum_tokens - 1;
+      for (std::int64_t b = table.alloc_units / groups - 1; b >= 0; --b) {
+        const std::int64_t latest = (b + 1) * layout.alloc_unit_tokens - 1;
         if (latest > computed - window) continue;
         if (table.ids[static_cast<std::size_t>(b * groups + g)] == kNoBlock) break;  // so are those below
         entries.push_back(static_cast<std::int32_t>(b * groups + g));
@@ -188,9 +188,9 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   void tell_grant(RequestId r, std::int64_t before, bool decoding) {
     const BlockTable table = allocator_.table(r);
-    const std::int64_t after = table.quanta;
+    const std::int64_t after = table.alloc_units;
     if (after == before) return;
-    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().block_ids()
+    const auto fresh = allocator_.layout().table_by_alloc_units() && allocator_.layout().block_ids()
                            ? table.ids.subspan(static_cast<std::size_t>(before))
                            : table.ids;
     if (decoding) {
@@ -206,12 +206,13 @@ class NaiveReplica final : public Replica, public BlockListener {
   void preempt(RequestId victim) {
     State& s = state(victim);
     const BlockTable table = allocator_.table(victim);
-    for (Observer* o : run_.observers) o->on_preempt(Release{victim, s.computed, table.quanta, table.ids});
+    for (Observer* o : run_.observers)
+      o->on_preempt(Release{victim, s.computed, table.alloc_units, table.ids});
     allocator_.release(victim, s.computed);
     end_course(victim);
     s.computed = 0;
     s.dropped_to = -1;
-    s.quanta_gone = 0;
+    s.alloc_units_gone = 0;
     wait(victim, waiting_.begin());
     ++pass_.preempted;
   }
@@ -253,7 +254,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     const State& s = state(r);
     publish(r, s.computed + tokens);
     std::int64_t read = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
-    if (run_.reads_holes) read = s.computed - s.quanta_gone * allocator_.layout().quantum_tokens;
+    if (run_.reads_holes) read = s.computed - s.alloc_units_gone * allocator_.layout().alloc_unit_tokens;
     if (s.course != nullptr && s.prompt_done) read = s.course->read_tokens(s.computed);
     if (run_.keeps_nothing) read = 0;
     const std::int64_t work = run_.keeps_nothing ? s.computed + tokens : tokens;
@@ -313,7 +314,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       if (budget == 0) break;
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
       leave_windows(r);
-      const std::int64_t before = allocator_.table(r).quanta;
+      const std::int64_t before = allocator_.table(r).alloc_units;
       while (!refused && !allocator_.grow(r, slots(s, s.computed + tokens))) {
         pass_.refuse(allocator_.refusal());
         const auto gives_way = victim();
@@ -352,7 +353,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       const auto table = allocator_.table(r).ids;
       const MemoryLayout& layout = allocator_.layout();
       const std::int64_t hit_blocks =
-          found.tokens / layout.quantum_tokens * std::max<std::int64_t>(std::ssize(layout.groups), 1);
+          found.tokens / layout.alloc_unit_tokens * std::max<std::int64_t>(std::ssize(layout.groups), 1);
       for (Observer* o : run_.observers)
         o->on_admit(Admission{r, s.admitted_before, found.tokens,
                               table.subspan(0, static_cast<std::size_t>(hit_blocks))});
@@ -421,7 +422,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   void finish(SimTime end, RequestId r) {
     const BlockTable table = allocator_.table(r);
     for (Observer* o : run_.observers)
-      o->on_finish(end, Release{r, state(r).computed, table.quanta, table.ids});
+      o->on_finish(end, Release{r, state(r).computed, table.alloc_units, table.ids});
     allocator_.release(r, state(r).computed);
     if (allocator_.contents() != nullptr) allocator_.contents()->forget(r);
     end_course(r);
@@ -433,7 +434,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     const State& s = state(r);
     if (run_.courses_find && s.course->has_dropped(s.computed)) allocator_.contents()->close(r, s.computed);
     if (const auto moved = s.course->compaction(s.computed)) {
-      allocator_.block_returns()->cut_table(r, moved->quanta);
+      allocator_.block_returns()->cut_table(r, moved->alloc_units);
       compacted_cells_ += moved->kept_cells;
       for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
     }
@@ -451,19 +452,19 @@ class NaiveReplica final : public Replica, public BlockListener {
     s.dropped_to = begin;
     const MemoryLayout& layout = allocator_.layout();
     if (allocator_.contents() != nullptr) allocator_.contents()->close(r, s.computed);
-    if (first || (layout.returns_quanta() && begin % layout.quantum_tokens == 0)) {
+    if (first || (layout.returns_alloc_units() && begin % layout.alloc_unit_tokens == 0)) {
       const auto table = allocator_.table(r).ids;
       for (Observer* o : run_.observers) o->on_drop(Drop{r, keep.sink, begin_before, begin, table});
     }
     if (allocator_.block_returns() == nullptr) return;
     // Blocks with neither a kept nor an unwritten cell come back, the highest first.
     std::vector<std::int32_t> entries;
-    const std::int64_t q = layout.quantum_tokens;
+    const std::int64_t q = layout.alloc_unit_tokens;
     for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
       if ((b + 1) * q <= begin_before) break;  // gone before, as those below
       entries.push_back(static_cast<std::int32_t>(b));
     }
-    s.quanta_gone += std::ssize(entries);
+    s.alloc_units_gone += std::ssize(entries);
     if (!entries.empty()) let_go(r, entries);
   }
 

@@ -77,7 +77,7 @@ void Scheduler::schedule_running() {
     if (batch_.grows) batch_.following.gather_grants(batch_.step);
     need_ = batch_.following.next_grant();
     if (tells_publications_ && batch_.run.courses_find) {
-      batch_.following.gather_fills(batch_.step, batch_.quantum_tokens);
+      batch_.following.gather_fills(batch_.step, batch_.alloc_unit_tokens);
       fill_ = batch_.following.next_fill();
     }
   }
@@ -194,7 +194,7 @@ void Scheduler::preempt(Slot victim) {
   behind_ = s.run_next;
   const std::int64_t written = batch_.tokens_held(s);
   const BlockTable table = allocator_.table(r);
-  for (Observer* o : observers_) o->on_preempt(Release{r, written, table.quanta, table.ids});
+  for (Observer* o : observers_) o->on_preempt(Release{r, written, table.alloc_units, table.ids});
   allocator_.release(r, written);
   if (s.decoding) batch_.columns.goal[r] = static_cast<std::int32_t>(written + 1);
   batch_.leave(victim);
@@ -229,7 +229,7 @@ void Scheduler::tell_moves() {
 /// False: the request itself was preempted, and nobody is left behind it.
 bool Scheduler::grow_range(Slot slot) {
   const RequestId r = at(slot).request;
-  const std::int64_t before = allocator_.table(r).quanta;
+  const std::int64_t before = allocator_.table(r).alloc_units;
   if (!make_room(slot, batch_.tokens_held(at(slot)) + 1)) return false;
   if (!moves_.copied_latest(r)) tell_grant(r, before);
   if (contents_ != nullptr) contents_->publish(r, batch_.tokens_held(at(slot)) + 1);
@@ -241,9 +241,9 @@ bool Scheduler::grow_range(Slot slot) {
 /// False: the request itself was preempted, and nobody is left behind it.
 bool Scheduler::grant_decode_block(Slot slot) {
   const RequestId r = at(slot).request;
-  const std::int64_t before = several_ ? allocator_.table(r).quanta : 0;
+  const std::int64_t before = several_ ? allocator_.table(r).alloc_units : 0;
   if (!make_room(slot, Batch::slots_of(at(slot), batch_.tokens_held(at(slot)) + 1))) return false;
-  decode_grants_.push_back(newest_grant(r, several_ ? allocator_.table(r).quanta - before : 1));
+  decode_grants_.push_back(newest_grant(r, several_ ? allocator_.table(r).alloc_units - before : 1));
   if (tells_publications_) tell_decode_grants();  // between the reclaims that they caused
   return true;
 }
@@ -251,7 +251,7 @@ bool Scheduler::grant_decode_block(Slot slot) {
 bool Scheduler::schedule_prompt(Slot slot, std::int64_t tokens) {
   tell_decode_grants();
   const RequestId r = at(slot).request;
-  const std::int64_t before = allocator_.table(r).quanta;
+  const std::int64_t before = allocator_.table(r).alloc_units;
   if (!make_room(slot, Batch::slots_of(at(slot), at(slot).computed + tokens))) return false;
   tell_grant(r, before);
   pieces_.push_back({slot, tokens});
@@ -262,10 +262,10 @@ bool Scheduler::schedule_prompt(Slot slot, std::int64_t tokens) {
 
 void Scheduler::tell_grant(RequestId r, std::int64_t before) {
   const BlockTable table = allocator_.table(r);
-  const std::int64_t after = table.quanta;
+  const std::int64_t after = table.alloc_units;
   if (after == before) return;
   auto blocks = table.ids;
-  if (ids_ && allocator_.layout().table_by_quanta())
+  if (ids_ && allocator_.layout().table_by_alloc_units())
     blocks = blocks.subspan(static_cast<std::size_t>(before));
   const Grant grant{r, before, after - before, blocks, table.tensor_tokens};
   for (Observer* o : observers_) o->on_grant(grant);
@@ -301,7 +301,7 @@ Status Scheduler::admit_waiting() {
     SlotState& s = at(slot);
     s.computed = found_.tokens;
     s.goal = goal;
-    const std::int64_t hit_blocks = found_.tokens / batch_.quantum_tokens * batch_.block_entries;
+    const std::int64_t hit_blocks = found_.tokens / batch_.alloc_unit_tokens * batch_.block_entries;
     const auto hits = allocator_.table(r).ids.subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
     for (Observer* o : observers_)
       o->on_admit(Admission{r, (batch_.columns.seen[r] & kAdmitted) != 0, found_.tokens, hits});
@@ -328,7 +328,7 @@ std::int64_t Scheduler::alike_steps(bool granting) {
     // it: no step need be like the one before.
     if (batch_.following.drops(step, pass_.pool.sharers == 0)) most = 1;
     if (tells_publications_)
-      most = std::min(most, batch_.following.steps_to_fill(step, batch_.quantum_tokens));
+      most = std::min(most, batch_.following.steps_to_fill(step, batch_.alloc_unit_tokens));
   }
   if (batch_.following.empty()) {
     const auto due = batch_.dues.next();
@@ -351,15 +351,15 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   return most;
 }
 
-/// A quantum for each of those whose tables are full before the step, in admission order, up to whoever has that rank
-/// or a higher one; who that is. REQUIRES: as many quanta are free or cached.
+/// An allocation unit for each of those whose tables are full before the step, in admission order, up to whoever has
+/// that rank or a higher one; who that is. REQUIRES: as many allocation units are free or cached.
 Slot Scheduler::grant_full(std::int64_t step, std::int64_t until_rank, std::vector<DecodeGrant>& granted) {
   full_.clear();
   Slot slot = batch_.phases.first(step);
   while (slot != kNoSlot && at(slot).rank < until_rank) {
     const SlotState& s = at(slot);
     full_.push_back(s.request);
-    granted.push_back({s.request, kNoBlock, (step + s.offset) / batch_.quantum_tokens, 1});
+    granted.push_back({s.request, kNoBlock, (step + s.offset) / batch_.alloc_unit_tokens, 1});
     slot = s.phase_next;
   }
   allocator_.grow_full(full_);

@@ -57,8 +57,8 @@ class Scheduler {
   /// So many steps in a row, the one of this pass included, are alike as long as nobody joins; `granting`: with passes
   /// between them that only grant. REQUIRES: alike(); granting is only_grants_follow() or false.
   [[nodiscard]] std::int64_t alike_steps(bool granting);
-  /// Quanta that decoding requests need in the passes before the `steps` steps behind this one.
-  [[nodiscard]] std::int64_t quanta_ahead(std::int64_t steps) const {
+  /// Allocation units that decoding requests need in the passes before the `steps` steps behind this one.
+  [[nodiscard]] std::int64_t alloc_units_ahead(std::int64_t steps) const {
     return batch_.phases.members_within(batch_.step, steps);
   }
   /// Does what the passes between `steps` such steps do. REQUIRES: steps <= alike_steps(true).
@@ -98,9 +98,9 @@ class Scheduler {
   bool grant_decode_block(Slot slot);
   Slot grant_full(std::int64_t step, std::int64_t until_rank, std::vector<core::DecodeGrant>& granted);
   Slot next_to_grow() { return batch_.growths.due(batch_.step) ? batch_.growths.take() : core::kNoSlot; }
-  [[nodiscard]] core::DecodeGrant newest_grant(RequestId request, std::int64_t quanta) const {
+  [[nodiscard]] core::DecodeGrant newest_grant(RequestId request, std::int64_t alloc_units) const {
     const core::BlockTable table = allocator_.table(request);
-    return {request, ids_ ? table.ids.back() : kNoBlock, table.quanta - quanta, quanta};
+    return {request, ids_ ? table.ids.back() : kNoBlock, table.alloc_units - alloc_units, alloc_units};
   }
   void tell_moves();
   void tell_grant(RequestId request, std::int64_t before);
@@ -117,9 +117,10 @@ class Scheduler {
   std::span<core::Observer* const> observers_;
   bool costs_;    // placing moves ranges or takes time
   bool ids_;      // blocks have ids
-  bool several_;  // quanta may be granted to a request that decodes
+  bool several_;  // allocation units may be granted to a request that decodes
   bool tells_publications_{false};
-  bool grants_together_;  // those whose tables are full need one quantum each, and nobody asks who was first
+  bool
+      grants_together_;  // those whose tables are full need one allocation unit each, and nobody asks who was first
   bool
       stretches_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
   bool alike_{false};  // this pass and the next

@@ -302,8 +302,9 @@ std::unique_ptr<const core::Course> course_of_h2o(core::Placement placement, std
   auto trajectory =
       Trajectory::make(recording_of({example()}), 0, 4, parse_policy("h2o:hh=2,recent=2").value());
   EXPECT_TRUE(trajectory.ok() && trajectory.value()->advance(last_that_drops(8)).ok());
-  return core::Course::make({.prompt = 4, .final_tokens = 8, .quantum_tokens = block, .placement = placement},
-                            std::make_shared<RecordedDrops>(std::move(trajectory).value()));
+  return core::Course::make(
+      {.prompt = 4, .final_tokens = 8, .alloc_unit_tokens = block, .placement = placement},
+      std::make_shared<RecordedDrops>(std::move(trajectory).value()));
 }
 
 /// After t6 tokens 0, 1, 5 and 6 stay where they were: of pages (0,1) (2,3) (4,5) (6,7) the second came back, and three

@@ -122,7 +122,7 @@ TEST(ReportBinary, NumbersAreTheMessagesNumbers) {
   EXPECT_EQ(message.memory().mean_bytes().live(), result.memory->mean_bytes[1]);
   EXPECT_EQ(message.memory().peak().bytes().free(), result.memory->peak_bytes[9]);
   ASSERT_EQ(message.replicas_size(), 3);
-  EXPECT_EQ(message.replicas(2).quanta(), result.details[2].layout.quanta);
+  EXPECT_EQ(message.replicas(2).quanta(), result.details[2].layout.alloc_units);
   EXPECT_EQ(message.scenario().fleet().replicas().value(), 3);
   EXPECT_EQ(message.scenario().fleet().replicas().origin(), v1::GIVEN);
   EXPECT_EQ(message.scenario().targets().e2e_s().digits(), "1e1");

@@ -70,7 +70,7 @@ TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
         SCOPED_TRACE(policy + (placement == Placement::kReuse ? ", reuse" : ", holes") + ", blocks of " +
                      std::to_string(block));
         const auto course = Course::make(
-            {.prompt = kPrompt, .final_tokens = tokens, .quantum_tokens = block, .placement = placement},
+            {.prompt = kPrompt, .final_tokens = tokens, .alloc_unit_tokens = block, .placement = placement},
             drops);
         // A unit is a pair of a layer and a KV head, or a layer, or all of them where they drop alike.
         ASSERT_EQ(6 * 4 % course->units(), 0);
@@ -144,7 +144,7 @@ TEST(SampleAccounting, CompactionMovesTheSurvivors) {
       const auto trajectory = trajectory_of(policy);
       const auto course = core::make_counted_course({.prompt = kPrompt,
                                                      .final_tokens = trajectory->tokens(),
-                                                     .quantum_tokens = block,
+                                                     .alloc_unit_tokens = block,
                                                      .placement = Placement::kCompact},
                                                     {{.kept = {.budget = kBudget}, .units = 1}});
       std::int64_t compactions = 0;
@@ -156,9 +156,9 @@ TEST(SampleAccounting, CompactionMovesTheSurvivors) {
         if (!moved) continue;
         ++compactions;
         ASSERT_EQ(moved->kept_cells * 6 * 4, kept_cells(*trajectory, n)) << n;
-        ASSERT_EQ(moved->quanta, ceil_div(moved->kept_cells, block));
+        ASSERT_EQ(moved->alloc_units, ceil_div(moved->kept_cells, block));
         ASSERT_EQ(held.hole, 0) << n;
-        ASSERT_EQ(course->returned_cells(n).sum(), (moved->quanta_before - moved->quanta) * block);
+        ASSERT_EQ(course->returned_cells(n).sum(), (moved->alloc_units_before - moved->alloc_units) * block);
       }
       EXPECT_GT(compactions, 70 / block - 2);
     }
