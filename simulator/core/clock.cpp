@@ -51,7 +51,7 @@ class Fleet {
   void tell(SimTime now) {
     untold_ = 0;
     SimTime until = now;
-    for (const auto& replica : run_.replicas) until = std::min(until, replica->told_until());
+    for (const auto& replica : run_.replicas) until = std::min(until, replica->observed_until());
     run_.told(until);
   }
 
@@ -190,7 +190,7 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
     on_threads(threads, solos.size(), [&](std::size_t i) { advanced[i] = solos[i].advance(until); });
     for (std::size_t i = 0; i < solos.size(); ++i) {
       KVPLAN_TRY_DO(std::move(advanced[i]));
-      all_told = std::min(all_told, replicas[i]->told_until());
+      all_told = std::min(all_told, replicas[i]->observed_until());
       done = done && solos[i].done();
     }
     if (done) until = kNever;

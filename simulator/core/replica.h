@@ -37,7 +37,7 @@ class Replica {
   /// When the planned steps end; kNever if none are planned. Nothing that others could see happens before.
   [[nodiscard]] virtual SimTime step_end() const = 0;
   /// Everything before this moment has been told. kNever while no steps are planned: the state is settled, and lasts.
-  [[nodiscard]] virtual SimTime told_until() const = 0;
+  [[nodiscard]] virtual SimTime observed_until() const = 0;
   /// Is a pass due? Something runs or waits, and no steps are planned.
   [[nodiscard]] virtual bool wants_pass() const = 0;
 

@@ -48,7 +48,7 @@ class FleetLogWriter::Part final : public EventRecorder {
       : EventRecorder(writer.options_, std::move(totals)), writer_(writer), replica_(replica) {}
 
   /// All before was put.
-  [[nodiscard]] std::int64_t told_until() const { return open_since(); }
+  [[nodiscard]] std::int64_t observed_until() const { return open_since(); }
 
   /// Gives out what is before `until`.
   void take(std::int64_t until, std::vector<Placed>& out) {
@@ -135,7 +135,7 @@ FleetLogWriter::Route FleetLogWriter::take_route(RequestId request) {
 
 plan::FleetWatcher::Taken FleetLogWriter::on_told(SimTime until, observe::JointStates& joint) {
   std::int64_t end = until.since_start.count;
-  for (const auto& part : parts_) end = std::min(end, part->told_until());
+  for (const auto& part : parts_) end = std::min(end, part->observed_until());
   std::vector<Placed> placed;
   for (const auto& part : parts_) part->take(end, placed);
   std::vector<std::size_t> order(placed.size());

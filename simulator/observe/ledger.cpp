@@ -68,7 +68,7 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
   told_pool_ = pool;
   if (alike) return;
   told_refusal_ = refusal_;
-  for (LedgerSink* sink : sinks_) sink->on_pool(told_until_, pool, refusal_);
+  for (LedgerSink* sink : sinks_) sink->on_pool(observed_until_, pool, refusal_);
 }
 
 // ---- what is not written ----
@@ -255,11 +255,12 @@ void Ledger::on_end(SimTime time) {
 // ---- passes and steps ----
 
 void Ledger::on_pass_begin(SimTime time) {
-  if (time > told_until_) {  // nothing ran since
+  if (time > observed_until_) {  // nothing ran since
     if (groups_) tell_kinds(groups_->held(), {});
-    const LedgerSpan idle{told_until_, time, {time - told_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
+    const LedgerSpan idle{
+        observed_until_, time, {time - observed_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
     for (LedgerSink* sink : sinks_) sink->on_span(idle);
-    told_until_ = time;
+    observed_until_ = time;
   }
 }
 
@@ -293,7 +294,7 @@ void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t holes_now = span.cells[index(State::kHole)];
   const std::int64_t most_holes = holes_now + span.growth[index(State::kHole)] * last;
   evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, holes_now, most_holes});
-  told_until_ = steps.end;
+  observed_until_ = steps.end;
   steps_in_progress_ = steps.series.steps;
   if (courses_) return;  // they move when the last step ends
   if (groups_) {
@@ -365,7 +366,7 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   check();
   told.passes = stretch_passes_;
   for (LedgerSink* sink : sinks_) sink->on_stretch(told);
-  told_until_ = stretch.end;
+  observed_until_ = stretch.end;
   steps_in_progress_ = steps;
 }
 

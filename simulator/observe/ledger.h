@@ -143,7 +143,7 @@ class Ledger final : public core::Observer {
   core::PoolCounts told_pool_{};
   core::Refusal told_refusal_{core::Refusal::kNone};
   EvictionCounts evictions_;
-  SimTime told_until_{};
+  SimTime observed_until_{};
   SimTime end_{};
   bool refused_{false};
   core::Refusal refusal_{core::Refusal::kNone};

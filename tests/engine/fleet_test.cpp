@@ -124,7 +124,7 @@ class Standing {
    public:
     explicit Loaded(const core::Load& load) : load_(load) {}
     [[nodiscard]] SimTime step_end() const override { return core::kNever; }
-    [[nodiscard]] SimTime told_until() const override { return core::kNever; }
+    [[nodiscard]] SimTime observed_until() const override { return core::kNever; }
     [[nodiscard]] bool wants_pass() const override { return false; }
     bool deliver(RequestId /*request*/, SimTime /*time*/) override { return false; }
     Status pass(SimTime /*now*/) override { return Done{}; }

@@ -35,7 +35,7 @@ class FastReplica final : public Replica {
   }
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
-  SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
+  SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
   /// Also when its last requests have ended: the scheduler sees that in a step of its own.
   bool wants_pass() const override { return !in_step_ && (unfinished_ > 0 || scheduler_.running() > 0); }
 

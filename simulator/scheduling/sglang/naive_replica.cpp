@@ -26,7 +26,7 @@ class NaiveReplica final : public Replica {
   }
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
-  SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
+  SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
   /// Also when those who run have all ended: the scheduler sees that in a step of its own.
   bool wants_pass() const override {
     return !in_step_ &&

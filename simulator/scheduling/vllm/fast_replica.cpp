@@ -31,7 +31,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   SimTime step_end() const override { return planned_ ? end_ : kNever; }
-  SimTime told_until() const override { return planned_ ? now_ : kNever; }
+  SimTime observed_until() const override { return planned_ ? now_ : kNever; }
   bool wants_pass() const override {
     return !planned_ && (batch().slots.running() > 0 || scheduler_.waiting() > 0);
   }

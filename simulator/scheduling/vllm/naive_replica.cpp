@@ -49,7 +49,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   }
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
-  SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
+  SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
   bool wants_pass() const override { return !in_step_ && !(running_.empty() && waiting_.empty()); }
 
   /// Arrivals during a step are told before its end; they are seen by the next pass.
