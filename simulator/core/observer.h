@@ -8,8 +8,8 @@
 //     on_chunk; between them, if some observer wants publications, on_publish and on_reclaim as blocks become
 //     findable and are given up; of a tree on_evict, behind on_settle and on_preempt and before all else
 //   on_pass_end            the settled state of the pass
-//   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs with
-//                          the passes between them (see Stretch)
+//   on_steps               one step, or a run of alike decode steps (see Steps); or on_decode_run: such runs with
+//                          the passes between them (see DecodeRun)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
 //     on_first_token, on_drop, on_compact or on_settle, on_let_go, on_finish (with on_publish before a request
@@ -29,7 +29,7 @@
 // A request with a course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those
 // that this empties, and in a pass those that windows of layers have left behind, before they do; on_compact what
 // survivors that have moved left behind them.
-// Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+// Fast and naive stepping give the same calls, except that runs of equal steps may be split.
 //
 // Where allocation units have no ids (MemoryLayout::ids) the spans of ids below are empty, and `DecodeGrant::block` is
 // kNoBlock.
@@ -168,7 +168,7 @@ struct Steps {
 
 /// A pass that does nothing but grant a block to each of `grants` requests that decode.
 struct GrantingPass {
-  std::int64_t step;    ///< steps of the stretch before it, at least 1
+  std::int64_t step;    ///< steps of the decode run before it, at least 1
   std::int64_t grants;  ///< at least 1
   PoolCounts pool;      ///< after it
 };
@@ -176,7 +176,7 @@ struct GrantingPass {
 /// Steps as above, all of one series, with passes between them that only grant: `passes` by ascending step.
 /// Of each pass no other call tells; `grants` has theirs one behind the other, each pass's in admission
 /// order. Nobody is waiting who could be admitted, and no pass is refused anything.
-struct Stretch {
+struct DecodeRun {
   const Pass& pass;
   StepSeries series;
   std::span<const GrantingPass> passes;  ///< not empty
@@ -203,7 +203,7 @@ class Observer {
   virtual void on_pass_end(const Pass& /*pass*/) {}
   virtual void on_steps(const Steps& /*steps*/) {}
   /// Instead of on_steps, the calls at the end of each run but the last, and those for the passes between.
-  virtual void on_stretch(const Stretch& /*stretch*/) {}
+  virtual void on_decode_run(const DecodeRun& /*run*/) {}
   /// The copies of the pass are done: what they came from has come back.
   virtual void on_copies_end(SimTime /*time*/, std::span<const Move> /*copies*/, const PoolCounts& /*pool*/) {
   }
@@ -225,9 +225,9 @@ class Observer {
   /// True: publications are told at the step in which a block fills; false: they may be put off until they
   /// could make a difference. Anything else that is told does not depend on it.
   [[nodiscard]] virtual bool wants_publications() const { return false; }
-  /// False: the engine never calls on_stretch. For observers that want every pass, or that look at another
-  /// observer's state as they are told (each is told a whole stretch before the next one is).
-  [[nodiscard]] virtual bool follows_stretches() const { return false; }
+  /// False: the engine never calls on_decode_run. For observers that want every pass, or that look at another
+  /// observer's state as they are told (each is told a whole decode run before the next one is).
+  [[nodiscard]] virtual bool follows_decode_runs() const { return false; }
 };
 
 }  // namespace kvplan::core

@@ -76,9 +76,9 @@ class SchedRows final : public core::Observer {
   }
   void on_reclaim(BlockId /*block*/) override { ++evicted_; }
   [[nodiscard]] bool wants_publications() const override { return static_cast<bool>(steps_); }
-  [[nodiscard]] bool follows_stretches() const override {
+  [[nodiscard]] bool follows_decode_runs() const override {
     return !steps_;
-  }  // nothing of a stretch is in rows
+  }  // nothing of a decode run is in rows
 
   std::vector<SchedRequestRow> rows;
 

@@ -35,9 +35,9 @@ void Integrals::on_span(const LedgerSpan& span) {
   }
 }
 
-void Integrals::on_stretch(const LedgerStretch& stretch) {
-  on_span(stretch.span);
-  for (const LedgerGrants& pass : stretch.passes) {
+void Integrals::on_decode_run(const LedgerDecodeRun& decode_run) {
+  on_span(decode_run.span);
+  for (const LedgerGrants& pass : decode_run.passes) {
     states_[index(State::kReserved)].add(pass.reserved, pass.time);
     if (pass.tail != 0) states_[index(State::kTail)].add(pass.tail, pass.time);
     if (pass.internal != 0) states_[index(State::kInternal)].add(pass.internal, pass.time);
@@ -53,8 +53,8 @@ std::array<Wide, kStates> Integrals::cell_ticks() const {
 }
 
 /// Each pass leaves less than the one before.
-void Peak::on_stretch(const LedgerStretch& stretch) {
-  on_pass(stretch.passes.back().time, stretch.cells_after_passes(), stretch.span.running);
+void Peak::on_decode_run(const LedgerDecodeRun& decode_run) {
+  on_pass(decode_run.passes.back().time, decode_run.cells_after_passes(), decode_run.span.running);
 }
 
 void Peak::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {

@@ -59,7 +59,7 @@ struct Jumps {
 class Integrals final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& span) override;
-  void on_stretch(const LedgerStretch& stretch) override;
+  void on_decode_run(const LedgerDecodeRun& decode_run) override;
 
   [[nodiscard]] std::array<Wide, kStates> cell_ticks() const;
   [[nodiscard]] Wide running_ticks() const { return running_.until(end_); }
@@ -78,7 +78,7 @@ class Integrals final : public LedgerSink {
 class Peak final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& /*span*/) override {}
-  void on_stretch(const LedgerStretch& stretch) override;
+  void on_decode_run(const LedgerDecodeRun& decode_run) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
   [[nodiscard]] bool seen() const { return least_available_ >= 0; }

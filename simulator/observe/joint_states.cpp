@@ -63,14 +63,14 @@ class JointStates::Track final : public LedgerSink {
   void on_span(const LedgerSpan& span) override {
     if (idle_since_ != span.begin || span.running != 0) put(span, 0);
   }
-  void on_stretch(const LedgerStretch& stretch) override {
-    put(stretch.span, stretch.passes.size());
+  void on_decode_run(const LedgerDecodeRun& decode_run) override {
+    put(decode_run.span, decode_run.passes.size());
     std::int64_t taken = points_.back().taken;
-    for (std::size_t i = 0; i < stretch.passes.size(); ++i) {
-      const LedgerGrants& pass = stretch.passes[i];
-      passes_.push_back({pass, beside(stretch.granted[i].pool)});
+    for (std::size_t i = 0; i < decode_run.passes.size(); ++i) {
+      const LedgerGrants& pass = decode_run.passes[i];
+      passes_.push_back({pass, beside(decode_run.granted[i].pool)});
       taken -= pass.cached + pass.free;
-      points_.push_back({pass.time.since_start.count, taken, stretch.span.running});
+      points_.push_back({pass.time.since_start.count, taken, decode_run.span.running});
     }
     beside_ = passes_.back().beside;
   }

@@ -310,34 +310,34 @@ void Ledger::on_steps(const core::Steps& steps) {
   set_holes();
 }
 
-void Ledger::on_stretch(const core::Stretch& stretch) {
+void Ledger::on_decode_run(const core::DecodeRun& decode_run) {
   KVPLAN_CHECK(!courses_ && !kept_.slides() && !refused_ && token_counts_ == 1, token_counts_);
-  const std::int64_t written = stretch.pass.load.tokens;
-  const std::int64_t steps = stretch.series.steps;
+  const std::int64_t written = decode_run.pass.load.tokens;
+  const std::int64_t steps = decode_run.series.steps;
   StateCounts growth{};
   growth[index(State::kLive)] = written;
   growth[index(State::kReserved)] = -written;
-  LedgerStretch told{
-      .span = {stretch.pass.time, stretch.end, stretch.series, told_now(), growth, running_, waiting_},
-      .passes = {},
-      .granted = stretch.passes,
-      .pool_changes = false,
-      .pool_before = told_pool_,
-      .refusal = refusal_};
+  LedgerDecodeRun told{.span = {decode_run.pass.time, decode_run.end, decode_run.series, told_now(), growth,
+                                running_, waiting_},
+                       .passes = {},
+                       .granted = decode_run.passes,
+                       .pool_changes = false,
+                       .pool_before = told_pool_,
+                       .refusal = refusal_};
   if (!told_as_kept_) told.span.growth = this->told(growth);
   const std::int64_t unit = told_as_kept_ ? 1 : own_bytes_;
-  stretch_passes_.resize(stretch.passes.size());
+  decode_run_passes_.resize(decode_run.passes.size());
   const core::PoolCounts* before = &told.pool_before;
   LedgerGrants sum{};
   std::size_t next_grant = 0;
-  for (std::size_t i = 0; i < stretch.passes.size(); ++i) {
-    const core::GrantingPass& pass = stretch.passes[i];
+  for (std::size_t i = 0; i < decode_run.passes.size(); ++i) {
+    const core::GrantingPass& pass = decode_run.passes[i];
     const auto count = static_cast<std::size_t>(pass.grants);
-    LedgerGrants grants = grants_of(stretch.grants.subspan(next_grant, count));
+    LedgerGrants grants = grants_of(decode_run.grants.subspan(next_grant, count));
     next_grant += count;
     grants.cached = (pass.pool.cached - before->cached) * alloc_unit_counts_;
     grants.free = (pass.pool.free - before->free) * alloc_unit_counts_;
-    // All that is checked at a pass. The rest only falls or only grows: the end of the stretch speaks for it.
+    // All that is checked at a pass. The rest only falls or only grows: the end of the decode run speaks for it.
     KVPLAN_CHECK(cell(State::kReserved) + sum.reserved >= written * pass.step, pass.step, written);
     KVPLAN_CHECK(grants.reserved + grants.tail + grants.internal + grants.cached + grants.free == 0,
                  grants.reserved, grants.cached, grants.free);
@@ -346,14 +346,14 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
     sum.internal += grants.internal;
     told.pool_changes = told.pool_changes || !same_beside_states(pass.pool, *before);
     before = &pass.pool;
-    const Ticks since{static_cast<std::int64_t>(stretch.series.span(pass.step))};
-    stretch_passes_[i] = {.time = stretch.pass.time + since,
-                          .step = pass.step,
-                          .reserved = grants.reserved * unit,
-                          .tail = grants.tail * unit,
-                          .internal = grants.internal * unit,
-                          .cached = grants.cached * unit,
-                          .free = grants.free * unit};
+    const Ticks since{static_cast<std::int64_t>(decode_run.series.span(pass.step))};
+    decode_run_passes_[i] = {.time = decode_run.pass.time + since,
+                             .step = pass.step,
+                             .reserved = grants.reserved * unit,
+                             .tail = grants.tail * unit,
+                             .internal = grants.internal * unit,
+                             .cached = grants.cached * unit,
+                             .free = grants.free * unit};
   }
   cell(State::kLive) += written * steps;
   cell(State::kReserved) += sum.reserved - written * steps;
@@ -364,9 +364,9 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   KVPLAN_CHECK(before->shared == told_pool_.shared, before->shared, told_pool_.shared);
   told_pool_ = *before;
   check();
-  told.passes = stretch_passes_;
-  for (LedgerSink* sink : sinks_) sink->on_stretch(told);
-  observed_until_ = stretch.end;
+  told.passes = decode_run_passes_;
+  for (LedgerSink* sink : sinks_) sink->on_decode_run(told);
+  observed_until_ = decode_run.end;
   steps_in_progress_ = steps;
 }
 

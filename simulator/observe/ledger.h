@@ -82,8 +82,8 @@ class Ledger final : public core::Observer {
   void on_chunk(const core::Chunk& chunk) override;
   void on_pass_end(const core::Pass& pass) override;
   void on_steps(const core::Steps& steps) override;
-  void on_stretch(const core::Stretch& stretch) override;
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  void on_decode_run(const core::DecodeRun& decode_run) override;
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
@@ -139,7 +139,7 @@ class Ledger final : public core::Observer {
   StateCounts cells_{};                       ///< see told()
   StateCounts told_{};                        // of told_now()
   bool told_as_kept_{false};
-  std::vector<LedgerGrants> stretch_passes_;  // of on_stretch
+  std::vector<LedgerGrants> decode_run_passes_;  // of on_decode_run
   core::PoolCounts told_pool_{};
   core::Refusal told_refusal_{core::Refusal::kNone};
   EvictionCounts evictions_;

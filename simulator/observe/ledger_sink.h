@@ -58,18 +58,18 @@ struct LedgerSpan {
   std::int64_t waiting;
 };
 
-/// What a pass inside a stretch moves from idle memory to what requests hold.
+/// What a pass inside a decode run moves from idle memory to what requests hold.
 struct LedgerGrants {
   SimTime time;
-  std::int64_t step;                      ///< steps of the stretch before it
+  std::int64_t step;                      ///< steps of the decode run before it
   std::int64_t reserved, tail, internal;  ///< what it is from then on
   std::int64_t cached, free;              ///< what it was, as negative numbers; all five sum to 0
 };
 
 void add_grants(StateCounts& cells, const LedgerGrants& pass);
 
-/// A series of steps with passes between them that only grant (core::Stretch).
-struct LedgerStretch {
+/// A series of steps with passes between them that only grant (core::DecodeRun).
+struct LedgerDecodeRun {
   LedgerSpan span;                              ///< from its begin to its end, as if no pass granted anything
   std::span<const LedgerGrants> passes;         ///< not empty; they ascend
   std::span<const core::GrantingPass> granted;  ///< the same passes, as the engine tells them
@@ -98,7 +98,7 @@ class LedgerSink {
   virtual void on_span(const LedgerSpan& span) = 0;
   /// Many spans at once. As it is here, it tells on_span, on_pool and on_pass one by one; a sink that only sums
   /// has a shorter way to the same.
-  virtual void on_stretch(const LedgerStretch& stretch);
+  virtual void on_decode_run(const LedgerDecodeRun& decode_run);
   /// The pool as it is from `time` on, for the spans and passes that are told next; told when what it says beside the
   /// states changes (duplicates, unreachable, sharers), or `refusal`: of the latest pass, what idle memory is stranded
   /// by. Not told before the first change: then nothing is shared or cached, and all of it is free.

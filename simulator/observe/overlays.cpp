@@ -44,11 +44,12 @@ void Overlays::on_span(const LedgerSpan& span) {
     fragmented_ticks_ += Wide{(span.end - span.begin).count} * span.cells[index(State::kStranded)];
 }
 
-/// Nothing is stranded in it, and its last pass is the only one that can be the peak (Peak::on_stretch).
-void Overlays::on_stretch(const LedgerStretch& stretch) {
-  stretch.tell_pools(
-      [&](SimTime time, const core::PoolCounts& pool) { on_pool(time, pool, stretch.refusal); });
-  if (peak_.is_latest()) at_peak_ = overlays_of(stretch.cells_after_passes(), pool_, refusal_, alloc_unit_);
+/// Nothing is stranded in it, and its last pass is the only one that can be the peak (Peak::on_decode_run).
+void Overlays::on_decode_run(const LedgerDecodeRun& decode_run) {
+  decode_run.tell_pools(
+      [&](SimTime time, const core::PoolCounts& pool) { on_pool(time, pool, decode_run.refusal); });
+  if (peak_.is_latest())
+    at_peak_ = overlays_of(decode_run.cells_after_passes(), pool_, refusal_, alloc_unit_);
 }
 
 void Overlays::on_pass(SimTime /*time*/, const StateCounts& cells, std::int64_t /*running*/) {

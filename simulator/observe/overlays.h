@@ -44,7 +44,7 @@ class Overlays final : public LedgerSink {
 
   void on_pool(SimTime time, const core::PoolCounts& pool, core::Refusal refusal) override;
   void on_span(const LedgerSpan& span) override;
-  void on_stretch(const LedgerStretch& stretch) override;
+  void on_decode_run(const LedgerDecodeRun& decode_run) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
   /// Sums over time until `end`, in counts x ticks. `states`: those of the ledger's states.

@@ -25,7 +25,7 @@ class PlacingRecords final : public core::Observer {
   void on_pass_begin(SimTime time) override;
   void on_move(const core::Move& move) override;
   void on_pass_end(const core::Pass& pass) override;
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
 
  private:
   PlacingCosts costs_;

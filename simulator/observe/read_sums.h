@@ -28,8 +28,10 @@ class ReadSums final : public core::Observer {
   void on_pass_begin(SimTime /*time*/) override { prompts_ = 0; }
   void on_chunk(const core::Chunk& chunk) override { prompts_ += chunk.computed; }
   void on_steps(const core::Steps& steps) override { add(steps.pass, steps.series.steps); }
-  void on_stretch(const core::Stretch& stretch) override { add(stretch.pass, stretch.series.steps); }
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  void on_decode_run(const core::DecodeRun& decode_run) override {
+    add(decode_run.pass, decode_run.series.steps);
+  }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
 
  private:
   void add(const core::Pass& pass, std::int64_t steps) {

@@ -36,10 +36,10 @@ void RequestMemory::on_copies_end(SimTime time, std::span<const core::Move> copi
   for (const core::Move& copy : copies) add(copy.range.request, -copy.range.from_slots);
 }
 
-void RequestMemory::on_stretch(const core::Stretch& stretch) {
-  auto grants = stretch.grants;
-  for (const core::GrantingPass& pass : stretch.passes) {
-    now_ = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(pass.step))};
+void RequestMemory::on_decode_run(const core::DecodeRun& decode_run) {
+  auto grants = decode_run.grants;
+  for (const core::GrantingPass& pass : decode_run.passes) {
+    now_ = decode_run.pass.time + Ticks{static_cast<std::int64_t>(decode_run.series.span(pass.step))};
     on_decode_grants(grants.first(static_cast<std::size_t>(pass.grants)));
     grants = grants.subspan(static_cast<std::size_t>(pass.grants));
   }

@@ -32,13 +32,13 @@ class RequestMemory final : public core::Observer {
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_move(const core::Move& move) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
-  void on_stretch(const core::Stretch& stretch) override;
+  void on_decode_run(const core::DecodeRun& decode_run) override;
   void on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) override { now_ = time; }
   void on_compact(const core::Compacted& compacted) override;
   void on_let_go(const core::LetGo& gone) override;
   void on_preempt(const core::Release& release) override { leave(release.request); }
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
 
  private:
   [[nodiscard]] RequestHeld& at(RequestId r) { return held_[index(r)]; }

@@ -43,8 +43,8 @@ void RequestRecords::on_steps(const core::Steps& steps) {
   computed_tokens_ += k * steps.pass.load.tokens + k * (k - 1) / 2 * steps.pass.growth.tokens;
 }
 
-void RequestRecords::on_stretch(const core::Stretch& stretch) {
-  on_steps({stretch.pass, stretch.series, stretch.end});
+void RequestRecords::on_decode_run(const core::DecodeRun& decode_run) {
+  on_steps({decode_run.pass, decode_run.series, decode_run.end});
 }
 
 void RequestRecords::on_first_token(SimTime time, RequestId request) {

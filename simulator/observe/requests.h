@@ -44,10 +44,10 @@ class RequestRecords final : public core::Observer {
   void on_chunk(const core::Chunk& chunk) override;
   void on_preempt(const core::Release& release) override;
   void on_steps(const core::Steps& steps) override;
-  void on_stretch(const core::Stretch& stretch) override;
+  void on_decode_run(const core::DecodeRun& decode_run) override;
   void on_first_token(SimTime time, RequestId request) override;
   void on_finish(SimTime time, const core::Release& release) override;
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
 
  private:
   RequestRecord& at(RequestId r) { return records_[index(r)]; }

@@ -57,7 +57,7 @@ TEST(Differential, FastEqualsNaive) {
   }
   for (const std::int64_t count :
        {coverage.caused, coverage.waited_in_time, coverage.rejected, coverage.preempted, coverage.hits,
-        coverage.rehits, coverage.refused, coverage.in_runs, coverage.in_stretches, coverage.drops,
+        coverage.rehits, coverage.refused, coverage.in_runs, coverage.in_decode_runs, coverage.drops,
         coverage.let_go, coverage.copies, coverage.slides})
     EXPECT_GT(count, 100);
   EXPECT_GT(coverage.empty, 20);
@@ -83,8 +83,9 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
     }
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
-  for (const std::int64_t count : {coverage.preempted, coverage.rehits, coverage.partial_rehits,
-                                   coverage.refused, coverage.in_stretches, coverage.drops, coverage.let_go})
+  for (const std::int64_t count :
+       {coverage.preempted, coverage.rehits, coverage.partial_rehits, coverage.refused,
+        coverage.in_decode_runs, coverage.drops, coverage.let_go})
     EXPECT_GT(count, 100);
   coverage.print();
 }
@@ -125,7 +126,7 @@ class Precedence final : public core::Observer {
   void on_pass_end(const core::Pass& pass) override {
     idle += pass.load.requests == 0 && pass.running > 0 ? 1 : 0;
   }
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
   std::int64_t undone{0}, held_back{0}, idle{0};
 
  private:
@@ -203,7 +204,7 @@ TEST(Differential, FastEqualsNaiveByPriority) {
                 slow_reads.sums().ranked == fast_reads.sums().ranked);
   }
   for (const std::int64_t count : {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
-                                   coverage.in_runs, coverage.in_stretches, seen.undone, seen.held_back})
+                                   coverage.in_runs, coverage.in_decode_runs, seen.undone, seen.held_back})
     EXPECT_GT(count, cases / 30);
   EXPECT_GT(seen.idle, 0);
   std::printf("undone %lld; held back %lld; passes without a step %lld\n",

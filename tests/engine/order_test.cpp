@@ -15,7 +15,7 @@ namespace {
 /// Writes down the calls, one word each, with the time in ticks where one is given.
 class Diary final : public core::Observer {
  public:
-  explicit Diary(bool stretches) : stretches_(stretches) {}
+  explicit Diary(bool decode_runs) : decode_runs_(decode_runs) {}
   void on_arrival(SimTime t, RequestId r, bool ok) override { put(ok ? "arrive" : "reject", r, t); }
   void on_pass_begin(SimTime t) override { text += "pass@" + std::to_string(t.since_start.count) + " "; }
   void on_preempt(const core::Release& r) override {
@@ -26,14 +26,14 @@ class Diary final : public core::Observer {
   }
   void on_hold_back(RequestId r) override { text += "hold" + std::to_string(number(r)) + " "; }
   void on_steps(const core::Steps& s) override { text += "steps" + std::to_string(s.series.steps) + " "; }
-  void on_stretch(const core::Stretch& s) override {
+  void on_decode_run(const core::DecodeRun& s) override {
     text += "stretch" + std::to_string(s.series.steps) + "[";
     for (const core::GrantingPass& pass : s.passes)
       text += std::to_string(pass.grants) + " after " + std::to_string(pass.step) + ", " +
               std::to_string(pass.pool.free) + " left; ";
     text += "] ";
   }
-  bool follows_stretches() const override { return stretches_; }
+  bool follows_decode_runs() const override { return decode_runs_; }
   void on_step_end(SimTime t, std::span<const RequestId> /*finishing*/) override {
     text += "end@" + std::to_string(t.since_start.count) + " ";
   }
@@ -46,14 +46,14 @@ class Diary final : public core::Observer {
   std::string text;
 
  private:
-  bool stretches_;
+  bool decode_runs_;
   void put(const char* word, RequestId r, SimTime t) {
     text += std::string(word) + std::to_string(number(r)) + "@" + std::to_string(t.since_start.count) + " ";
   }
 };
 
 std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8,
-                  bool stretches = false, bool by_priority = false) {
+                  bool decode_runs = false, bool by_priority = false) {
   const Choice paged =
       parse_component("paged:block_tokens=4", "allocator", memory::allocator_descriptors()).value();
   const memory::AllocatorRequest request{
@@ -68,7 +68,7 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
       latency::latency_entry(affine)
           .make(affine, latency::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value()))
           .value();  // 1024 ticks a step
-  Diary text(stretches);
+  Diary text(decode_runs);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};
   const core::ReplicaSetup run{
@@ -198,7 +198,7 @@ TEST(Order, RunsAreToldAtOnce) {
       "pass@9216 steps3 end@12288 finish0 ");
 }
 
-TEST(Order, StretchesGoOnAcrossPassesThatOnlyGrant) {
+TEST(Order, DecodeRunsGoOnAcrossPassesThatOnlyGrant) {
   // The same request among nine usable blocks; the passes at 8 and 12 tokens grant one each.
   EXPECT_EQ(diary(requests({{0, 4, 12}}), 10, false, 8, true),
             "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 stretch11[1 after 4, 6 left; "

@@ -68,7 +68,7 @@ TEST(PartReads, FastEqualsNaive) {
     unread += fast.sums().unread;
   }
   for (const std::int64_t count :
-       {coverage.preempted, coverage.hits, coverage.in_runs, coverage.in_stretches})
+       {coverage.preempted, coverage.hits, coverage.in_runs, coverage.in_decode_runs})
     EXPECT_GT(count, 100);
   EXPECT_TRUE(unread > 10'000);
 }

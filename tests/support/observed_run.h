@@ -45,11 +45,11 @@ class Coverage final : public core::Observer {
     empty += pass.load.requests == 0 ? 1 : 0;
   }
   void on_steps(const core::Steps& steps) override { in_runs += steps.series.steps - 1; }
-  void on_stretch(const core::Stretch& stretch) override {
-    in_runs += stretch.series.steps - 1;
-    in_stretches += static_cast<std::int64_t>(stretch.grants.size());
+  void on_decode_run(const core::DecodeRun& decode_run) override {
+    in_runs += decode_run.series.steps - 1;
+    in_decode_runs += static_cast<std::int64_t>(decode_run.grants.size());
   }
-  [[nodiscard]] bool follows_stretches() const override { return true; }
+  [[nodiscard]] bool follows_decode_runs() const override { return true; }
   void on_drop(const core::Drop& /*drop*/) override { ++drops; }
   void on_let_go(const core::LetGo& gone) override { let_go += std::ssize(gone.entries); }
   void on_compact(const core::Compacted& compacted) override {
@@ -66,7 +66,7 @@ class Coverage final : public core::Observer {
                                              {"partial rehits", partial_rehits},
                                              {"refused passes", refused},
                                              {"steps in runs", in_runs},
-                                             {"blocks granted in stretches", in_stretches},
+                                             {"blocks granted in stretches", in_decode_runs},
                                              {"drops", drops},
                                              {"ranges copied", copies},
                                              {"ranges slid", slides},
@@ -82,7 +82,7 @@ class Coverage final : public core::Observer {
   std::int64_t copies{0}, slides{0}, in_place{0};
   std::int64_t compactions{0};
   std::int64_t empty{0};           ///< passes that preempted everybody
-  std::int64_t in_stretches{0};    ///< blocks granted in stretches
+  std::int64_t in_decode_runs{0};  ///< blocks granted in decode runs
   std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
 
  private:

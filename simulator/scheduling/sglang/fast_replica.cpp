@@ -27,7 +27,7 @@ class FastReplica final : public Replica {
         scheduler_(params, memory.pool()) {
     KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
     // What is planned ahead takes pages, and is told at once.
-    for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_stretches();
+    for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_decode_runs();
     const bool told = std::any_of(run.observers.begin(), run.observers.end(),
                                   [](const Observer* o) { return o->wants_publications(); });
     memory_.pool().tell_evicted(told ? &evicted_ : nullptr);
@@ -177,7 +177,7 @@ class FastReplica final : public Replica {
     if (passes_.empty()) {
       for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series_, end_});
     } else {
-      for (Observer* o : run_.observers) o->on_stretch(Stretch{pass_, series_, passes_, grants_, end_});
+      for (Observer* o : run_.observers) o->on_decode_run(DecodeRun{pass_, series_, passes_, grants_, end_});
     }
   }
 

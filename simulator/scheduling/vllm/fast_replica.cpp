@@ -1,5 +1,5 @@
 // The replica without per-request work in every step. README.md says how, and why it is exact: lockstep, runs and
-// stretches of decode steps, what waits in queues. Here: time, planned steps and what their ends bring.
+// decode runs, what waits in queues. Here: time, planned steps and what their ends bring.
 #include "simulator/scheduling/vllm/replicas.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class FastReplica final : public Replica, public BlockListener {
     do {
       KVPLAN_TRY_DO(scheduler_.decide(now));
     } while (scheduler_.pass().load.requests == 0);  // whoever could have computed was preempted
-    stretch_ = scheduler_.only_grants_follow();
+    decode_run_ = scheduler_.only_grants_follow();
     series_ = choose_series();
     if (series_.first.count == 0) series_.steps = 1;  // others may act at this tick between such steps
     if (plan(series_.steps)) return Done{};
@@ -71,13 +71,14 @@ class FastReplica final : public Replica, public BlockListener {
     planned_ = false;
     const Pass& pass = scheduler_.pass();
     scheduler_.moves().computes(series_.duration(series_.steps - 1) - pass.delay);
-    if (stretch_) scheduler_.grant_ahead(series_.steps);
-    if (!stretch_ || scheduler_.granting_passes().empty()) {
+    if (decode_run_) scheduler_.grant_ahead(series_.steps);
+    if (!decode_run_ || scheduler_.granting_passes().empty()) {
       const Steps steps{pass, series_, end_};
       for (Observer* o : run_.observers) o->on_steps(steps);
     } else {
-      const Stretch stretch{pass, series_, scheduler_.granting_passes(), scheduler_.granted_ahead(), end_};
-      for (Observer* o : run_.observers) o->on_stretch(stretch);
+      const DecodeRun decode_run{pass, series_, scheduler_.granting_passes(), scheduler_.granted_ahead(),
+                                 end_};
+      for (Observer* o : run_.observers) o->on_decode_run(decode_run);
       scheduler_.set_pool(scheduler_.granting_passes().back().pool);
     }
     now_ = end_;
@@ -103,7 +104,7 @@ class FastReplica final : public Replica, public BlockListener {
     const std::int64_t distance = (now - now_).count;
     const std::int64_t ended = steps_ended(series_, distance);
     load.tokens += ended * batch().sums.requests;
-    if (stretch_) load.blocks += scheduler_.alloc_units_ahead(steps_ended(series_, distance - 1));
+    if (decode_run_) load.blocks += scheduler_.alloc_units_ahead(steps_ended(series_, distance - 1));
     return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
@@ -133,11 +134,11 @@ class FastReplica final : public Replica, public BlockListener {
     return planned_ = true;
   }
 
-  /// REQUIRES: stretch_ is what only_grants_follow() says now.
+  /// REQUIRES: decode_run_ is what only_grants_follow() says now.
   [[nodiscard]] StepSeries choose_series() {
     const Pass& pass = scheduler_.pass();
     if (!scheduler_.alike()) return {run_.latency->step(pass.load) + pass.delay, Ticks{0}, 1};
-    return run_.latency->decode_series(pass.load, pass.growth, scheduler_.alike_steps(stretch_));
+    return run_.latency->decode_series(pass.load, pass.growth, scheduler_.alike_steps(decode_run_));
   }
 
   // ---- the end of a step ----
@@ -286,8 +287,8 @@ class FastReplica final : public Replica, public BlockListener {
   SimTime now_{};       // of the latest pass or step end
   SimTime last_end_{};  // of a step
   bool planned_{false};
-  bool stretch_{false};  // what is planned has passes between
-  StepSeries series_;    // what is planned
+  bool decode_run_{false};  // what is planned has passes between
+  StepSeries series_;       // what is planned
   SimTime end_{};
   struct Arrived {
     SimTime time;

@@ -10,7 +10,7 @@ using namespace core;
 
 namespace {
 
-/// A stretch ends about here: what is kept to be told does not grow with the requests.
+/// A decode run ends about here: what is kept to be told does not grow with the requests.
 constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
 }  // namespace
@@ -24,12 +24,12 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
       costs_(allocator.placing() != nullptr),
       ids_(allocator.layout().block_ids()),
       several_(run.courses != nullptr && !ids_),
-      stretches_(batch_.grows && !costs_ && !run.contents_asked),
+      decode_runs_(batch_.grows && !costs_ && !run.contents_asked),
       waiting_(params.by_priority),
       moves_(allocator, run.observers) {
   for (const Observer* observer : observers_) {
     tells_publications_ = tells_publications_ || observer->wants_publications();
-    stretches_ = stretches_ && observer->follows_stretches();
+    decode_runs_ = decode_runs_ && observer->follows_decode_runs();
   }
   tells_publications_ = tells_publications_ && contents_ != nullptr;
   KVPLAN_CHECK(!run.courses_find || (run.courses != nullptr && contents_ != nullptr && ids_));
@@ -336,7 +336,7 @@ std::int64_t Scheduler::alike_steps(bool granting) {
     most = *due - step;
   }
   if (batch_.grows && batch_.following.empty()) {
-    // The pass that grants a block comes before the step: the run ends where that pass begins; a stretch before the
+    // The pass that grants a block comes before the step: the run ends where that pass begins; a decode run before the
     // first one that would be short of blocks, or after which there is enough to tell.
     const std::int64_t room = std::min(pass_.pool.free + pass_.pool.cached, kGrantsToldAtOnce);
     most = granting ? batch_.phases.steps_to_more(step, room, most)

@@ -52,7 +52,7 @@ class Scheduler {
   /// drop cells, an arrival, or a shortage. Nothing may be at the head of the queue that could be looked at: what is
   /// granted may take the place of content that it would find.
   [[nodiscard]] bool only_grants_follow() const {
-    return stretches_ && alike_ && batch_.following.empty() && batch_.sums.sliding == 0 && admits_nobody();
+    return decode_runs_ && alike_ && batch_.following.empty() && batch_.sums.sliding == 0 && admits_nobody();
   }
   /// So many steps in a row, the one of this pass included, are alike as long as nobody joins; `granting`: with passes
   /// between them that only grant. REQUIRES: alike(); granting is only_grants_follow() or false.
@@ -122,7 +122,7 @@ class Scheduler {
   bool
       grants_together_;  // those whose tables are full need one allocation unit each, and nobody asks who was first
   bool
-      stretches_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
+      decode_runs_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
   bool alike_{false};  // this pass and the next
 
   Waiting waiting_;
