@@ -143,7 +143,7 @@ struct PoolCounts {
 };
 
 /// The result of a lookup.
-struct Found {
+struct PrefixHit {
   std::int64_t tokens{0};  ///< leading tokens that are cached: whole blocks, never all tokens of the request
   std::int64_t idle{0};    ///< blocks among them that nobody holds now: taking them uses free room
 };
@@ -215,7 +215,7 @@ struct BlockTable {
 class Contents {
  public:
   /// Leading tokens found cached for a request that has to compute `num_tokens`; at most num_tokens - 1.
-  [[nodiscard]] virtual Found lookup(RequestId request, std::int64_t num_tokens) = 0;
+  [[nodiscard]] virtual PrefixHit lookup(RequestId request, std::int64_t num_tokens) = 0;
   /// What such a lookup would find; leaves no trace. For whoever chooses among replicas.
   [[nodiscard]] virtual std::int64_t cached_tokens(RequestId /*request*/, std::int64_t /*num_tokens*/) const {
     return 0;
@@ -289,7 +289,7 @@ class Allocator : public Memory {
   /// Takes what the latest lookup found and makes room for `tokens` in all. `goal`: tokens that the request holds when
   /// it has computed all that it must before it samples a token, at least `tokens`. REQUIRES: `found` is empty, or of
   /// the latest lookup, which was for this request, and its epoch still holds; tokens > found.tokens.
-  [[nodiscard]] virtual bool admit(RequestId request, const Found& found, std::int64_t tokens,
+  [[nodiscard]] virtual bool admit(RequestId request, const PrefixHit& found, std::int64_t tokens,
                                    std::int64_t goal) = 0;
   /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
   /// this step, or the slots that its course needs for them (Course::table_slots).

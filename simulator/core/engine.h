@@ -78,7 +78,7 @@ struct ReplicaSetup {
   bool contents_asked{false};
 
   /// What a lookup is told that a request has to compute, of so many tokens until it samples one.
-  [[nodiscard]] std::int64_t found_of(std::int64_t tokens) const {
+  [[nodiscard]] std::int64_t lookup_tokens(std::int64_t tokens) const {
     return tokens > prompt_rows ? tokens - prompt_rows + 1 : 1;
   }
 };

@@ -49,7 +49,7 @@ class Holders {
       const RequestId r = queue_.front();
       const std::size_t i = index(r);
       const std::int64_t length = workload_.input[i];
-      const core::Found found = contents_.lookup(r, length);
+      const core::PrefixHit found = contents_.lookup(r, length);
       if (!pool_.admit(r, found, workload_.final_tokens(r), workload_.final_tokens(r))) return;
       contents_.publish(r, length);
       ++live_;

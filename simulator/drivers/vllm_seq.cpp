@@ -17,7 +17,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   SeqRow row{};
   row.request = r;
   const auto length = static_cast<std::int64_t>(workload.input[index(r)]);
-  const core::Found found = contents.lookup(r, length);
+  const core::PrefixHit found = contents.lookup(r, length);
   KVPLAN_CHECK(pool.admit(r, found, length, length), r);
   contents.publish(r, length);
   row.fits = true;

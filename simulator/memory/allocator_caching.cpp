@@ -63,7 +63,8 @@ class CachingAllocator final : public core::Allocator {
     return known->second;
   }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     const std::int64_t length = tensor_tokens(r);
     KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
     // As long as nothing has changed the answer is the same.

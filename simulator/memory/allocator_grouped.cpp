@@ -51,7 +51,8 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.alloc_units;
   }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     const std::int64_t blocks = ceil_div(tokens, layout_.alloc_unit_tokens);
     if (blocks * groups_ > layout_.alloc_units - held_) return false;
     std::int32_t& slot = holder_of_[r];

@@ -46,7 +46,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
     return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.alloc_units;
   }
 
-  core::Found lookup(RequestId r, std::int64_t num_tokens) override {
+  core::PrefixHit lookup(RequestId r, std::int64_t num_tokens) override {
     pool_.set_listener(listener_);
     return pool_.lookup(r, num_tokens);
   }
@@ -56,7 +56,8 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
   /// What could be asked again is.
   std::uint64_t lookup_epoch() const override { return ++asked_; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     if (!prefix_cache_) pool_.lookup(r, tokens);  // which finds nothing
     const bool admitted = pool_.admit(r, tokens);
     if (admitted) interleave(r);

@@ -18,8 +18,8 @@
 namespace kvplan::memory {
 namespace {
 
-using core::Found;
 using core::MemoryLayout;
+using core::PrefixHit;
 
 /// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
 template <class Idle>
@@ -53,12 +53,12 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   }
   std::uint64_t lookup_epoch() const override { return pool_.epoch(); }
 
-  Found lookup(RequestId r, std::int64_t num_tokens) override {
+  PrefixHit lookup(RequestId r, std::int64_t num_tokens) override {
     pool_.begin_lookup();
     if constexpr (Idle::kByContent) pool_.expire(r, num_tokens);
     const std::int64_t blocks = longest(r, num_tokens);
     const Holder* holder = pool_.holders().find(r);
-    Found found{.tokens = blocks * alloc_unit_, .idle = 0};
+    PrefixHit found{.tokens = blocks * alloc_unit_, .idle = 0};
     found_.assign(static_cast<std::size_t>(blocks * groups_), kNoBlock);
     for (std::int64_t g = 0; g < groups_; ++g) {
       for (std::int64_t b = std::max<std::int64_t>(blocks - taken(g, blocks), 0); b < blocks; ++b) {
@@ -73,7 +73,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return longest(r, num_tokens) * alloc_unit_;
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const PrefixHit& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t hits = std::ssize(found_) / groups_;
     const std::int64_t blocks = ceil_div(tokens, alloc_unit_);
     if ((blocks - hits) * groups_ + found.idle > pool_.idle()) return false;

@@ -42,7 +42,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.alloc_units);
   }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t goal) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens, std::int64_t goal) override {
     moves_.clear();
     const std::int64_t slots = rule_.at_first(goal);
     KVPLAN_CHECK(tokens <= slots, tokens, slots);

@@ -64,7 +64,8 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     return rule_.fits(workload_.input[index(r)], workload_.final_tokens(r), layout_.alloc_units);
   }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/, std::int64_t goal) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t /*tokens*/,
+             std::int64_t goal) override {
     const std::int64_t length = rule_.at_first(goal);
     asked_ = length;
     return attempt([&](SlotsModel& memory) { return take(memory, length, r); });

@@ -23,7 +23,7 @@ class NoCache final : public core::Allocator {
   }
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId /*r*/) const override { return true; }
-  bool admit(RequestId /*r*/, const core::Found& /*found*/, std::int64_t /*tokens*/,
+  bool admit(RequestId /*r*/, const core::PrefixHit& /*found*/, std::int64_t /*tokens*/,
              std::int64_t /*goal*/) override {
     return true;
   }

@@ -22,9 +22,9 @@
 namespace kvplan::memory {
 namespace {
 
-using core::Found;
 using core::MemoryLayout;
 using core::PoolCounts;
+using core::PrefixHit;
 
 constexpr std::int64_t kMostBlocks = std::int64_t{1}
                                      << 25;  // some 50 bytes of our own memory each, once used
@@ -52,10 +52,10 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   bool fits_empty(RequestId r) const override { return whole_table(r) <= layout_.alloc_units; }
   std::uint64_t lookup_epoch() const override { return pool_.epoch(); }
 
-  Found lookup(RequestId r, std::int64_t num_tokens) override {
+  PrefixHit lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
     pool_.begin_lookup();
-    Found found;
+    PrefixHit found;
     if (!pool_.prefix_cache()) return found;
     if constexpr (Idle::kByContent) pool_.expire(r, num_tokens);
     const std::int64_t most = (num_tokens - 1) / layout_.alloc_unit_tokens;
@@ -100,7 +100,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     return b * layout_.alloc_unit_tokens;
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
+  bool admit(RequestId r, const PrefixHit& found, std::int64_t tokens, std::int64_t goal) override {
     const auto hits = static_cast<std::int64_t>(found_.size());
     const std::int64_t fresh = ceil_div(tokens, layout_.alloc_unit_tokens) - hits;
     if (fresh + found.idle > pool_.idle()) return false;

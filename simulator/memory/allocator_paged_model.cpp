@@ -17,9 +17,9 @@
 namespace kvplan::memory {
 namespace {
 
-using core::Found;
 using core::MemoryLayout;
 using core::PoolCounts;
+using core::PrefixHit;
 
 class PagedModel final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
@@ -58,9 +58,9 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     return ceil_div(workload_.final_tokens(r), layout_.alloc_unit_tokens) <= layout_.alloc_units;
   }
 
-  Found lookup(RequestId r, std::int64_t num_tokens) override {
+  PrefixHit lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
-    Found found;
+    PrefixHit found;
     if (policy_) policy_->expire(r, num_tokens, epoch_, [this](const Name& name) { give_up_all(name); });
     if (prefix_cache_) {
       for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.alloc_unit_tokens; ++b) {
@@ -83,7 +83,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const PrefixHit& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t fresh =
         ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(found_.size());
     if (fresh + found.idle > static_cast<std::int64_t>(free_queue_.size())) return false;

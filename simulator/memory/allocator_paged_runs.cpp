@@ -19,9 +19,9 @@
 namespace kvplan::memory {
 namespace {
 
-using core::Found;
 using core::MemoryLayout;
 using core::PoolCounts;
+using core::PrefixHit;
 
 using RunId = std::int32_t;
 using LifeId = std::int32_t;
@@ -94,7 +94,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   }
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
-  Found lookup(RequestId r, std::int64_t num_tokens) override {
+  PrefixHit lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
     looked_up_ = r;
     const LifeId id = life_of_[r];
@@ -103,7 +103,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     return {.tokens = blocks * layout_.alloc_unit_tokens, .idle = blocks};
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
+  bool admit(RequestId r, const PrefixHit& found, std::int64_t tokens, std::int64_t goal) override {
     const std::int64_t fresh = ceil_div(tokens, layout_.alloc_unit_tokens) - found.idle;
     if (fresh + found.idle > free_ + cached_) return false;
     const LifeId id = life_for(r);

@@ -29,7 +29,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
     return all_tables(workload_.final_tokens(r)) + beyond_ <= layout_.alloc_units;
   }
 
-  bool admit(RequestId r, const core::Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     KVPLAN_CHECK(found.tokens == 0 && holder_of_[r] < 0, r);
     const std::int64_t alloc_units = all_tables(tokens);
     if (alloc_units > layout_.alloc_units - held_) return false;

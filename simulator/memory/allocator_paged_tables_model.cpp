@@ -30,7 +30,8 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
       blocks += layout_.tables;
     return blocks <= layout_.alloc_units;
   }
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     std::int64_t blocks = 0;
     for (std::int64_t token = 0; token < tokens; token += layout_.alloc_unit_tokens) blocks += layout_.tables;
     if (blocks > static_cast<std::int64_t>(free_.size())) return false;

@@ -67,7 +67,8 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
     return core::pages_under(layout_, workload_.final_tokens(r)) <= layout_.alloc_units;
   }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     KVPLAN_CHECK(slot(r) < 0, r);
     const std::int64_t alloc_units = core::pages_under(layout_, tokens);
     if (held_ + alloc_units > layout_.alloc_units) return false;

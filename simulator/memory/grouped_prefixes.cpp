@@ -113,7 +113,7 @@ std::vector<std::vector<BlockId>> GroupedPrefixes::find_in_all(RequestId r, std:
   return out;
 }
 
-core::Found GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
+core::PrefixHit GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
   if (policy_) {
     policy_->expire(r, num_tokens, epoch_, [this](const Name& name) {
       const std::vector<BlockId> copies = found_in_.at(name);
@@ -125,7 +125,7 @@ core::Found GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
   }
   found_.tables = find_in_all(r, num_tokens);
   found_.published = std::ssize(found_.tables.front());
-  core::Found found{.tokens = found_.published * block_tokens_, .idle = 0};
+  core::PrefixHit found{.tokens = found_.published * block_tokens_, .idle = 0};
   for (const auto& table : found_.tables)
     for (const BlockId b : table) found.idle += b != kNoBlock && at(b).holders == 0 ? 1 : 0;
   return found;

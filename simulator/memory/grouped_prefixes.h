@@ -46,7 +46,7 @@ class GroupedPrefixes {
   void set_listener(core::BlockListener* listener) { listener_ = listener; }
 
   /// What is found for a request that computes `num_tokens`: at most num_tokens - 1.
-  core::Found lookup(RequestId request, std::int64_t num_tokens);
+  core::PrefixHit lookup(RequestId request, std::int64_t num_tokens);
   /// The tokens that such a lookup would find; it leaves no trace.
   [[nodiscard]] std::int64_t cached_tokens(RequestId request, std::int64_t num_tokens) const;
   /// Takes what the latest lookup, for this request, found. False: there is no room and nothing has changed.

@@ -55,7 +55,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId r) const override { return granted(reservation(r)) <= most_in_a_row(); }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
+             std::int64_t /*goal*/) override {
     const std::int64_t slots = granted(reservation(r));
     KVPLAN_CHECK(tokens <= slots, tokens, slots);
     moves_.clear();

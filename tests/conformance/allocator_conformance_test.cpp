@@ -370,8 +370,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal = std::max<std::int64_t>(world.workload.input[index(r)], come_back[r]);
         core::PoolCounts before = fast.counts();
-        const core::Found found = test::lookup(fast, r, goal);
-        const core::Found expected = test::lookup(model, r, goal);
+        const core::PrefixHit found = test::lookup(fast, r, goal);
+        const core::PrefixHit expected = test::lookup(model, r, goal);
         ASSERT_EQ(found.tokens, expected.tokens);
         ASSERT_EQ(found.idle, expected.idle);
         ASSERT_LT(found.tokens, goal);
@@ -572,7 +572,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     ASSERT_EQ(fast->layout().block_ids(), block_ids);
     const auto live = [&](RequestId r, std::int64_t goal, std::int64_t found, std::int64_t tokens) {
       for (Allocator* a : {fast.get(), model.get()}) {
-        const core::Found hits = a->contents()->lookup(r, goal);
+        const core::PrefixHit hits = a->contents()->lookup(r, goal);
         EXPECT_EQ(hits.tokens, found);
         ASSERT_TRUE(a->admit(r, hits, tokens, goal));
         a->contents()->publish(r, tokens);

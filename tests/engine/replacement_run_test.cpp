@@ -432,7 +432,7 @@ TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
   const auto seconds = [&](std::int64_t s) { b.set_time(s * 1'000'000'000); };
   const auto found = [&](std::int32_t who) {
     const RequestId r{who};
-    const core::Found a = b.pools[0]->contents()->lookup(r, 5);
+    const core::PrefixHit a = b.pools[0]->contents()->lookup(r, 5);
     EXPECT_EQ(a.tokens, b.pools[1]->contents()->lookup(r, 5).tokens);
     return a.tokens;
   };

@@ -109,7 +109,8 @@ class FastReplica final : public Replica, public BlockListener {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     KVPLAN_CHECK(run_.contents_asked, r);
-    return contents_ == nullptr ? 0 : contents_->cached_tokens(r, run_.found_of(workload_.input[index(r)]));
+    return contents_ == nullptr ? 0
+                                : contents_->cached_tokens(r, run_.lookup_tokens(workload_.input[index(r)]));
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {

@@ -141,8 +141,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     return grown;
   }
 
-  Found lookup(RequestId r, std::int64_t tokens) {
-    if (allocator_.contents() == nullptr) return Found{};
+  PrefixHit lookup(RequestId r, std::int64_t tokens) {
+    if (allocator_.contents() == nullptr) return PrefixHit{};
     // At most one less than it is told: so that as many are computed as a policy wants rows of.
     const std::int64_t rows = run_.prompt_rows;
     return allocator_.contents()->lookup(r, std::max<std::int64_t>(tokens - (rows - 1), 1));
@@ -341,7 +341,7 @@ class NaiveReplica final : public Replica, public BlockListener {
            static_cast<std::int64_t>(running_.size()) < params_.max_seqs) {
       const RequestId r = waiting_.front();
       State& s = state(r);
-      const Found found = lookup(r, s.num_tokens);
+      const PrefixHit found = lookup(r, s.num_tokens);
       const std::int64_t tokens = piece(s.num_tokens - found.tokens, budget);
       if (!allocator_.admit(r, found, found.tokens + tokens, s.num_tokens)) {
         pass_.refuse(allocator_.refusal());

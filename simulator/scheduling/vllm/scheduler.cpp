@@ -286,7 +286,7 @@ Status Scheduler::admit_waiting() {
     const RequestId r = waiting_.front();
     const std::int64_t goal = batch_.columns.goal[r];
     if (contents_ != nullptr && (looked_up_ != r || looked_up_epoch_ != contents_->lookup_epoch())) {
-      found_ = contents_->lookup(r, batch_.run.found_of(goal));
+      found_ = contents_->lookup(r, batch_.run.lookup_tokens(goal));
       looked_up_ = r;
       looked_up_epoch_ = contents_->lookup_epoch();
     }

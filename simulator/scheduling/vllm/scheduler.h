@@ -137,7 +137,7 @@ class Scheduler {
   Slot behind_{core::kNoSlot};         // the latest victim was before it in the running list
   std::vector<Piece> pieces_;
   std::vector<core::DecodeGrant> decode_grants_;
-  core::Found found_{};  // by the latest lookup
+  core::PrefixHit found_{};  // by the latest lookup
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};
 
