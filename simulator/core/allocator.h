@@ -165,7 +165,7 @@ class BlockListener {
  public:
   virtual ~BlockListener() = default;
   /// `logical_block`: the entry of the table.
-  virtual void on_publish(RequestId request, std::int64_t logical_block, BlockId block) = 0;
+  virtual void on_insert(RequestId request, std::int64_t logical_block, BlockId block) = 0;
   virtual void on_reclaim(BlockId block) = 0;
 };
 
@@ -225,7 +225,7 @@ class Contents {
   [[nodiscard]] virtual std::uint64_t lookup_epoch() const = 0;
   /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
   /// ends).
-  virtual void publish(RequestId request, std::int64_t tokens) = 0;
+  virtual void insert(RequestId request, std::int64_t tokens) = 0;
   /// Cells of the request are no longer kept: what it fills from now on, until its release, is not made findable. Whole
   /// blocks of its first `written` tokens are, before.
   virtual void close(RequestId request, std::int64_t written) = 0;

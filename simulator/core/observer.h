@@ -5,14 +5,14 @@
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
 //     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
-//     on_chunk; between them, if some observer wants publications, on_publish and on_reclaim as blocks become
+//     on_chunk; between them, if some observer wants publications, on_insert and on_reclaim as blocks become
 //     findable and are given up; of a tree on_evict, behind on_settle and on_preempt and before all else
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps); or on_decode_run: such runs with
 //                          the passes between them (see DecodeRun)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop, on_compact or on_settle, on_let_go, on_finish (with on_publish before a request
+//     on_first_token, on_drop, on_compact or on_settle, on_let_go, on_finish (with on_insert before a request
 //     gives blocks back)
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
@@ -216,7 +216,7 @@ class Observer {
   virtual void on_finish(SimTime /*time*/, const Release& /*release*/) {}
   /// Everything that the step's end freed is free.
   virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}
-  virtual void on_publish(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) {}
+  virtual void on_insert(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) {}
   virtual void on_reclaim(BlockId /*block*/) {}
   /// Of a tree (MemoryLayout::tree), if some observer wants publications: pages that went into it one behind the other
   /// leave it. Of all that ever went in, numbered from 0, these.
@@ -224,7 +224,7 @@ class Observer {
   virtual void on_end(SimTime /*time*/) {}
   /// True: publications are told at the step in which a block fills; false: they may be put off until they
   /// could make a difference. Anything else that is told does not depend on it.
-  [[nodiscard]] virtual bool wants_publications() const { return false; }
+  [[nodiscard]] virtual bool wants_insertions() const { return false; }
   /// False: the engine never calls on_decode_run. For observers that want every pass, or that look at another
   /// observer's state as they are told (each is told a whole decode run before the next one is).
   [[nodiscard]] virtual bool follows_decode_runs() const { return false; }

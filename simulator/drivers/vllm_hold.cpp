@@ -51,7 +51,7 @@ class Holders {
       const std::int64_t length = workload_.input[i];
       const core::PrefixHit found = contents_.lookup(r, length);
       if (!pool_.admit(r, found, workload_.final_tokens(r), workload_.final_tokens(r))) return;
-      contents_.publish(r, length);
+      contents_.insert(r, length);
       ++live_;
       HoldRow row{.request = r, .fits = true, .admit_step = step, .end_step = step + workload_.output[i]};
       ends_[row.end_step].push_back(r);

@@ -28,7 +28,7 @@ core::Contents& contents_of(core::Allocator& pool);
 /// Counts blocks whose content is given up.
 class ReclaimCounter final : public core::BlockListener {
  public:
-  void on_publish(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) override {}
+  void on_insert(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) override {}
   void on_reclaim(BlockId /*block*/) override { ++reclaimed_; }
   /// Those since the last call.
   std::int64_t take() { return std::exchange(reclaimed_, 0); }

@@ -75,7 +75,7 @@ class SchedRows final : public core::Observer {
     count_computed(release);
   }
   void on_reclaim(BlockId /*block*/) override { ++evicted_; }
-  [[nodiscard]] bool wants_publications() const override { return static_cast<bool>(steps_); }
+  [[nodiscard]] bool wants_insertions() const override { return static_cast<bool>(steps_); }
   [[nodiscard]] bool follows_decode_runs() const override {
     return !steps_;
   }  // nothing of a decode run is in rows

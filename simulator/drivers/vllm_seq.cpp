@@ -19,7 +19,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   const auto length = static_cast<std::int64_t>(workload.input[index(r)]);
   const core::PrefixHit found = contents.lookup(r, length);
   KVPLAN_CHECK(pool.admit(r, found, length, length), r);
-  contents.publish(r, length);
+  contents.insert(r, length);
   row.fits = true;
   row.hit_tokens = found.tokens;
   row.new_blocks_prefill = pool.table(r).alloc_units - found.tokens / block;
@@ -29,7 +29,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
     // A decode step changes nothing unless a block is needed or filled.
     if (tokens % block != 0 && (tokens - 1) % block != 0) continue;
     KVPLAN_CHECK(pool.grow(r, tokens), r, tokens);
-    contents.publish(r, tokens);
+    contents.insert(r, tokens);
   }
   row.new_blocks_decode = pool.table(r).alloc_units - after_prefill;
   row.evicted_decode = reclaimed.take();

@@ -28,11 +28,11 @@ SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& work
   std::int64_t taken = pool.taken(), reclaimed = pool.reclaimed();
   std::int64_t tokens = std::min(length, row.hit_tokens + chunk);
   KVPLAN_CHECK(pool.admit(r, tokens), r);
-  pool.publish(r, tokens);
+  pool.insert(r, tokens);
   const auto go_on_to = [&](std::int64_t more) {
     pool.leave_windows(r, tokens);
     KVPLAN_CHECK(pool.grow(r, more), r, more);
-    pool.publish(r, more);
+    pool.insert(r, more);
     tokens = more;
   };
   while (tokens < length) go_on_to(std::min(length, tokens + chunk));

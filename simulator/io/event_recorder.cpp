@@ -609,7 +609,7 @@ void EventRecorder::on_end(SimTime time) {
 
 // ---- contents ----
 
-void EventRecorder::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
+void EventRecorder::on_insert(RequestId request, std::int64_t logical_block, BlockId block) {
   const std::size_t at = index(block);
   if (at >= publication_of_.size()) publication_of_.resize(at + 1, -1);
   publication_of_[at] = publications_++;

@@ -68,7 +68,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
     if (grown) interleave(r);
     return grown;
   }
-  void publish(RequestId r, std::int64_t tokens) override { pool_.publish(r, tokens); }
+  void insert(RequestId r, std::int64_t tokens) override { pool_.insert(r, tokens); }
   void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
 
   void let_go(RequestId r, std::span<const std::int32_t> entries) override {

@@ -97,11 +97,11 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return true;
   }
 
-  void publish(RequestId r, std::int64_t tokens) override {
+  void insert(RequestId r, std::int64_t tokens) override {
     Holder& holder = pool_.holders().existing(r);
     const std::int64_t full = tokens / alloc_unit_;
     for (std::int64_t g = 0; g < groups_; ++g)
-      for (std::int64_t b = holder.published; b < full; ++b) publish(holder, r, b, g);
+      for (std::int64_t b = holder.published; b < full; ++b) insert(holder, r, b, g);
     holder.published = std::max(holder.published, full);
   }
   /// Nobody drops what a policy says here, nor follows a course.
@@ -206,7 +206,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     pool_.let_go(std::exchange(block, kNoBlock), r, e);
   }
 
-  void publish(const Holder& holder, RequestId r, std::int64_t b, std::int64_t group) {
+  void insert(const Holder& holder, RequestId r, std::int64_t b, std::int64_t group) {
     const auto e = static_cast<std::int64_t>(entry(b, group));
     const BlockId block = holder.blocks[entry(b, group)];
     if (block == kNoBlock) return;
@@ -216,11 +216,11 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
       if (before == kNoBlock)
         before = copy(&holder, r, b - 1, group);  // a window has left it, or did not take it
     }
-    if (b >= names_.shared_blocks(r)) return pool_.publish_own(holder, r, e, block, before);
+    if (b >= names_.shared_blocks(r)) return pool_.insert_own(holder, r, e, block, before);
     const std::int64_t content = name(r, b, group);
     // A lookup that failed may not end here any more; of these it does not keep all contents that it missed.
     if (pool_.shared_copy(content) == Pool::kNullBlock) pool_.begin_epoch();
-    pool_.publish_shared(r, e, block, content, before);
+    pool_.insert_shared(r, e, block, content, before);
   }
 
   GroupedParts parts_;

@@ -125,7 +125,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
         ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > pool_.idle()) return false;
     // A decoding request asks when its table is full; what filled in earlier steps has been findable since
-    // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time: a policy's
+    // then, so it must be so before anything is handed out. Where somebody listens, `insert` came in time: a policy's
     // clock always does. Of a prompt it always does, and what this step fills may yet be undone.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.alloc_unit_tokens;
     if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1 && tokens > holder.goal)
@@ -134,7 +134,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     return true;
   }
 
-  void publish(RequestId r, std::int64_t tokens) override {
+  void insert(RequestId r, std::int64_t tokens) override {
     make_findable(pool_.holders().existing(r), r, tokens);
   }
 
@@ -225,9 +225,9 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     while (b < shared) {
       const std::int64_t end = std::min((b / row + 1) * row, shared);
       std::int64_t name = names_.first_name(r, b / row) + b % row;
-      for (; b < end; ++b, ++name) pool_.publish_shared(r, b, entry(holder, b), name, entry(holder, b - 1));
+      for (; b < end; ++b, ++name) pool_.insert_shared(r, b, entry(holder, b), name, entry(holder, b - 1));
     }
-    for (; b < full; ++b) pool_.publish_own(holder, r, b, entry(holder, b), entry(holder, b - 1));
+    for (; b < full; ++b) pool_.insert_own(holder, r, b, entry(holder, b), entry(holder, b - 1));
     holder.published = full;
   }
   /// kNoBlock before the first.

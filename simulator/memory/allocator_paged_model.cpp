@@ -114,7 +114,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     return true;
   }
 
-  void publish(RequestId r, std::int64_t tokens) override {
+  void insert(RequestId r, std::int64_t tokens) override {
     Holder& holder = holders_.at(r);
     if (!prefix_cache_ || holder.closed) return;
     for (; holder.published < tokens / layout_.alloc_unit_tokens; ++holder.published) {
@@ -128,7 +128,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
             holder.published > 0 ? std::optional(name(r, holder.published - 1)) : std::nullopt;
         policy_->published(name_of_[at(b)].name, before, r, holder.published, copies.size() > 1);
       }
-      if (listener_ != nullptr) listener_->on_publish(r, holder.published, b);
+      if (listener_ != nullptr) listener_->on_insert(r, holder.published, b);
       ++epoch_;
     }
   }

@@ -153,7 +153,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     take(fresh);
   }
 
-  void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), tokens); }
+  void insert(RequestId r, std::int64_t tokens) override { make_findable(existing(r), tokens); }
 
   void close(RequestId r, std::int64_t written) override {
     Life& l = existing(r);

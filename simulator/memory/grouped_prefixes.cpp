@@ -194,7 +194,7 @@ void GroupedPrefixes::let_go(RequestId r, std::span<const std::int32_t> entries)
   }
 }
 
-void GroupedPrefixes::publish(RequestId r, std::int64_t tokens) {
+void GroupedPrefixes::insert(RequestId r, std::int64_t tokens) {
   Holder& holder = holders_.at(r);
   if (!prefix_cache_) return;
   const std::int64_t full = tokens / block_tokens_;
@@ -215,7 +215,7 @@ void GroupedPrefixes::publish(RequestId r, std::int64_t tokens) {
         if (b > 0 && found_in_.count(name(r, g, b - 1)) != 0) before = name(r, g, b - 1);
         policy_->published(at(block).name, before, r, b, copies.size() > 1);
       }
-      if (listener_ != nullptr) listener_->on_publish(r, entry(b, g), block);
+      if (listener_ != nullptr) listener_->on_insert(r, entry(b, g), block);
     }
   }
   holder.published = std::max(holder.published, full);

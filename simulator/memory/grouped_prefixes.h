@@ -12,7 +12,7 @@
 // finds it is told block by block, of each block group by group. A content follows that of the block before it in its
 // group, if that could be found when this one was published first.
 //
-// Life of a request: lookup -> admit -> (leave_windows or let_go, grow, publish)* -> release, one request at a time or
+// Life of a request: lookup -> admit -> (leave_windows or let_go, grow, insert)* -> release, one request at a time or
 // several.
 #pragma once
 
@@ -57,7 +57,7 @@ class GroupedPrefixes {
   /// These entries of its table come back, in this order (core::MemoryLayout::groups).
   void let_go(RequestId request, std::span<const std::int32_t> entries);
   /// Contents of whole blocks of the first `tokens` tokens can be found from now on.
-  void publish(RequestId request, std::int64_t tokens);
+  void insert(RequestId request, std::int64_t tokens);
   void release(RequestId request);
 
   [[nodiscard]] bool holds(RequestId request) const { return holders_.count(request) != 0; }

@@ -77,22 +77,22 @@ BlocksByPolicy::Id BlocksByPolicy::number_next() {
   return content;
 }
 
-void BlocksByPolicy::publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
-                                    std::int64_t entry) {
+void BlocksByPolicy::insert_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
+                                   std::int64_t entry) {
   Id& number = shared_contents_[static_cast<std::size_t>(name)];
   if (number == 0) number = number_next() + 1;
-  publish(b, number - 1, before, request, entry);
+  insert(b, number - 1, before, request, entry);
 }
 
-void BlocksByPolicy::publish_own(BlockId b, BlockId before, RequestId request, std::int64_t entry) {
+void BlocksByPolicy::insert_own(BlockId b, BlockId before, RequestId request, std::int64_t entry) {
   auto& own = own_contents_[request];
   const auto place = static_cast<std::size_t>(entry);
   if (own.size() <= place) own.resize(place + 1, kUnnumbered);
   if (own[place] == kUnnumbered) own[place] = number_next();
-  publish(b, own[place], before, request, entry);
+  insert(b, own[place], before, request, entry);
 }
 
-void BlocksByPolicy::publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry) {
+void BlocksByPolicy::insert(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry) {
   content_of(b) = content;
   if (policy_.leaves())
     leaves_.follows(content, before == kNoBlock ? replacement::kNoId : content_of(before));

@@ -101,8 +101,8 @@ class BlocksByPolicy {
 
   /// The block, which is held, can be found from now on. `before`: one that has the content before it, kNoBlock for the
   /// first.
-  void publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request, std::int64_t entry);
-  void publish_own(BlockId b, BlockId before, RequestId request, std::int64_t entry);
+  void insert_shared(BlockId b, std::int64_t name, BlockId before, RequestId request, std::int64_t entry);
+  void insert_own(BlockId b, BlockId before, RequestId request, std::int64_t entry);
   /// The content of an idle block has got another copy, or lost all others.
   void join_spares(BlockId b) { spare_.emplace(turn_of_[index(b)], b); }
   void leave_spares(BlockId b) { spare_.erase({turn_of_[index(b)], b}); }
@@ -121,7 +121,7 @@ class BlocksByPolicy {
 
   Id& content_of(BlockId b);
   Id number_next();
-  void publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry);
+  void insert(BlockId b, Id content, BlockId before, RequestId request, std::int64_t entry);
   [[nodiscard]] replacement::Use use(Id content, RequestId request, std::int64_t entry) const {
     return policy_.use(content, request, entry / groups_, clock_.now_ns());
   }

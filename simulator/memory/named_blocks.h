@@ -191,21 +191,21 @@ class NamedBlocks {
   // ---- contents ----
 
   /// A block, which the request holds, can be found from now on.
-  void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name,
-                      [[maybe_unused]] BlockId before) {
+  void insert_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name,
+                     [[maybe_unused]] BlockId before) {
     BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
     if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
     add_copy(block, static_cast<std::uint64_t>(name), head == kNullBlock ? kNoBlock : head);
     if (head == kNullBlock) head = block;
-    if constexpr (Idle::kByContent) idle_.publish_shared(block, name, before, r, logical);
-    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+    if constexpr (Idle::kByContent) idle_.insert_shared(block, name, before, r, logical);
+    if (listener_ != nullptr) listener_->on_insert(r, logical, block);
   }
 
-  void publish_own(const BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block,
-                   [[maybe_unused]] BlockId before) {
+  void insert_own(const BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block,
+                  [[maybe_unused]] BlockId before) {
     add_copy(block, own_name(r, logical), own_copy(holder, r, logical));
-    if constexpr (Idle::kByContent) idle_.publish_own(block, before, r, logical);
-    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+    if constexpr (Idle::kByContent) idle_.insert_own(block, before, r, logical);
+    if (listener_ != nullptr) listener_->on_insert(r, logical, block);
   }
 
   /// From now on what no lookup comes to is counted. `made_from`: what Reach is.

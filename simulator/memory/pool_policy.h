@@ -51,7 +51,7 @@ class PoolClock final : public core::Observer {
  public:
   void on_pass_begin(SimTime time) override { now_ = time; }
   void on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) override { now_ = time; }
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
 
   [[nodiscard]] std::int64_t now_ns() const { return now_.since_start.count / kTicksPerNs; }
 

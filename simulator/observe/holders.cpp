@@ -126,7 +126,7 @@ void Holders::leave(RequestId request) {
   t.num_tokens = num_tokens;
 }
 
-void Holders::on_publish(RequestId /*request*/, std::int64_t logical_block, BlockId block) {
+void Holders::on_insert(RequestId /*request*/, std::int64_t logical_block, BlockId block) {
   found_[block] = layout_.groups.empty() ? -1 : logical_block % std::ssize(groups_);
 }
 void Holders::on_reclaim(BlockId block) {

@@ -76,10 +76,10 @@ class Holders final : public core::Observer {
     tables_.erase(release.request);
   }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
-  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
+  void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override;
   void on_reclaim(BlockId block) override;
   void on_end(SimTime time) override;
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
 
  private:
   struct Table {

@@ -509,8 +509,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         moved += static_cast<std::int64_t>(test::moves(fast).size());
         running[r].tokens = tokens;
       }
-      test::publish(fast, r, running[r].tokens);
-      test::publish(model, r, running[r].tokens);
+      test::insert(fast, r, running[r].tokens);
+      test::insert(model, r, running[r].tokens);
       expect_equal(fast, model, 40, reads());
       if (HasFatalFailure()) return;
     }
@@ -575,7 +575,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
         const core::PrefixHit hits = a->contents()->lookup(r, goal);
         EXPECT_EQ(hits.tokens, found);
         ASSERT_TRUE(a->admit(r, hits, tokens, goal));
-        a->contents()->publish(r, tokens);
+        a->contents()->insert(r, tokens);
       }
     };
     const auto release = [&](RequestId r, std::int64_t written) {
@@ -593,7 +593,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // hands out the queue, block by block
       for (Allocator* a : {fast.get(), model.get()}) {
         ASSERT_TRUE(a->grow(2_r, tokens));
-        a->contents()->publish(2_r, tokens);
+        a->contents()->insert(2_r, tokens);
       }
       ASSERT_EQ(fast->counts(), model->counts()) << tokens;
     }

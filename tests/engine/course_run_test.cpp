@@ -141,11 +141,11 @@ class Recount final : public core::Observer {
 /// What becomes findable and is given up, in order.
 class Publications final : public core::Observer {
  public:
-  void on_publish(RequestId r, std::int64_t logical, BlockId block) override {
+  void on_insert(RequestId r, std::int64_t logical, BlockId block) override {
     told.push_back({number(r), logical, number(block)});
   }
   void on_reclaim(BlockId block) override { told.push_back({-1, -1, number(block)}); }
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
   std::vector<std::array<std::int64_t, 3>> told;
 };
 

@@ -155,12 +155,12 @@ std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
 /// Everything that is published and reclaimed, in order; and what a step reads of decoding requests.
 class Told final : public core::Observer {
  public:
-  void on_publish(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
+  void on_insert(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
   void on_reclaim(BlockId block) override { put('r', block); }
   void on_hold_back(RequestId r) override { put('h', r); }
   void on_chunk(const core::Chunk& c) override { put('c', c.request, c.computed, c.tokens); }
   void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.alloc_units); }
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
   std::string text;
 
  private:

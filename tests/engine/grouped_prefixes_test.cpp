@@ -29,7 +29,7 @@ using test::try_run;
 class RowsOfRun final : public core::Observer {
  public:
   explicit RowsOfRun(std::size_t groups) : groups_(groups) {}
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
 
   void on_arrival(SimTime /*time*/, RequestId r, bool accepted) override {
     if (!accepted) rows.push_back({.request = r});

@@ -267,7 +267,7 @@ struct Bench {
     const std::int64_t tokens = workload.input[index(r)];
     for (auto& pool : pools) {
       EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << who;
-      pool->contents()->publish(r, tokens);
+      pool->contents()->insert(r, tokens);
     }
     EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << who;
     return number(pools[1]->table(r).ids.back());
@@ -391,7 +391,7 @@ TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
       const auto pool = (slow ? entry.make_model(grouped, request) : entry.make(grouped, request)).value();
       const auto admit = [&](RequestId r, std::int64_t tokens) {
         EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens));
-        pool->contents()->publish(r, tokens);
+        pool->contents()->insert(r, tokens);
         std::vector<std::int32_t> ids;
         for (const BlockId b : pool->table(r).ids) ids.push_back(number(b));
         return ids;

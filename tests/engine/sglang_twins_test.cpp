@@ -59,7 +59,7 @@ class EventText final : public core::Observer {
     put("evict", first_page, pages);
   }
   void on_end(SimTime time) override { put("over", time.since_start.count); }
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
 
   [[nodiscard]] std::string text() const { return text_.str(); }
   std::int64_t preempted{0}, hits{0}, rehits{0}, refused{0}, evicted{0}, idle{0};

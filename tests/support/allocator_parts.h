@@ -8,8 +8,8 @@ namespace kvplan::test {
 inline core::PrefixHit lookup(core::Allocator& a, RequestId request, std::int64_t num_tokens) {
   return a.contents() == nullptr ? core::PrefixHit{} : a.contents()->lookup(request, num_tokens);
 }
-inline void publish(core::Allocator& a, RequestId request, std::int64_t tokens) {
-  if (a.contents() != nullptr) a.contents()->publish(request, tokens);
+inline void insert(core::Allocator& a, RequestId request, std::int64_t tokens) {
+  if (a.contents() != nullptr) a.contents()->insert(request, tokens);
 }
 inline void forget(core::Allocator& a, RequestId request) {
   if (a.contents() != nullptr) a.contents()->forget(request);

@@ -21,7 +21,7 @@ class CacheWalker : public core::Observer {
         layout_(layout),
         groups_(std::max<std::int64_t>(std::ssize(layout.groups), 1)),
         names_(workload, layout.alloc_unit_tokens) {}
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  [[nodiscard]] bool wants_insertions() const override { return true; }
 
   void on_admit(const core::Admission& a) override {
     tables_[a.request].assign(a.hits.begin(), a.hits.end());
@@ -46,7 +46,7 @@ class CacheWalker : public core::Observer {
   }
   void on_preempt(const core::Release& r) override { give_back(r); }
   void on_finish(SimTime /*time*/, const core::Release& r) override { give_back(r); }
-  void on_publish(RequestId r, std::int64_t logical, BlockId b) override {
+  void on_insert(RequestId r, std::int64_t logical, BlockId b) override {
     auto& copies = blocks_of_[name(r, logical)];
     copies.push_back(b);
     content_[b] = {r, logical};

@@ -29,7 +29,7 @@ class FastReplica final : public Replica {
     // What is planned ahead takes pages, and is told at once.
     for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_decode_runs();
     const bool told = std::any_of(run.observers.begin(), run.observers.end(),
-                                  [](const Observer* o) { return o->wants_publications(); });
+                                  [](const Observer* o) { return o->wants_insertions(); });
     memory_.pool().tell_evicted(told ? &evicted_ : nullptr);
     KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % page_ == 0, page_);
   }

@@ -22,7 +22,7 @@ class NaiveReplica final : public Replica {
     KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
     KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % memory.page_tokens() == 0);
     for (const Observer* observer : run.observers)
-      evictions_wanted_ = evictions_wanted_ || observer->wants_publications();
+      evictions_wanted_ = evictions_wanted_ || observer->wants_insertions();
   }
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }

@@ -24,7 +24,7 @@ class FastReplica final : public Replica, public BlockListener {
         contents_(allocator.contents()),
         ids_(allocator.layout().block_ids()),
         scheduler_(run, params, allocator) {
-    if (scheduler_.tells_publications()) contents_->set_listener(this);
+    if (scheduler_.tells_insertions()) contents_->set_listener(this);
   }
   ~FastReplica() override {
     if (contents_ != nullptr) contents_->set_listener(nullptr);
@@ -113,8 +113,8 @@ class FastReplica final : public Replica, public BlockListener {
                                 : contents_->cached_tokens(r, run_.lookup_tokens(workload_.input[index(r)]));
   }
 
-  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
-    for (Observer* o : run_.observers) o->on_publish(request, logical_block, block);
+  void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override {
+    for (Observer* o : run_.observers) o->on_insert(request, logical_block, block);
   }
   void on_reclaim(BlockId block) override {
     for (Observer* o : run_.observers) o->on_reclaim(block);

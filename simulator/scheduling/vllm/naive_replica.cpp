@@ -40,7 +40,7 @@ class NaiveReplica final : public Replica, public BlockListener {
         windows_(model::windows_of(allocator.layout().groups)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
     for (const Observer* observer : run.observers) {
-      if (observer->wants_publications() && allocator_.contents() != nullptr)
+      if (observer->wants_insertions() && allocator_.contents() != nullptr)
         allocator_.contents()->set_listener(this);
     }
   }
@@ -112,8 +112,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     return contents == nullptr ? 0 : contents->cached_tokens(r, told);
   }
 
-  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
-    for (Observer* o : run_.observers) o->on_publish(request, logical_block, block);
+  void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override {
+    for (Observer* o : run_.observers) o->on_insert(request, logical_block, block);
   }
   void on_reclaim(BlockId block) override {
     for (Observer* o : run_.observers) o->on_reclaim(block);
@@ -147,8 +147,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     const std::int64_t rows = run_.prompt_rows;
     return allocator_.contents()->lookup(r, std::max<std::int64_t>(tokens - (rows - 1), 1));
   }
-  void publish(RequestId r, std::int64_t tokens) {
-    if (allocator_.contents() != nullptr) allocator_.contents()->publish(r, tokens);
+  void insert(RequestId r, std::int64_t tokens) {
+    if (allocator_.contents() != nullptr) allocator_.contents()->insert(r, tokens);
   }
 
   /// Blocks of which the next token, at position `computed`, sees none come back: group by group, of each the highest
@@ -252,7 +252,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   /// prompt.
   void compute(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
-    publish(r, s.computed + tokens);
+    insert(r, s.computed + tokens);
     std::int64_t read = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
     if (run_.reads_holes) read = s.computed - s.alloc_units_gone * allocator_.layout().alloc_unit_tokens;
     if (s.course != nullptr && s.prompt_done) read = s.course->read_tokens(s.computed);

@@ -28,12 +28,12 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
       waiting_(params.by_priority),
       moves_(allocator, run.observers) {
   for (const Observer* observer : observers_) {
-    tells_publications_ = tells_publications_ || observer->wants_publications();
+    tells_insertions_ = tells_insertions_ || observer->wants_insertions();
     decode_runs_ = decode_runs_ && observer->follows_decode_runs();
   }
-  tells_publications_ = tells_publications_ && contents_ != nullptr;
+  tells_insertions_ = tells_insertions_ && contents_ != nullptr;
   KVPLAN_CHECK(!run.courses_find || (run.courses != nullptr && contents_ != nullptr && ids_));
-  grants_together_ = batch_.grows && !costs_ && run.courses == nullptr && !tells_publications_;
+  grants_together_ = batch_.grows && !costs_ && run.courses == nullptr && !tells_insertions_;
 }
 
 Status Scheduler::decide(SimTime now) {
@@ -71,12 +71,12 @@ void Scheduler::schedule_running() {
   prompt_tokens_ = 0;
   if (batch_.grows) {
     need_ = batch_.phases.first(batch_.step);
-    if (tells_publications_ && !params_.by_priority) fill_ = batch_.phases.first(batch_.step + 1);
+    if (tells_insertions_ && !params_.by_priority) fill_ = batch_.phases.first(batch_.step + 1);
   }
   if (batch_.run.courses != nullptr) {
     if (batch_.grows) batch_.following.gather_grants(batch_.step);
     need_ = batch_.following.next_grant();
-    if (tells_publications_ && batch_.run.courses_find) {
+    if (tells_insertions_ && batch_.run.courses_find) {
       batch_.following.gather_fills(batch_.step, batch_.alloc_unit_tokens);
       fill_ = batch_.following.next_fill();
     }
@@ -139,7 +139,7 @@ void Scheduler::visit_running() {
     }
     if (slot == fill_) {
       tell_decode_grants();
-      contents_->publish(at(slot).request, batch_.tokens_held(at(slot)) + 1);
+      contents_->insert(at(slot).request, batch_.tokens_held(at(slot)) + 1);
       fill_ = batch_.run.courses != nullptr ? batch_.following.next_fill() : at(slot).phase_next;
     }
   }
@@ -158,16 +158,16 @@ void Scheduler::hold_back_from(Slot slot) {
 /// By priority, who was scheduled may give way until the last one is: only then it is known what is computed.
 void Scheduler::tell_computed() {
   Slot fill = kNoSlot;
-  if (tells_publications_ && batch_.grows) fill = batch_.phases.first(batch_.step + 1);
-  const auto publish_before = [&](std::int64_t rank) {
+  if (tells_insertions_ && batch_.grows) fill = batch_.phases.first(batch_.step + 1);
+  const auto insert_before = [&](std::int64_t rank) {
     for (; fill != kNoSlot && at(fill).rank < rank; fill = at(fill).phase_next)
-      contents_->publish(at(fill).request, batch_.tokens_held(at(fill)) + 1);
+      contents_->insert(at(fill).request, batch_.tokens_held(at(fill)) + 1);
   };
   for (const Piece& piece : pieces_) {
-    publish_before(at(piece.slot).rank);
+    insert_before(at(piece.slot).rank);
     tell_piece(piece);
   }
-  publish_before(INT64_MAX);
+  insert_before(INT64_MAX);
 }
 
 /// Room for `tokens` tokens of a running request; preempts others until there is. False: it was the victim.
@@ -232,7 +232,7 @@ bool Scheduler::grow_range(Slot slot) {
   const std::int64_t before = allocator_.table(r).alloc_units;
   if (!make_room(slot, batch_.tokens_held(at(slot)) + 1)) return false;
   if (!moves_.copied_latest(r)) tell_grant(r, before);
-  if (contents_ != nullptr) contents_->publish(r, batch_.tokens_held(at(slot)) + 1);
+  if (contents_ != nullptr) contents_->insert(r, batch_.tokens_held(at(slot)) + 1);
   batch_.windows.fill(at(slot), batch_.tokens_held(at(slot)));
   batch_.expect_growth(slot, batch_.tokens_held(at(slot)) + 1);
   return true;
@@ -244,7 +244,7 @@ bool Scheduler::grant_decode_block(Slot slot) {
   const std::int64_t before = several_ ? allocator_.table(r).alloc_units : 0;
   if (!make_room(slot, Batch::slots_of(at(slot), batch_.tokens_held(at(slot)) + 1))) return false;
   decode_grants_.push_back(newest_grant(r, several_ ? allocator_.table(r).alloc_units - before : 1));
-  if (tells_publications_) tell_decode_grants();  // between the reclaims that they caused
+  if (tells_insertions_) tell_decode_grants();  // between the reclaims that they caused
   return true;
 }
 
@@ -274,7 +274,7 @@ void Scheduler::tell_grant(RequestId r, std::int64_t before) {
 /// A piece of a prompt is computed in the step: its full blocks can be found from now on.
 void Scheduler::tell_piece(const Piece& piece) {
   const SlotState& s = at(piece.slot);
-  if (contents_ != nullptr) contents_->publish(s.request, s.computed + piece.tokens);
+  if (contents_ != nullptr) contents_->insert(s.request, s.computed + piece.tokens);
   add_piece(pass_, s.computed, piece.tokens);
   batch_.windows.add_chunk(pass_.load, s.computed, piece.tokens);
   if (s.computed + piece.tokens == s.goal) ++pass_.sampled;
@@ -327,7 +327,7 @@ std::int64_t Scheduler::alike_steps(bool granting) {
     // Blocks that fill after a first drop are not found. What is dropped of a shared block stays for whoever else holds
     // it: no step need be like the one before.
     if (batch_.following.drops(step, pass_.pool.sharers == 0)) most = 1;
-    if (tells_publications_)
+    if (tells_insertions_)
       most = std::min(most, batch_.following.steps_to_fill(step, batch_.alloc_unit_tokens));
   }
   if (batch_.following.empty()) {
@@ -341,7 +341,7 @@ std::int64_t Scheduler::alike_steps(bool granting) {
     const std::int64_t room = std::min(pass_.pool.free + pass_.pool.cached, kGrantsToldAtOnce);
     most = granting ? batch_.phases.steps_to_more(step, room, most)
                     : std::min(most, batch_.phases.steps_to_members(step));
-    if (tells_publications_) most = std::min(most, batch_.phases.steps_to_members(step + 1));
+    if (tells_insertions_) most = std::min(most, batch_.phases.steps_to_members(step + 1));
     if (batch_.sums.sliding > 0)
       most = std::min(most, batch_.phases.steps_to_sliding(step - batch_.run.keep.recent));
   }

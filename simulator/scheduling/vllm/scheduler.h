@@ -68,7 +68,7 @@ class Scheduler {
   [[nodiscard]] std::span<const core::DecodeGrant> granted_ahead() const { return granted_ahead_; }
 
   /// Somebody wants to know of publications at once.
-  [[nodiscard]] bool tells_publications() const { return tells_publications_; }
+  [[nodiscard]] bool tells_insertions() const { return tells_insertions_; }
 
  private:
   using Slot = core::Slot;
@@ -118,7 +118,7 @@ class Scheduler {
   bool costs_;    // placing moves ranges or takes time
   bool ids_;      // blocks have ids
   bool several_;  // allocation units may be granted to a request that decodes
-  bool tells_publications_{false};
+  bool tells_insertions_{false};
   bool
       grants_together_;  // those whose tables are full need one allocation unit each, and nobody asks who was first
   bool
