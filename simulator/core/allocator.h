@@ -166,7 +166,7 @@ class BlockListener {
   virtual ~BlockListener() = default;
   /// `logical_block`: the entry of the table.
   virtual void on_insert(RequestId request, std::int64_t logical_block, BlockId block) = 0;
-  virtual void on_reclaim(BlockId block) = 0;
+  virtual void on_evict_block(BlockId block) = 0;
 };
 
 class Observer;

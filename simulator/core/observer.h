@@ -5,8 +5,8 @@
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
 //     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
-//     on_chunk; between them, if some observer wants publications, on_insert and on_reclaim as blocks become
-//     findable and are given up; of a tree on_evict, behind on_settle and on_preempt and before all else
+//     on_chunk; between them, if some observer wants publications, on_insert and on_evict_block as blocks become
+//     findable and are given up; of a tree on_evict_pages, behind on_settle and on_preempt and before all else
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps); or on_decode_run: such runs with
 //                          the passes between them (see DecodeRun)
@@ -217,10 +217,10 @@ class Observer {
   /// Everything that the step's end freed is free.
   virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}
   virtual void on_insert(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) {}
-  virtual void on_reclaim(BlockId /*block*/) {}
+  virtual void on_evict_block(BlockId /*block*/) {}
   /// Of a tree (MemoryLayout::tree), if some observer wants publications: pages that went into it one behind the other
   /// leave it. Of all that ever went in, numbered from 0, these.
-  virtual void on_evict(std::int64_t /*first_page*/, std::int64_t /*pages*/) {}
+  virtual void on_evict_pages(std::int64_t /*first_page*/, std::int64_t /*pages*/) {}
   virtual void on_end(SimTime /*time*/) {}
   /// True: publications are told at the step in which a block fills; false: they may be put off until they
   /// could make a difference. Anything else that is told does not depend on it.

@@ -21,7 +21,7 @@ class Holders {
  public:
   Holders(core::Allocator& pool, const core::Workload& workload, std::int64_t block_tokens)
       : pool_(pool), contents_(contents_of(pool)), workload_(workload), block_tokens_(block_tokens) {
-    contents_.set_listener(&reclaimed_);
+    contents_.set_listener(&evicted_);
   }
 
   void join(RequestId r) { queue_.push_back(r); }
@@ -58,7 +58,7 @@ class Holders {
       row.hit_tokens = found.tokens;
       row.table_len = pool_.table(r).alloc_units;
       row.new_blocks = row.table_len - found.tokens / block_tokens_;
-      row.evicted = reclaimed_.take();
+      row.evicted = evicted_.take();
       row.table_crc32 = table_crc32(pool_.table(r).ids);
       row.free_blocks_after_admit = pool_.counts().free + pool_.counts().cached;
       row.live_after_admit = live_;
@@ -71,7 +71,7 @@ class Holders {
   core::Contents& contents_;
   const core::Workload& workload_;
   std::int64_t block_tokens_;
-  ReclaimCounter reclaimed_;
+  EvictionCounter evicted_;
   std::deque<RequestId> queue_;
   std::map<std::int64_t, std::vector<RequestId>> ends_;  // by step, of each in the order of admission
   std::int64_t live_{0};

@@ -26,15 +26,15 @@ Result<std::unique_ptr<core::Allocator>> make_vllm_pool(const core::Workload& wo
 core::Contents& contents_of(core::Allocator& pool);
 
 /// Counts blocks whose content is given up.
-class ReclaimCounter final : public core::BlockListener {
+class EvictionCounter final : public core::BlockListener {
  public:
   void on_insert(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) override {}
-  void on_reclaim(BlockId /*block*/) override { ++reclaimed_; }
+  void on_evict_block(BlockId /*block*/) override { ++evicted_; }
   /// Those since the last call.
-  std::int64_t take() { return std::exchange(reclaimed_, 0); }
+  std::int64_t take() { return std::exchange(evicted_, 0); }
 
  private:
-  std::int64_t reclaimed_{0};
+  std::int64_t evicted_{0};
 };
 
 /// CRC-32 as zlib has it over block ids in order, each as four little-endian bytes; kNoBlock counts as 0. `before`:

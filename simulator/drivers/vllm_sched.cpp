@@ -74,7 +74,7 @@ class SchedRows final : public core::Observer {
     row(release.request).finish_step = time.since_start.count - 1;
     count_computed(release);
   }
-  void on_reclaim(BlockId /*block*/) override { ++evicted_; }
+  void on_evict_block(BlockId /*block*/) override { ++evicted_; }
   [[nodiscard]] bool wants_insertions() const override { return static_cast<bool>(steps_); }
   [[nodiscard]] bool follows_decode_runs() const override {
     return !steps_;

@@ -11,7 +11,7 @@ namespace kvplan::drivers {
 namespace {
 
 /// Steps (1) to (4) of the definition for one request.
-SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core::Workload& workload,
+SeqRow serve_alone(core::Allocator& pool, EvictionCounter& evicted, const core::Workload& workload,
                    RequestId r, std::int64_t block) {
   core::Contents& contents = contents_of(pool);
   SeqRow row{};
@@ -23,7 +23,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   row.fits = true;
   row.hit_tokens = found.tokens;
   row.new_blocks_prefill = pool.table(r).alloc_units - found.tokens / block;
-  row.evicted_prefill = reclaimed.take();
+  row.evicted_prefill = evicted.take();
   const std::int64_t after_prefill = pool.table(r).alloc_units;
   for (std::int64_t tokens = length + 1; tokens <= workload.final_tokens(r); ++tokens) {
     // A decode step changes nothing unless a block is needed or filled.
@@ -32,7 +32,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
     contents.insert(r, tokens);
   }
   row.new_blocks_decode = pool.table(r).alloc_units - after_prefill;
-  row.evicted_decode = reclaimed.take();
+  row.evicted_decode = evicted.take();
   row.table_len = pool.table(r).alloc_units;
   row.table_crc32 = table_crc32(pool.table(r).ids);
   pool.release(r, workload.final_tokens(r));
@@ -74,15 +74,15 @@ Status run_vllm_seq(const traces::Trace& trace, const CacheOptions& options,
                     const std::function<void(const SeqRow&)>& sink) {
   const core::Workload workload = workload::build_step_workload(trace, kSchedQuantumMs);
   KVPLAN_TRY(const auto pool, make_vllm_pool(workload, options));
-  ReclaimCounter reclaimed;
-  contents_of(*pool).set_listener(&reclaimed);
+  EvictionCounter evicted;
+  contents_of(*pool).set_listener(&evicted);
   for (const RequestId r : ids_below<RequestId>(workload.size())) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const std::size_t i = index(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
       sink(SeqRow{.request = r});
     } else {
-      sink(serve_alone(*pool, reclaimed, workload, r, options.block_tokens));
+      sink(serve_alone(*pool, evicted, workload, r, options.block_tokens));
     }
   }
   return Done{};

@@ -25,7 +25,7 @@ SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& work
   row.fits = true;
   const auto length = static_cast<std::int64_t>(workload.input[index(r)]);
   row.hit_tokens = pool.lookup(r, length).tokens;
-  std::int64_t taken = pool.taken(), reclaimed = pool.reclaimed();
+  std::int64_t taken = pool.taken(), evicted = pool.evicted();
   std::int64_t tokens = std::min(length, row.hit_tokens + chunk);
   KVPLAN_CHECK(pool.admit(r, tokens), r);
   pool.insert(r, tokens);
@@ -37,10 +37,10 @@ SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& work
   };
   while (tokens < length) go_on_to(std::min(length, tokens + chunk));
   row.new_blocks_prefill = pool.taken() - std::exchange(taken, pool.taken());
-  row.evicted_prefill = pool.reclaimed() - std::exchange(reclaimed, pool.reclaimed());
+  row.evicted_prefill = pool.evicted() - std::exchange(evicted, pool.evicted());
   while (tokens < workload.final_tokens(r)) go_on_to(tokens + 1);
   row.new_blocks_decode = pool.taken() - taken;
-  row.evicted_decode = pool.reclaimed() - reclaimed;
+  row.evicted_decode = pool.evicted() - evicted;
   row.table_len = static_cast<std::int64_t>(pool.table(r, 0).size() + pool.table(r, 1).size());
   row.table_crc32 = table_crc32(pool.table(r, 1), table_crc32(pool.table(r, 0)));
   pool.release(r);

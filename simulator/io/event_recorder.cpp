@@ -616,7 +616,7 @@ void EventRecorder::on_insert(RequestId request, std::int64_t logical_block, Blo
   write(log::Publish{request, logical_block, key(request, logical_block)});
 }
 
-void EventRecorder::on_reclaim(BlockId block) {
+void EventRecorder::on_evict_block(BlockId block) {
   write(log::Reclaim{std::exchange(publication_of_[index(block)], -1), 0});
 }
 
@@ -624,7 +624,7 @@ void EventRecorder::on_settle(const core::Settled& settled) {
   write(log::Settle{settled.request, settled.to});
 }
 
-void EventRecorder::on_evict(std::int64_t first_page, std::int64_t pages) {
+void EventRecorder::on_evict_pages(std::int64_t first_page, std::int64_t pages) {
   write(log::Reclaim{first_page, pages});
 }
 

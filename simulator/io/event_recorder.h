@@ -74,9 +74,9 @@ class EventRecorder : public core::Observer {
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override;
-  void on_reclaim(BlockId block) override;
+  void on_evict_block(BlockId block) override;
   void on_settle(const core::Settled& settled) override;
-  void on_evict(std::int64_t first_page, std::int64_t pages) override;
+  void on_evict_pages(std::int64_t first_page, std::int64_t pages) override;
   void on_end(SimTime time) override;
   [[nodiscard]] bool wants_insertions() const override { return true; }
 

@@ -255,7 +255,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     name_of_[at(b)].known = false;
     if (policy_) policy_->given_up(name);
     --cached_;
-    if (listener_ != nullptr) listener_->on_reclaim(b);
+    if (listener_ != nullptr) listener_->on_evict_block(b);
   }
 
   void let_go(BlockId b, RequestId r, std::int64_t logical) {

@@ -247,7 +247,7 @@ BlockId GroupedPrefixes::take() {
   free_.erase(at(b).place);
   if (at(b).named) {
     give_up_name(b);
-    ++reclaimed_;
+    ++evicted_;
   }
   at(b).holders = 1;
   return b;
@@ -276,7 +276,7 @@ void GroupedPrefixes::give_up_name(BlockId b) {
   }
   count_copies(name, 1);
   if (policy_) policy_->given_up(name);
-  if (listener_ != nullptr) listener_->on_reclaim(b);
+  if (listener_ != nullptr) listener_->on_evict_block(b);
 }
 
 void GroupedPrefixes::give_back(BlockId& block, RequestId r, std::int64_t entry) {

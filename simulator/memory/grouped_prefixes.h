@@ -77,7 +77,7 @@ class GroupedPrefixes {
   [[nodiscard]] std::int64_t distinct_names() const { return static_cast<std::int64_t>(found_in_.size()); }
   /// Since the beginning: blocks that were handed out, and contents that were given up for it.
   [[nodiscard]] std::int64_t taken() const { return taken_; }
-  [[nodiscard]] std::int64_t reclaimed() const { return reclaimed_; }
+  [[nodiscard]] std::int64_t evicted() const { return evicted_; }
 
  private:
   /// Group, request (-1: shared by several), number of the name.
@@ -130,7 +130,7 @@ class GroupedPrefixes {
   std::map<Name, std::vector<BlockId>> found_in_;  // the oldest copy first
   std::map<RequestId, Holder> holders_;
   Holder found_;  // by the latest lookup
-  std::int64_t taken_{0}, reclaimed_{0};
+  std::int64_t taken_{0}, evicted_{0};
   std::int64_t references_{0};  // entries of all tables that have a block
   std::int64_t cached_{0}, duplicates_{0};
   std::int64_t spare_{0};  // of what is cached, copies that are not the only ones

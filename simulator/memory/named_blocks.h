@@ -271,7 +271,7 @@ class NamedBlocks {
     const std::uint64_t name = block.name;
     block.name = kNoName;
     if (block.stamp == lookup_stamp_) ++epoch_;
-    if (listener_ != nullptr) listener_->on_reclaim(b);
+    if (listener_ != nullptr) listener_->on_evict_block(b);
     Copies& ring = copies_[index(b)];
     const BlockId next = ring.next;
     const bool last_copy = next == b;

@@ -129,7 +129,7 @@ void Holders::leave(RequestId request) {
 void Holders::on_insert(RequestId /*request*/, std::int64_t logical_block, BlockId block) {
   found_[block] = layout_.groups.empty() ? -1 : logical_block % std::ssize(groups_);
 }
-void Holders::on_reclaim(BlockId block) {
+void Holders::on_evict_block(BlockId block) {
   found_.erase(block);
 }
 

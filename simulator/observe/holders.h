@@ -77,7 +77,7 @@ class Holders final : public core::Observer {
   }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override;
-  void on_reclaim(BlockId block) override;
+  void on_evict_block(BlockId block) override;
   void on_end(SimTime time) override;
   [[nodiscard]] bool wants_insertions() const override { return true; }
 

@@ -144,7 +144,7 @@ class Publications final : public core::Observer {
   void on_insert(RequestId r, std::int64_t logical, BlockId block) override {
     told.push_back({number(r), logical, number(block)});
   }
-  void on_reclaim(BlockId block) override { told.push_back({-1, -1, number(block)}); }
+  void on_evict_block(BlockId block) override { told.push_back({-1, -1, number(block)}); }
   [[nodiscard]] bool wants_insertions() const override { return true; }
   std::vector<std::array<std::int64_t, 3>> told;
 };

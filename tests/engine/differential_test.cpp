@@ -152,11 +152,11 @@ std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
   return c;
 }
 
-/// Everything that is published and reclaimed, in order; and what a step reads of decoding requests.
+/// Everything that is published and evicted, in order; and what a step reads of decoding requests.
 class Told final : public core::Observer {
  public:
   void on_insert(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
-  void on_reclaim(BlockId block) override { put('r', block); }
+  void on_evict_block(BlockId block) override { put('r', block); }
   void on_hold_back(RequestId r) override { put('h', r); }
   void on_chunk(const core::Chunk& c) override { put('c', c.request, c.computed, c.tokens); }
   void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.alloc_units); }

@@ -42,12 +42,12 @@ class RowsOfRun final : public core::Observer {
   void on_grant(const core::Grant& g) override {
     (decodes_ ? row_.new_blocks_decode : row_.new_blocks_prefill) += g.alloc_units;
   }
-  void on_reclaim(BlockId /*block*/) override {
+  void on_evict_block(BlockId /*block*/) override {
     // Told before the admission whose blocks they are.
-    ++reclaimed_;
+    ++evicted_;
   }
   void on_pass_end(const core::Pass& /*pass*/) override {
-    (decodes_ ? row_.evicted_decode : row_.evicted_prefill) += std::exchange(reclaimed_, 0);
+    (decodes_ ? row_.evicted_decode : row_.evicted_prefill) += std::exchange(evicted_, 0);
   }
   void on_first_token(SimTime /*time*/, RequestId /*request*/) override { decodes_ = true; }
   void on_finish(SimTime /*time*/, const core::Release& release) override {
@@ -71,7 +71,7 @@ class RowsOfRun final : public core::Observer {
  private:
   std::size_t groups_;
   drivers::SeqRow row_{};
-  std::int64_t reclaimed_{0};
+  std::int64_t evicted_{0};
   bool decodes_{false}, ended_{false};
 };
 

@@ -76,9 +76,9 @@ std::unique_ptr<test::RandomCase> draw_groups(const replacement::ReplacementEntr
   return c;
 }
 
-class Reclaims final : public core::Observer {
+class BlockEvictions final : public core::Observer {
  public:
-  void on_reclaim(BlockId /*block*/) override { ++count; }
+  void on_evict_block(BlockId /*block*/) override { ++count; }
   std::int64_t count{0};
 };
 
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Replacement, EveryPolicyInRuns, testing::ValuesIn(polic
 
 TEST_P(EveryPolicyInRuns, FastEqualsNaive) {
   test::Coverage coverage;
-  Reclaims reclaims;
+  BlockEvictions evictions;
   std::vector<std::int32_t> tenants;
   for (std::int64_t seed = 1; seed <= test::random_cases(250); ++seed) {
     const auto c = draw_case(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
@@ -102,33 +102,33 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaive) {
     const auto count = [&](const core::MemoryLayout& layout,
                            const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
       EXPECT_TRUE(layout.block_ids());
-      return {&reclaims};
+      return {&evictions};
     };
     ASSERT_EQ(test::observe_run(*c, true), test::observe_run(*c, false, nullptr, &coverage, count));
   }
   for (const std::int64_t count : {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
                                    coverage.drops, coverage.in_runs})
     EXPECT_GT(count, 20);
-  EXPECT_GT(reclaims.count, 1000);
+  EXPECT_GT(evictions.count, 1000);
 }
 
 TEST_P(EveryPolicyInRuns, FastEqualsNaiveInGroups) {
   test::Coverage coverage;
-  Reclaims reclaims;
+  BlockEvictions evictions;
   std::vector<std::int32_t> tenants;
   for (std::int64_t seed = 1; seed <= test::random_cases(40, 10); ++seed) {
     const auto c = draw_groups(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);
     const auto count = [&](const core::MemoryLayout& /*layout*/,
                            const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
-      return {&reclaims};
+      return {&evictions};
     };
     ASSERT_EQ(test::observe_run(*c, true), test::observe_run(*c, false, nullptr, &coverage, count));
   }
   for (const std::int64_t count :
        {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused, coverage.let_go})
     EXPECT_GT(count, 10);
-  EXPECT_GT(reclaims.count, 1000);
+  EXPECT_GT(evictions.count, 1000);
 }
 
 /// What the pool says of its cache, and what the ledger says of every cell.

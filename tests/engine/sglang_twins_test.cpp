@@ -54,7 +54,7 @@ class EventText final : public core::Observer {
     put("settled", time.since_start.count);
     put_pool(pool);
   }
-  void on_evict(std::int64_t first_page, std::int64_t pages) override {
+  void on_evict_pages(std::int64_t first_page, std::int64_t pages) override {
     ++evicted;
     put("evict", first_page, pages);
   }

@@ -51,7 +51,7 @@ class CacheWalker : public core::Observer {
     copies.push_back(b);
     content_[b] = {r, logical};
   }
-  void on_reclaim(BlockId b) override {
+  void on_evict_block(BlockId b) override {
     const auto [r, logical] = content_.at(b);
     auto& copies = blocks_of_.at(name(r, logical));
     copies.erase(std::find(copies.begin(), copies.end(), b));

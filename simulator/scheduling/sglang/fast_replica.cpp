@@ -210,7 +210,7 @@ class FastReplica final : public Replica {
     for (const RequestId r : decision.retracted) tell_retracted(r);
     // What went was nobody's when the step began, or when those were retracted, and nobody who joins has found it.
     for (const prefix::RadixTree::Pages& pages : evicted_)
-      for (Observer* o : run_.observers) o->on_evict(pages.first, pages.count);
+      for (Observer* o : run_.observers) o->on_evict_pages(pages.first, pages.count);
     evicted_.clear();
     if (decision.kind == StepKind::kDecode) {
       schedule_decodes(decision);

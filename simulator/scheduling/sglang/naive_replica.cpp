@@ -116,7 +116,7 @@ class NaiveReplica final : public Replica {
     // Everything that went was in the tree before, and nobody who joins has found it.
     for (const std::vector<NaiveTree::Page>& leaf : memory_.take_evicted())
       if (evictions_wanted_)
-        for (Observer* o : run_.observers) o->on_evict(leaf.front().number, std::ssize(leaf));
+        for (Observer* o : run_.observers) o->on_evict_pages(leaf.front().number, std::ssize(leaf));
     for (const NaiveStep::Piece& piece : step.batch) {
       if (step.kind == NaiveStep::Kind::kDecode) {
         tell_decode(piece);

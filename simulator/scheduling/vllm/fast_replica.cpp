@@ -116,8 +116,8 @@ class FastReplica final : public Replica, public BlockListener {
   void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override {
     for (Observer* o : run_.observers) o->on_insert(request, logical_block, block);
   }
-  void on_reclaim(BlockId block) override {
-    for (Observer* o : run_.observers) o->on_reclaim(block);
+  void on_evict_block(BlockId block) override {
+    for (Observer* o : run_.observers) o->on_evict_block(block);
   }
 
  private:
