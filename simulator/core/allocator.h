@@ -1,6 +1,6 @@
 // The interface of the allocator family: where the KV bytes of requests go.
 //
-// Life of a request: lookup (changes nothing) -> admit -> grow, let_go, ... -> release (it ended or was
+// Life of a request: lookup (changes nothing) -> admit -> grow, free_entries, ... -> release (it ended or was
 // preempted; it may be admitted again) -> forget (it ended). The engine decides and calls; the allocator
 // places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
 // changed).
@@ -247,7 +247,7 @@ class BlockReturns {
   /// by lookups and layers do not lie in groups, its own are closed (Contents::close); if blocks have no ids besides,
   /// all that came back since its admission is one range of the table, to which each call adds at the end, the highest
   /// first.
-  virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
+  virtual void free_entries(RequestId request, std::span<const std::int32_t> entries) = 0;
   /// The table is `alloc_units` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.
   virtual void cut_table(RequestId request, std::int64_t alloc_units) = 0;

@@ -4,7 +4,7 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
+//     on_preempt, on_free_blocks, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
 //     on_chunk; between them, if some observer wants publications, on_insert and on_evict_block as blocks become
 //     findable and are given up; of a tree on_evict_pages, behind on_settle and on_preempt and before all else
 //   on_pass_end            the settled state of the pass
@@ -12,7 +12,7 @@
 //                          the passes between them (see DecodeRun)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop, on_compact or on_settle, on_let_go, on_finish (with on_insert before a request
+//     on_first_token, on_drop, on_compact or on_settle, on_free_blocks, on_finish (with on_insert before a request
 //     gives blocks back)
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
@@ -26,7 +26,7 @@
 // Which cells go: a request that has dropped cells by a keep rule drops its oldest unprotected cell with every
 // further token after which it goes on: on_drop tells the first drop after an admission and, where memory comes
 // back in allocation units, each later one that completes an allocation unit; the drops between follow from the rule.
-// A request with a course drops at on_step_end what the course says. Which blocks come back: on_let_go tells those
+// A request with a course drops at on_step_end what the course says. Which blocks come back: on_free_blocks tells those
 // that this empties, and in a pass those that windows of layers have left behind, before they do; on_compact what
 // survivors that have moved left behind them.
 // Fast and naive stepping give the same calls, except that runs of equal steps may be split.
@@ -120,7 +120,7 @@ struct Drop {
 /// Blocks come back from a request that goes on. At the end of a step, those in which it keeps nothing any more. Where
 /// layers have windows, those of which no window shows anything, before the request is granted what it needs next: even
 /// if that is refused and it is preempted itself.
-struct LetGo {
+struct FreedBlocks {
   RequestId request;
   std::int64_t written;                   ///< tokens it has written
   std::span<const std::int32_t> entries;  ///< of its table, in the order in which they come back
@@ -194,7 +194,7 @@ class Observer {
   /// The request follows this course until it leaves the running list; valid until then.
   virtual void on_course(RequestId /*request*/, const Course& /*course*/) {}
   virtual void on_move(const Move& /*move*/) {}
-  virtual void on_let_go(const LetGo& /*gone*/) {}
+  virtual void on_free_blocks(const FreedBlocks& /*gone*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   /// The request decodes, but computes nothing until the next pass.

@@ -22,7 +22,7 @@ class PlacedCourse final : public Course {
   [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t alloc_units) const override;
   [[nodiscard]] HeldCells settled(std::int64_t n) const override { return after_[at(n)].settled; }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override;
-  [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override;
+  [[nodiscard]] std::span<const std::int32_t> freed_entries(std::int64_t n) const override;
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override;
   [[nodiscard]] bool has_dropped(std::int64_t n) const override { return n >= first_drop_; }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
@@ -33,7 +33,7 @@ class PlacedCourse final : public Course {
   struct After {
     HeldCells settled;
     std::int64_t slots_of_next{0};
-    std::int32_t let_go_begin{0}, let_go_end{0};
+    std::int32_t freed_begin{0}, freed_end{0};
     /// Of the allocation unit that is granted, whose other cells are tail; -1 reserved: none is.
     std::int64_t grant_reserved{-1}, grant_padding{0};
   };
@@ -42,7 +42,7 @@ class PlacedCourse final : public Course {
   std::shared_ptr<const Drops> drops_;
   std::vector<After> after_;         ///< [n - prompt]
   std::vector<std::int32_t> alike_;  ///< [n - prompt]
-  std::vector<std::int32_t> let_go_;
+  std::vector<std::int32_t> freed_;
   std::int64_t first_drop_{INT64_MAX};     ///< tokens after which a track drops something for the first time
   std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
   HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
@@ -89,9 +89,9 @@ class PlacedCourse::Holes {
     // A block whose cells are all dropped has all been written.
     std::sort(touched_.begin(), touched_.end(), std::greater<>());
     After after;
-    after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
-    c_.let_go_.insert(c_.let_go_.end(), touched_.begin(), touched_.end());
-    after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
+    after.freed_begin = static_cast<std::int32_t>(c_.freed_.size());
+    c_.freed_.insert(c_.freed_.end(), touched_.begin(), touched_.end());
+    after.freed_end = static_cast<std::int32_t>(c_.freed_.size());
     returned_ += static_cast<std::int64_t>(touched_.size()) * s_.alloc_unit_tokens * c_.units_;
 
     const std::int64_t end =
@@ -191,7 +191,7 @@ class PlacedCourse::Reuse {
         if (--kept_in_[at(block)] == 0) touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
-    after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
+    after.freed_begin = static_cast<std::int32_t>(c_.freed_.size());
     if (s_.returns_alloc_units) {
       std::sort(touched_.begin(), touched_.end(), std::greater<>());
       for (const std::int32_t block : touched_) {
@@ -200,10 +200,10 @@ class PlacedCourse::Reuse {
             std::all_of(slots_.begin(), slots_.end(), [&](const Slots& x) { return x.high >= end; });
         if (!full) continue;
         gone_[at(block)] = true;
-        c_.let_go_.push_back(block);
+        c_.freed_.push_back(block);
       }
     }
-    after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
+    after.freed_end = static_cast<std::int32_t>(c_.freed_.size());
     for (Slots& track : slots_) free_slots(track, n);
   }
 
@@ -329,7 +329,7 @@ class PlacedCourse::Reuse {
     for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
       After& after = c_.after_[c_.at(n)];
       settle(n);
-      for (std::int32_t i = after.let_go_begin; i < after.let_go_end; ++i) return_block(c_.let_go_[at(i)]);
+      for (std::int32_t i = after.freed_begin; i < after.freed_end; ++i) return_block(c_.freed_[at(i)]);
       after.settled = now_;
       for (; s_.returns_alloc_units && table * s_.alloc_unit_tokens < after.slots_of_next; ++table) {
         grant(table);
@@ -428,16 +428,17 @@ HeldCells PlacedCourse::grant(std::int64_t n) const {
   return cells;
 }
 
-std::span<const std::int32_t> PlacedCourse::let_go(std::int64_t n) const {
+std::span<const std::int32_t> PlacedCourse::freed_entries(std::int64_t n) const {
   const After& after = after_[at(n)];
-  return std::span<const std::int32_t>(let_go_).subspan(
-      static_cast<std::size_t>(after.let_go_begin),
-      static_cast<std::size_t>(after.let_go_end - after.let_go_begin));
+  return std::span<const std::int32_t>(freed_).subspan(
+      static_cast<std::size_t>(after.freed_begin),
+      static_cast<std::size_t>(after.freed_end - after.freed_begin));
 }
 
 HeldCells PlacedCourse::returned_cells(std::int64_t n) const {
   HeldCells cells;
-  const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.alloc_unit_tokens * units_;
+  const std::int64_t all =
+      static_cast<std::int64_t>(freed_entries(n).size()) * shape_.alloc_unit_tokens * units_;
   (shape_.placement == Placement::kHoles ? cells.hole : cells.internal) = all;
   return cells;
 }

@@ -175,11 +175,13 @@ class Course {
   /// of what is encoded at the end of that step; none where it needs no allocation unit.
   [[nodiscard]] virtual HeldCells grant(std::int64_t n) const = 0;
   /// Logical blocks let go after n tokens, highest first; their places in the table stay, empty.
-  [[nodiscard]] virtual std::span<const std::int32_t> let_go(std::int64_t /*n*/) const { return {}; }
+  [[nodiscard]] virtual std::span<const std::int32_t> freed_entries(std::int64_t /*n*/) const { return {}; }
   /// Compact, encoded: what is moved after n tokens, and the blocks that come back by it.
   [[nodiscard]] virtual std::optional<Compaction> compaction(std::int64_t /*n*/) const { return {}; }
   /// Does any block come back after n tokens?
-  [[nodiscard]] bool returns_blocks(std::int64_t n) const { return !let_go(n).empty() || compaction(n); }
+  [[nodiscard]] bool returns_blocks(std::int64_t n) const {
+    return !freed_entries(n).empty() || compaction(n);
+  }
   /// By what all held cells are more than settled(n) at the end of that step, before any block comes back. Where
   /// nothing moves these are the cells of the blocks that do: all `hole`, or all `internal`. Where survivors move, what
   /// is dropped is `hole` until then, and cells behind it are awaited that are not afterwards: a state may be less.

@@ -29,10 +29,10 @@ class CourseOfTables final : public Course {
     const auto steps = static_cast<std::size_t>(shape_.final_tokens - shape_.prompt);
     after_.resize(steps);
     lines_.resize(steps + 1);
-    std::vector<std::vector<std::int32_t>> let_go(steps);
+    std::vector<std::vector<std::int32_t>> freed_entries(steps);
     std::int64_t first_table = 0;
     for (const AlikeTables& part : parts_) {
-      add(part, first_table, let_go);
+      add(part, first_table, freed_entries);
       first_table += part.tables;
     }
     std::int64_t alloc_units = tables_ * alloc_units_of(shape_.prompt);
@@ -43,9 +43,9 @@ class CourseOfTables final : public Course {
       now.slope += lines_[i].slope;
       now.alloc_units += lines_[i].alloc_units;
       alloc_units = finish(after_[i], now, alloc_units);
-      after_[i].let_go_begin = let_go_.size();
-      let_go_.insert(let_go_.end(), let_go[i].begin(), let_go[i].end());
-      after_[i].let_go_end = let_go_.size();
+      after_[i].freed_begin = freed_.size();
+      freed_.insert(freed_.end(), freed_entries[i].begin(), freed_entries[i].end());
+      after_[i].freed_end = freed_.size();
     }
     find_alike_steps();
     lines_.clear();
@@ -69,9 +69,9 @@ class CourseOfTables final : public Course {
   }
   [[nodiscard]] HeldCells settled(std::int64_t n) const override { return at(n).settled; }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override { return at(n).grant; }
-  [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override {
+  [[nodiscard]] std::span<const std::int32_t> freed_entries(std::int64_t n) const override {
     const After& after = at(n);
-    return std::span(let_go_).subspan(after.let_go_begin, after.let_go_end - after.let_go_begin);
+    return std::span(freed_).subspan(after.freed_begin, after.freed_end - after.freed_begin);
   }
   [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
     return at(n).cut == 0 ? std::nullopt : std::optional(at(n).moved);
@@ -85,7 +85,7 @@ class CourseOfTables final : public Course {
     Compaction moved;
     std::int64_t cut{0};  ///< allocation units that come back because survivors moved
     std::int64_t slots_of_next{0};
-    std::size_t let_go_begin{0}, let_go_end{0};
+    std::size_t freed_begin{0}, freed_end{0};
     std::int64_t alike{1};
   };
   [[nodiscard]] std::size_t place(std::int64_t n) const {
@@ -104,7 +104,7 @@ class CourseOfTables final : public Course {
   };
 
   void add(const AlikeTables& part, std::int64_t first_table,
-           std::vector<std::vector<std::int32_t>>& let_go) {
+           std::vector<std::vector<std::int32_t>>& freed_entries) {
     const Course& course = *part.course;
     for (std::int64_t n = shape_.prompt; n < shape_.final_tokens;) {
       const std::int64_t steps = course.alike_steps(n);
@@ -117,9 +117,9 @@ class CourseOfTables final : public Course {
         after.moved.kept_cells += part.tables * moved->kept_cells;
         after.cut += part.tables * (moved->alloc_units_before - moved->alloc_units);
       }
-      for (const std::int32_t block : course.let_go(n))
+      for (const std::int32_t block : course.freed_entries(n))
         for (std::int64_t t = first_table; t < first_table + part.tables; ++t)
-          let_go[place(n)].push_back(static_cast<std::int32_t>(block * tables_ + t));
+          freed_entries[place(n)].push_back(static_cast<std::int32_t>(block * tables_ + t));
       // What is granted for token n is settled with the next one.
       const HeldCells during = settled + grant;
       add_line(n, n + 1, times(part.tables, settled), {});
@@ -167,7 +167,7 @@ class CourseOfTables final : public Course {
   std::int64_t tables_{0};
   std::vector<After> after_;  ///< [n - prompt]
   std::vector<Line> lines_;   ///< likewise, while sums are made
-  std::vector<std::int32_t> let_go_;
+  std::vector<std::int32_t> freed_;
 };
 
 }  // namespace

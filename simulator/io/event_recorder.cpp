@@ -439,7 +439,7 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
   flush(1);
 }
 
-void EventRecorder::on_let_go(const core::LetGo& gone) {
+void EventRecorder::on_free_blocks(const core::FreedBlocks& gone) {
   if (sliding_.contains(gone.request)) {  // the drop before it says so
     KVPLAN_CHECK(std::ssize(gone.entries) == emptied_.blocks() && gone.entries.back() == emptied_.first,
                  gone.request, emptied_.first);

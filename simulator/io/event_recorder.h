@@ -70,7 +70,7 @@ class EventRecorder : public core::Observer {
   void on_first_token(SimTime time, RequestId request) override;
   void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
-  void on_let_go(const core::LetGo& gone) override;
+  void on_free_blocks(const core::FreedBlocks& gone) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_insert(RequestId request, std::int64_t logical_block, BlockId block) override;

@@ -75,7 +75,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     return true;
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = existing(r);
     const auto count = static_cast<std::int64_t>(entries.size());
     holder.held -= count;

@@ -71,8 +71,8 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
   void insert(RequestId r, std::int64_t tokens) override { pool_.insert(r, tokens); }
   void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
-    pool_.let_go(r, entries);
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
+    pool_.free_entries(r, entries);
     interleave(r);
   }
   void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }

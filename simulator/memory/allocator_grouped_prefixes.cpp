@@ -108,9 +108,9 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
   void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = pool_.holders().existing(r);
-    for (const std::int32_t e : entries) let_go(holder, r, e, true);
+    for (const std::int32_t e : entries) free_entry(holder, r, e, true);
   }
 
   void release(RequestId r, std::int64_t written) override {
@@ -118,7 +118,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     const bool comes_back = written < workload_.final_tokens(r);
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t e = std::ssize(holder.blocks) - groups_ + g; e >= 0; e -= groups_)
-        if (holder.blocks[static_cast<std::size_t>(e)] != kNoBlock) let_go(holder, r, e, comes_back);
+        if (holder.blocks[static_cast<std::size_t>(e)] != kNoBlock) free_entry(holder, r, e, comes_back);
     holder.blocks.clear();
   }
   void forget(RequestId r) override { pool_.forget(r); }
@@ -199,11 +199,11 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
       for (std::int64_t b = first; b < blocks; ++b) holder.blocks[entry(b, g)] = pool_.take();
   }
 
-  void let_go(Holder& holder, RequestId r, std::int64_t e, bool comes_back) {
+  void free_entry(Holder& holder, RequestId r, std::int64_t e, bool comes_back) {
     BlockId& block = holder.blocks[static_cast<std::size_t>(e)];
     const auto whole = [&] { return ceil_div(workload_.final_tokens(r), alloc_unit_) * groups_; };
     if (comes_back) pool_.remember(holder, r, e, block, whole);
-    pool_.let_go(std::exchange(block, kNoBlock), r, e);
+    pool_.free_block(std::exchange(block, kNoBlock), r, e);
   }
 
   void insert(const Holder& holder, RequestId r, std::int64_t b, std::int64_t group) {

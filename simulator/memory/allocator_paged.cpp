@@ -145,13 +145,13 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     follow_prefixes();
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = pool_.holders().existing(r);
     KVPLAN_CHECK(!pool_.prefix_cache() || holder.closed, r);
     for (const std::int32_t logical : entries) {
       BlockId& block = holder.blocks[static_cast<std::size_t>(logical)];
       remember(holder, r, logical, block);
-      pool_.let_go(std::exchange(block, kNoBlock), r, logical);
+      pool_.free_block(std::exchange(block, kNoBlock), r, logical);
     }
   }
 
@@ -159,7 +159,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     KVPLAN_CHECK(!pool_.prefix_cache(), r);
     auto& blocks = pool_.holders().existing(r).blocks;
     for (; static_cast<std::int64_t>(blocks.size()) > alloc_units; blocks.pop_back())
-      pool_.let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
+      pool_.free_block(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
   }
 
   void release(RequestId r, std::int64_t written) override {
@@ -172,7 +172,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
         pool_.fetch(holder.blocks[static_cast<std::size_t>(b - Pool::kAhead)]);
       if (block == kNoBlock) continue;
       if (comes_back) remember(holder, r, b, block);
-      pool_.let_go(block, r, b);
+      pool_.free_block(block, r, b);
     }
     holder.blocks.clear();
   }

@@ -136,10 +136,10 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   /// Full blocks are published as they fill.
   void close(RequestId r, std::int64_t /*written*/) override { holders_.at(r).closed = true; }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     for (const std::int32_t logical : entries) {
       BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
-      let_go(block, r, logical);
+      free_block(block, r, logical);
       block = kNoBlock;
     }
   }
@@ -147,7 +147,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   void cut_table(RequestId r, std::int64_t alloc_units) override {
     auto& blocks = holders_.at(r).blocks;
     while (static_cast<std::int64_t>(blocks.size()) > alloc_units) {
-      let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
+      free_block(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
       blocks.pop_back();
     }
   }
@@ -155,7 +155,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = holders_.at(r);
     for (std::size_t b = holder.blocks.size(); b-- > 0;)
-      if (holder.blocks[b] != kNoBlock) let_go(holder.blocks[b], r, static_cast<std::int64_t>(b));
+      if (holder.blocks[b] != kNoBlock) free_block(holder.blocks[b], r, static_cast<std::int64_t>(b));
     holder = Holder{};
   }
 
@@ -258,7 +258,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     if (listener_ != nullptr) listener_->on_evict_block(b);
   }
 
-  void let_go(BlockId b, RequestId r, std::int64_t logical) {
+  void free_block(BlockId b, RequestId r, std::int64_t logical) {
     KVPLAN_CHECK(refs_[at(b)] > 0, b);
     --references_;
     if (name_of_[at(b)].known) {
@@ -271,7 +271,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       --held_;
       if (name_of_[at(b)].known) ++cached_;
       if (policy_ && name_of_[at(b)].known && nobody_holds(name_of_[at(b)].name))
-        policy_->let_go(name_of_[at(b)].name, r, logical);
+        policy_->unpin(name_of_[at(b)].name, r, logical);
     }
     ++epoch_;
   }

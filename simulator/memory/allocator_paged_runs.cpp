@@ -162,7 +162,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     l.dropped = true;
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     if (entries.empty()) return;
     Life& l = existing(r);
     const auto count = static_cast<std::int64_t>(entries.size());
@@ -174,7 +174,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     const std::int64_t begin = entries.back();
     const std::int64_t end = std::int64_t{entries.front()} + 1;
     KVPLAN_CHECK(l.closed && end - begin == count && (l.gap_end == 0 || l.gap_end == begin), r, begin, end);
-    let_go_range(l, begin, end);
+    free_range(l, begin, end);
     if (l.gap_end == 0) l.gap_begin = begin;
     l.gap_end = end;
     recount(l);
@@ -194,8 +194,8 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
       KVPLAN_CHECK(l.scattered <= l.end && l.gap_end == 0, l.scattered, l.end);
       push_nameless(l.end - l.scattered);
     } else {
-      let_go_range(l, l.gap_end, l.end);
-      let_go_range(l, 0, l.gap_begin);
+      free_range(l, l.gap_end, l.end);
+      free_range(l, 0, l.gap_begin);
     }
     l.held = false;
     l.end = 0;
@@ -511,7 +511,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   }
 
   /// Held logical blocks come back, the highest first.
-  void let_go_range(Life& l, std::int64_t low, std::int64_t high) {
+  void free_range(Life& l, std::int64_t low, std::int64_t high) {
     if (low >= high) return;
     const std::int64_t named = std::clamp(l.published, low, high);
     push_nameless(high - named);

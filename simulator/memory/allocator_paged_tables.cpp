@@ -68,7 +68,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
     return {{}, holders_[static_cast<std::size_t>(place)].length};
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     change(existing(r), -static_cast<std::int64_t>(entries.size()));
   }
   void cut_table(RequestId r, std::int64_t alloc_units) override {

@@ -56,7 +56,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
     if (found == tables_of_.end()) return {};
     return {{}, found->second.length};
   }
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     Tables& tables = tables_of_.at(r);
     for (const std::int32_t entry : entries) {
       KVPLAN_CHECK(tables.gone.insert(entry).second, r, entry);

@@ -184,7 +184,7 @@ void GroupedPrefixes::leave_windows(RequestId r, std::int64_t computed) {
   }
 }
 
-void GroupedPrefixes::let_go(RequestId r, std::span<const std::int32_t> entries) {
+void GroupedPrefixes::free_entries(RequestId r, std::span<const std::int32_t> entries) {
   const auto groups = static_cast<std::int32_t>(windows_.size());
   for (const std::int32_t entry : entries) {
     auto& table = holders_.at(r).tables[static_cast<std::size_t>(entry % groups)];
@@ -285,7 +285,7 @@ void GroupedPrefixes::give_back(BlockId& block, RequestId r, std::int64_t entry)
   if (at(block).holders == 0) {
     at(block).place = free_.insert(free_.end(), block);
     if (policy_ && at(block).named && nobody_holds(at(block).name))
-      policy_->let_go(at(block).name, r, entry / std::ssize(windows_));
+      policy_->unpin(at(block).name, r, entry / std::ssize(windows_));
   }
   block = kNoBlock;
 }

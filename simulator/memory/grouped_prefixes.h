@@ -12,8 +12,8 @@
 // finds it is told block by block, of each block group by group. A content follows that of the block before it in its
 // group, if that could be found when this one was published first.
 //
-// Life of a request: lookup -> admit -> (leave_windows or let_go, grow, insert)* -> release, one request at a time or
-// several.
+// Life of a request: lookup -> admit -> (leave_windows or free_entries, grow, insert)* -> release, one request at a
+// time or several.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class GroupedPrefixes {
   /// Blocks wholly below what the token at position `computed` sees come back, group by group, the highest first.
   void leave_windows(RequestId request, std::int64_t computed);
   /// These entries of its table come back, in this order (core::MemoryLayout::groups).
-  void let_go(RequestId request, std::span<const std::int32_t> entries);
+  void free_entries(RequestId request, std::span<const std::int32_t> entries);
   /// Contents of whole blocks of the first `tokens` tokens can be found from now on.
   void insert(RequestId request, std::int64_t tokens);
   void release(RequestId request);

@@ -30,7 +30,7 @@ void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, st
   if (!only_copy) join_spares(b);
   if (--held_copies_[content] > 0) return;
   enter_idle(content);
-  policy_->let_go(use(content, request, entry));
+  policy_->unpin(use(content, request, entry));
 }
 
 void BlocksByPolicy::leave_idle(Id content) {

@@ -154,7 +154,7 @@ class NamedBlocks {
   }
 
   /// The block at this entry of its table comes back from a request.
-  void let_go(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
+  void free_block(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
     Block& block = at(b);
     KVPLAN_CHECK(block.refs > 0, b);
     if (Idle::kByContent || block.stamp == lookup_stamp_) ++epoch_;

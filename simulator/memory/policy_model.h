@@ -28,8 +28,8 @@ class PolicyModel {
     policy_->touch(use(name, request, logical_block));
   }
   /// Nobody holds any of its copies any more; this request was the last.
-  void let_go(const Name& name, RequestId request, std::int64_t logical_block) {
-    policy_->let_go(use(name, request, logical_block));
+  void unpin(const Name& name, RequestId request, std::int64_t logical_block) {
+    policy_->unpin(use(name, request, logical_block));
   }
   /// It can be found from now on; `another`: and could before. `before`: the content that it follows.
   void published(const Name& name, const std::optional<Name>& before, RequestId request,

@@ -103,9 +103,9 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
   }
 }
 
-void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t alloc_units,
-                           std::span<const std::int32_t> entries) {
-  if (shared_) shared_->let_go(r, entries);
+void CourseAccount::free_entries(RequestId r, std::int64_t written, std::int64_t alloc_units,
+                                 std::span<const std::int32_t> entries) {
+  if (shared_) shared_->free_entries(r, entries);
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
   // Of several tables some may move survivors and others let blocks go: the first of both tells what both leave.

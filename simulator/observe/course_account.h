@@ -41,8 +41,8 @@ class CourseAccount {
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
   /// Blocks that come back after `written` tokens, so many, have done so: all of them, or those that are let go and
   /// those that moved survivors leave, one after the other. `entries`: of those that are let go.
-  void let_go(RequestId request, std::int64_t written, std::int64_t alloc_units,
-              std::span<const std::int32_t> entries);
+  void free_entries(RequestId request, std::int64_t written, std::int64_t alloc_units,
+                    std::span<const std::int32_t> entries);
   void leave(RequestId request);
 
   /// Of all members: what blocks hold, each once.

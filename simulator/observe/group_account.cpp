@@ -29,7 +29,7 @@ class GroupRequests final : public GroupAccount {
            .tail = tail * kinds_[k].layers,
            .padding = (places.to - places.from) * (kinds_[k].groups * room_ - kinds_[k].layers)});
   }
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
     Member& m = member(r);
     for (const std::int32_t entry : entries) {
       const auto group = static_cast<std::size_t>(entry) % groups_.size();

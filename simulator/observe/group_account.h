@@ -42,7 +42,7 @@ class GroupAccount {
   /// Further entries of its table, whole logical blocks. REQUIRES: for this and all below: a member.
   virtual void grant(const core::Grant& grant) = 0;
   /// Blocks that windows have left behind come back.
-  virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
+  virtual void free_entries(RequestId request, std::span<const std::int32_t> entries) = 0;
   void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
   /// `steps` steps run: those with a chunk write it (steps is 1 then), those whose prompt is whole one token in each.
   /// Returns what each of the steps changes; of several all change the same. REQUIRES: steps >= 1.

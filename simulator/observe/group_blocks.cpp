@@ -81,7 +81,7 @@ void GroupBlocks::drop_holder(BlockId b, RequestId r) {
   recount(b);
 }
 
-void GroupBlocks::let_go(RequestId r, std::span<const std::int32_t> entries) {
+void GroupBlocks::free_entries(RequestId r, std::span<const std::int32_t> entries) {
   auto& table = member(r).table;
   for (const std::int32_t e : entries)
     drop_holder(std::exchange(table[static_cast<std::size_t>(e)], kNoBlock), r);

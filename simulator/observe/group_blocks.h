@@ -15,7 +15,7 @@ class GroupBlocks final : public GroupAccount {
       : GroupAccount(workload, layout, columns) {}
 
   void grant(const core::Grant& grant) override;
-  void let_go(RequestId request, std::span<const std::int32_t> entries) override;
+  void free_entries(RequestId request, std::span<const std::int32_t> entries) override;
 
  private:
   /// Of a block that is held.

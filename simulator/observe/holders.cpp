@@ -67,7 +67,7 @@ void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   }
 }
 
-void Holders::on_let_go(const core::LetGo& gone) {
+void Holders::on_free_blocks(const core::FreedBlocks& gone) {
   for (const std::int32_t entry : gone.entries) at(gone.request).ids[place(entry)] = kNoBlock;
 }
 

@@ -61,7 +61,7 @@ class Holders final : public core::Observer {
   void on_hold_back(RequestId request) override { held_back_.insert(request); }
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
-  void on_let_go(const core::LetGo& gone) override;
+  void on_free_blocks(const core::FreedBlocks& gone) override;
   void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;

@@ -110,14 +110,14 @@ void KeepAccount::drop_of_blocks(const core::Drop& drop) {
 
 std::int64_t KeepAccount::holes_alone(RequestId request) const {
   if (!keep_.evicts() || !sliders_.has(request)) return 0;
-  return dropped_to(request) - keep_.sink - sliders_[request].let_go * alloc_unit_tokens_;
+  return dropped_to(request) - keep_.sink - sliders_[request].freed * alloc_unit_tokens_;
 }
 
 std::int64_t KeepAccount::leave(RequestId request) {
   if (!keep_.evicts() || !sliders_.has(request)) return 0;
-  std::int64_t let_go = 0;
+  std::int64_t freed = 0;
   if (alone_) {
-    let_go = sliders_[request].let_go * alloc_unit_tokens_;
+    freed = sliders_[request].freed * alloc_unit_tokens_;
     holes_ -= holes_alone(request);
     --growing_;
   } else {
@@ -127,7 +127,7 @@ std::int64_t KeepAccount::leave(RequestId request) {
   }
   sliders_.leave(request);
   --sliding_;
-  return let_go;
+  return freed;
 }
 
 /// Whoever ends drops nothing, so the blocks they share are looked at one by one.

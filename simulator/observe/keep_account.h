@@ -57,8 +57,8 @@ class KeepAccount {
 
   void drop(const core::Drop& drop) { alone_ ? drop_alone(drop) : drop_of_blocks(drop); }
   /// Where requests are alone: so many allocation units of it come back.
-  void let_go_alone(RequestId request, std::int64_t alloc_units) {
-    sliders_[request].let_go += alloc_units;
+  void free_alone(RequestId request, std::int64_t alloc_units) {
+    sliders_[request].freed += alloc_units;
     holes_ -= alloc_units * alloc_unit_tokens_;
   }
   /// It slides no more, if it did; to be told before its blocks are given back. Where it is alone, the tokens that it
@@ -92,8 +92,8 @@ class KeepAccount {
     std::int64_t start{0};       ///< position of the block's first cell in every holder
   };
   struct Slider {
-    std::int64_t base{0};    ///< dropped up to clock_ + base
-    std::int64_t let_go{0};  ///< allocation units let go since it began to slide; kept where it is alone
+    std::int64_t base{0};   ///< dropped up to clock_ + base
+    std::int64_t freed{0};  ///< allocation units let go since it began to slide; kept where it is alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};

@@ -222,8 +222,8 @@ void Ledger::give_back_alone(const core::Release& release) {
     cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
     tensor_tokens_.erase(release.request);
   }
-  const std::int64_t let_go = kept_.leave(release.request);
-  cell(State::kLive) -= (release.written - release.in_tree - let_go) * token_counts_;
+  const std::int64_t freed = kept_.leave(release.request);
+  cell(State::kLive) -= (release.written - release.in_tree - freed) * token_counts_;
   if (keep_.evicts()) set_holes();
 }
 
@@ -429,19 +429,19 @@ void Ledger::on_chunk(const core::Chunk& chunk) {
   if (groups_) groups_->chunk(chunk.request, chunk.tokens);
 }
 
-void Ledger::on_let_go(const core::LetGo& gone) {
+void Ledger::on_free_blocks(const core::FreedBlocks& gone) {
   const auto blocks = static_cast<std::int64_t>(gone.entries.size());
-  evictions_.blocks_let_go += blocks;
+  evictions_.blocks_freed += blocks;
   if (groups_) {
-    groups_->let_go(gone.request, gone.entries);
+    groups_->free_entries(gone.request, gone.entries);
     set_groups();
   } else if (courses_) {
-    courses_->let_go(gone.request, gone.written, blocks, gone.entries);
+    courses_->free_entries(gone.request, gone.written, blocks, gone.entries);
     set_courses();
   } else {
     std::int64_t free = 0;  // blocks that nobody holds any more
     if (alone_) {
-      kept_.let_go_alone(gone.request, blocks);
+      kept_.free_alone(gone.request, blocks);
       free = blocks;
     } else {
       for (const std::int32_t entry : gone.entries) free += kept_.give_back(gone.table[at(entry)]) ? 1 : 0;
@@ -456,9 +456,9 @@ void Ledger::on_compact(const core::Compacted& compacted) {
   if (compacted.moved.kept_cells > 0) {
     ++evictions_.compactions;
     evictions_.compacted_cells += compacted.moved.kept_cells;
-    evictions_.blocks_let_go += blocks;
+    evictions_.blocks_freed += blocks;
   }
-  courses_->let_go(compacted.request, compacted.written, blocks, {});
+  courses_->free_entries(compacted.request, compacted.written, blocks, {});
   set_courses();
 }
 

@@ -38,7 +38,7 @@ namespace kvplan::observe {
 /// What eviction did, counted beside the ledger.
 struct EvictionCounts {
   std::int64_t tokens{0};  ///< tokens dropped, each holder counted for itself; by cells, rounded down
-  std::int64_t blocks_let_go{
+  std::int64_t blocks_freed{
       0};  ///< blocks that requests let go because nothing in them was kept, any more or there
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
   std::int64_t compactions{0};
@@ -74,7 +74,7 @@ class Ledger final : public core::Observer {
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
-  void on_let_go(const core::LetGo& gone) override;
+  void on_free_blocks(const core::FreedBlocks& gone) override;
   void on_move(const core::Move& move) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_grant(const core::Grant& grant) override;

@@ -49,7 +49,7 @@ void RequestMemory::on_compact(const core::Compacted& compacted) {
   add(compacted.request, compacted.moved.alloc_units - compacted.moved.alloc_units_before);
 }
 
-void RequestMemory::on_let_go(const core::LetGo& gone) {
+void RequestMemory::on_free_blocks(const core::FreedBlocks& gone) {
   add(gone.request, -static_cast<std::int64_t>(gone.entries.size()));
 }
 

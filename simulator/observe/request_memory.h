@@ -35,7 +35,7 @@ class RequestMemory final : public core::Observer {
   void on_decode_run(const core::DecodeRun& decode_run) override;
   void on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) override { now_ = time; }
   void on_compact(const core::Compacted& compacted) override;
-  void on_let_go(const core::LetGo& gone) override;
+  void on_free_blocks(const core::FreedBlocks& gone) override;
   void on_preempt(const core::Release& release) override { leave(release.request); }
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   [[nodiscard]] bool follows_decode_runs() const override { return true; }

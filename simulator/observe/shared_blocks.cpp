@@ -176,7 +176,7 @@ void SharedBlocks::grant(RequestId r, std::span<const BlockId> blocks) {
   }
 }
 
-void SharedBlocks::let_go(RequestId r, std::span<const std::int32_t> entries) {
+void SharedBlocks::free_entries(RequestId r, std::span<const std::int32_t> entries) {
   Member& m = members_.at(r);
   for (const std::int32_t entry : entries) give_back(r, std::exchange(m.table[at(entry)], kNoBlock));
 }

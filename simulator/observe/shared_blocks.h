@@ -32,7 +32,7 @@ class SharedBlocks {
   /// REQUIRES: written < final tokens.
   void wrote(RequestId request, std::int64_t written);
   /// These entries are given back.
-  void let_go(RequestId request, std::span<const std::int32_t> entries);
+  void free_entries(RequestId request, std::span<const std::int32_t> entries);
   void leave(RequestId request);
 
   /// Has any block several holders?

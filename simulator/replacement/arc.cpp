@@ -28,7 +28,7 @@ class Arc {
     state_[use.id] = kT2;
     links_.renew(kT2, use.id);
   }
-  void let_go(const Use& use) { links_.renew(state_[use.id], use.id); }
+  void unpin(const Use& use) { links_.renew(state_[use.id], use.id); }
   void insert(const Use& use) {
     recall(use.id);
     put(state_[use.id] == kAbsent ? kT1 : kT2, use.id);

@@ -47,7 +47,7 @@ class Lecar {
     links_.renew(kRecency, use.id);
     heap_.update(use.id, {++uses_[use.id], now_});
   }
-  void let_go(const Use& use) { links_.renew(kRecency, use.id); }
+  void unpin(const Use& use) { links_.renew(kRecency, use.id); }
   void insert(const Use& use) {
     recall(use.id);
     ++now_;

@@ -14,7 +14,7 @@ class Lru {
   [[nodiscard]] bool resident(Id id) const { return links_.linked(id); }
   [[nodiscard]] std::int64_t size() const { return size_; }
   void touch(const Use& use) { links_.renew(0, use.id); }
-  void let_go(const Use& use) { links_.renew(0, use.id); }
+  void unpin(const Use& use) { links_.renew(0, use.id); }
   void insert(const Use& use) {
     links_.push(0, use.id);
     ++size_;

@@ -12,7 +12,7 @@
 //   grow(ids)         from now on ids are below `ids`
 //   may_go(id)        what kept an id from going has ended: may(id) may have become true. Any id
 // and where it makes a difference
-//   let_go(use)       the last holder of a cached id lets go: for recency it was used until now
+//   unpin(use)        the last holder of a cached id lets go: for recency it was used until now
 //   expire(now, may, told)   ids that are given up at this time, room or not
 #pragma once
 
@@ -30,7 +30,7 @@ class Policy {
   [[nodiscard]] virtual bool resident(Id id) const = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
   virtual void touch(const Use& use) = 0;
-  virtual void let_go(const Use& use) = 0;
+  virtual void unpin(const Use& use) = 0;
   virtual void insert(const Use& use) = 0;
   virtual Id evict(const Use& incoming, const May& may) = 0;
   virtual void expire(std::int64_t now_ns, const May& may, const std::function<void(Id)>& told) = 0;
@@ -47,8 +47,8 @@ class PolicyOf final : public Policy {
   [[nodiscard]] bool resident(Id id) const override { return policy_.resident(id); }
   [[nodiscard]] std::int64_t size() const override { return policy_.size(); }
   void touch(const Use& use) override { policy_.touch(use); }
-  void let_go(const Use& use) override {
-    if constexpr (requires { policy_.let_go(use); }) policy_.let_go(use);
+  void unpin(const Use& use) override {
+    if constexpr (requires { policy_.unpin(use); }) policy_.unpin(use);
     policy_.may_go(use.id);
   }
   void insert(const Use& use) override { policy_.insert(use); }

@@ -35,7 +35,7 @@ class Slru {
       --protected_;
     }
   }
-  void let_go(const Use& use) { links_.renew(state_[use.id], use.id); }
+  void unpin(const Use& use) { links_.renew(state_[use.id], use.id); }
   void insert(const Use& use) {
     links_.push(kOnProbation, use.id);
     state_[use.id] = kOnProbation;

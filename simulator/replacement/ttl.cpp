@@ -28,7 +28,7 @@ class Ttl {
     since_ns_[use.id] = use.time_ns;
     links_.renew(0, use.id);
   }
-  void let_go(const Use& use) {
+  void unpin(const Use& use) {
     touch(use);
     links_.may_go(use.id);
   }

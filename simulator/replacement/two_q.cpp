@@ -27,7 +27,7 @@ class TwoQ {
   void touch(const Use& use) {
     if (state_[use.id] == kMain) links_.renew(kMain, use.id);
   }
-  void let_go(const Use& use) { touch(use); }
+  void unpin(const Use& use) { touch(use); }
   void insert(const Use& use) {
     recall(use.id);
     if (state_[use.id] == kRecalled) {

@@ -44,7 +44,7 @@ class WorkloadAware {
     note(use);
     heaps_[use.category].push(use.id, key_of(use));
   }
-  void let_go(const Use& use) {
+  void unpin(const Use& use) {
     Last& last = last_[use.id];
     last.time_ns = use.time_ns;
     now_ns_ = use.time_ns;

@@ -39,7 +39,7 @@ class WTinyLfu {
     move(kProtected, use.id);
     while (sizes_[kProtected] > params_.protected_blocks) move(kOnProbation, links_.oldest(kProtected));
   }
-  void let_go(const Use& use) { links_.renew(list_[use.id], use.id); }
+  void unpin(const Use& use) { links_.renew(list_[use.id], use.id); }
   void insert(const Use& use) {
     sketch_.add(use.id);
     links_.push(kWindow, use.id);

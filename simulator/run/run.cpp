@@ -251,7 +251,7 @@ Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
   const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_cells} * o.layout.cell_bytes();
   if (moved > INT64_MAX) return bad_input("what compactions keep comes to more than 2^63 bytes");
   result.evicted_tokens += o.evictions.tokens;
-  result.evicted_blocks += o.evictions.blocks_let_go;
+  result.evicted_blocks += o.evictions.blocks_freed;
   result.compactions += o.evictions.compactions;
   result.compaction_bytes = static_cast<std::int64_t>(moved);
   return Done{};

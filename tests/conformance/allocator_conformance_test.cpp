@@ -287,7 +287,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
 }
 
 TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
-  std::int64_t let_go = 0;
+  std::int64_t freed = 0;
   std::int64_t dropped = 0;
   std::int64_t cut = 0;
   std::int64_t moved = 0;
@@ -329,9 +329,9 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       std::int64_t gone_to{0};        // of a rule's: logical blocks behind the first ones, up to here
       std::int64_t windows_at{0};     // tokens when it was last asked what windows have left
     };
-    const auto both_let_go = [&](RequestId r, const std::vector<std::int32_t>& entries) {
-      fast.block_returns()->let_go(r, entries);
-      model.block_returns()->let_go(r, entries);
+    const auto free_both = [&](RequestId r, const std::vector<std::int32_t>& entries) {
+      fast.block_returns()->free_entries(r, entries);
+      model.block_returns()->free_entries(r, entries);
     };
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
     const bool courses =
@@ -429,8 +429,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         for (std::int32_t b = 0; b < running[r].tokens / fast.layout().alloc_unit_tokens; ++b)
           if (random.chance(1, 3) && running[r].gone.insert(b).second) blocks.push_back(b);
         if (random.chance(1, 2)) std::reverse(blocks.begin(), blocks.end());
-        let_go += static_cast<std::int64_t>(blocks.size());
-        both_let_go(r, blocks);
+        freed += static_cast<std::int64_t>(blocks.size());
+        free_both(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (!courses && !groups && returns_alloc_units && random.chance(1, 6)) {
@@ -447,7 +447,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         dropped += std::ssize(blocks);
         fast.contents()->close(r, running[r].tokens);
         model.contents()->close(r, running[r].tokens);
-        both_let_go(r, blocks);
+        free_both(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
       } else {  // more tokens
@@ -471,7 +471,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
               left.push_back(static_cast<std::int32_t>(entry));
             }
           }
-          both_let_go(r, left);
+          free_both(r, left);
           left_windows += std::ssize(left);
           expect_equal(fast, model, 40, reads());
         }
@@ -524,8 +524,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     ASSERT_EQ(fast.counts().held, 0);
     if (HasFatalFailure()) return;
   }
-  EXPECT_EQ(cut > 0, let_go > 0);
-  EXPECT_EQ(let_go > 0, returns_alloc_units && !GetParam().prefix_cache && !in_groups);
+  EXPECT_EQ(cut > 0, freed > 0);
+  EXPECT_EQ(freed > 0, returns_alloc_units && !GetParam().prefix_cache && !in_groups);
   EXPECT_EQ(dropped > 0, returns_alloc_units && !in_groups);
   EXPECT_EQ(left_windows > 0, in_groups);
   EXPECT_EQ(found_in_windows > 0, in_groups && GetParam().prefix_cache);

@@ -116,7 +116,7 @@ void expect_alike(const core::Course& a, const core::Course& b) {
     EXPECT_EQ(a.dropped_cells(n), b.dropped_cells(n));
     EXPECT_EQ(a.read_tokens(n), b.read_tokens(n));
     EXPECT_EQ(a.alike_steps(n), b.alike_steps(n));
-    EXPECT_TRUE(std::ranges::equal(a.let_go(n), b.let_go(n)));
+    EXPECT_TRUE(std::ranges::equal(a.freed_entries(n), b.freed_entries(n)));
     const auto moved = a.compaction(n);
     const auto other = b.compaction(n);
     ASSERT_EQ(moved.has_value(), other.has_value());

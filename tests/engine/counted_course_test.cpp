@@ -318,7 +318,7 @@ TEST(CountedRuns, FastEqualsNaive) {
     ASSERT_EQ(observe_run(*c->base, true, &naive), observe_run(*c->base, false, &fast, &coverage));
   }
   for (const std::int64_t count :
-       {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go, coverage.compactions})
+       {coverage.preempted, coverage.refused, coverage.in_runs, coverage.blocks_freed, coverage.compactions})
     EXPECT_GT(count, 100);
 }
 

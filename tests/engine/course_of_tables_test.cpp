@@ -70,7 +70,7 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
       settled += single.settled(n);
       before += single.settled(n) + single.returned_cells(n);
       during += single.settled(n) + single.grant(n);
-      for (const std::int32_t block : single.let_go(n)) {
+      for (const std::int32_t block : single.freed_entries(n)) {
         ASSERT_EQ(table.held.erase(block), 1U);
         gone.insert(block * tables + static_cast<std::int64_t>(t));
       }
@@ -85,7 +85,7 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
               ceil_div(shape.reads_holes ? settled.live + settled.hole : settled.live, whole.units()));
     ASSERT_EQ(whole.settled(n) + whole.returned_cells(n), before) << n;
     ASSERT_EQ(whole.settled(n) + whole.grant(n), during) << n;
-    const auto told = whole.let_go(n);
+    const auto told = whole.freed_entries(n);
     ASSERT_EQ(std::set<std::int64_t>(told.begin(), told.end()), gone) << n;
     ASSERT_EQ(told.size(), gone.size());
     const auto moved = whole.compaction(n);
@@ -210,7 +210,7 @@ TEST(CourseOfTables, MixesPlacements) {
     compare(shape, singles, *whole, returned);
     if (HasFatalFailure()) return;
     for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-      both += !whole->let_go(n).empty() && whole->compaction(n) ? 1 : 0;
+      both += !whole->freed_entries(n).empty() && whole->compaction(n) ? 1 : 0;
   }
   EXPECT_GT(returned, 1000);
   EXPECT_GT(both, 50);

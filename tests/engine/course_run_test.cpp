@@ -65,7 +65,7 @@ class Recount final : public core::Observer {
     whole->prompt();
     for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
       whole->drop(n);
-      whole->let_go();
+      whole->freed_entries();
       whole->write(n);
     }
     running_.emplace(r, Member{&course, test::Walk(course.shape(), *course.drops()), whole, 0, 0, 0});
@@ -93,8 +93,8 @@ class Recount final : public core::Observer {
       if (tokens > 0 && m.written >= shape.prompt && !ends) m.walk.drop(m.written);
     }
   }
-  void on_let_go(const core::LetGo& gone) override {
-    const auto expected = running_.at(gone.request).walk.let_go();
+  void on_free_blocks(const core::FreedBlocks& gone) override {
+    const auto expected = running_.at(gone.request).walk.freed_entries();
     EXPECT_EQ(expected, std::vector<std::int32_t>(gone.entries.begin(), gone.entries.end()));
   }
   void on_preempt(const core::Release& r) override { running_.erase(r.request); }
@@ -102,7 +102,7 @@ class Recount final : public core::Observer {
   void on_pass_end(const core::Pass& /*pass*/) override { compare(); }
   void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
     for (auto& [r, m] : running_)
-      EXPECT_TRUE(m.written < m.course->shape().prompt || m.walk.let_go().empty());
+      EXPECT_TRUE(m.written < m.course->shape().prompt || m.walk.freed_entries().empty());
     compare();
   }
 
@@ -223,7 +223,7 @@ class RecountShared final : public core::Observer {
       }
     }
   }
-  void on_let_go(const core::LetGo& gone) override {
+  void on_free_blocks(const core::FreedBlocks& gone) override {
     for (const std::int32_t entry : gone.entries)
       running_.at(gone.request).table.at(static_cast<std::size_t>(entry)) = kNoBlock;
   }
@@ -316,7 +316,8 @@ TEST(CourseRuns, FastEqualsNaive) {
     Courses fast(*c.base, c.placement, c.drops);
     ASSERT_EQ(observe_run(*c.base, true, &naive), observe_run(*c.base, false, &fast, &coverage));
   }
-  for (const std::int64_t count : {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go})
+  for (const std::int64_t count :
+       {coverage.preempted, coverage.refused, coverage.in_runs, coverage.blocks_freed})
     EXPECT_GT(count, 100);
 }
 
@@ -365,8 +366,8 @@ TEST(CourseRuns, FastEqualsNaiveWherePrefixesAreFound) {
       ASSERT_EQ(of_naive.told, of_fast.told);
     }
   }
-  for (const std::int64_t count : {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go,
-                                   coverage.hits, coverage.rehits})
+  for (const std::int64_t count : {coverage.preempted, coverage.refused, coverage.in_runs,
+                                   coverage.blocks_freed, coverage.hits, coverage.rehits})
     EXPECT_GT(count, 100);
 }
 

@@ -32,7 +32,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
   whole.prompt();
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     whole.drop(n);
-    whole.let_go();
+    whole.freed_entries();
     whole.write(n);
   }
   Walk walk(shape, *drops);
@@ -43,8 +43,8 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     walk.drop(n);
     ASSERT_EQ(course->has_dropped(n), walk.has_dropped());
     HeldCells before = walk.count(whole);
-    const auto gone = walk.let_go();
-    const auto told = course->let_go(n);
+    const auto gone = walk.freed_entries();
+    const auto told = course->freed_entries(n);
     ASSERT_EQ(gone, std::vector<std::int32_t>(told.begin(), told.end())) << n;
     ASSERT_TRUE(operator_equal(course->settled(n), walk.count(whole), "settled", n));
     const HeldCells now = walk.count(whole);
@@ -70,7 +70,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     ASSERT_LE(n + steps, shape.final_tokens);
     const auto during = [&](std::int64_t m) { return course->settled(m) + course->grant(m); };
     for (std::int64_t k = 1; k < steps; ++k) {
-      ASSERT_TRUE(course->let_go(n + k).empty());
+      ASSERT_TRUE(course->freed_entries(n + k).empty());
       ASSERT_EQ(course->has_dropped(n + k), course->has_dropped(n + 1));
       ASSERT_EQ(course->grant(n + k).sum(), 0);
       ASSERT_EQ(during(n + k) - during(n + k - 1), during(n + 1) - during(n));
@@ -98,7 +98,7 @@ TEST(Course, EqualsAWalkOverCells) {
     if (HasFailure()) return;
     const auto course = Course::make(shape, drops);
     for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
-      returned += static_cast<std::int64_t>(course->let_go(n).size());
+      returned += static_cast<std::int64_t>(course->freed_entries(n).size());
   }
   EXPECT_GT(returned, 500);
 }

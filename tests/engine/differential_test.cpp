@@ -58,7 +58,7 @@ TEST(Differential, FastEqualsNaive) {
   for (const std::int64_t count :
        {coverage.caused, coverage.waited_in_time, coverage.rejected, coverage.preempted, coverage.hits,
         coverage.rehits, coverage.refused, coverage.in_runs, coverage.in_decode_runs, coverage.drops,
-        coverage.let_go, coverage.copies, coverage.slides})
+        coverage.blocks_freed, coverage.copies, coverage.slides})
     EXPECT_GT(count, 100);
   EXPECT_GT(coverage.empty, 20);
   coverage.print();
@@ -85,7 +85,7 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   }
   for (const std::int64_t count :
        {coverage.preempted, coverage.rehits, coverage.partial_rehits, coverage.refused,
-        coverage.in_decode_runs, coverage.drops, coverage.let_go})
+        coverage.in_decode_runs, coverage.drops, coverage.blocks_freed})
     EXPECT_GT(count, 100);
   coverage.print();
 }
@@ -287,7 +287,7 @@ TEST(Differential, FastEqualsNaiveInGroups) {
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
   for (const std::int64_t count :
-       {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go})
+       {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs, coverage.blocks_freed})
     EXPECT_GT(count, cases * 5 / 6);
   coverage.print();
 }
@@ -302,7 +302,7 @@ TEST(Differential, FastEqualsNaiveInGroupsThatFindPrefixes) {
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
   for (const std::int64_t count : {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs,
-                                   coverage.let_go, coverage.hits, coverage.rehits})
+                                   coverage.blocks_freed, coverage.hits, coverage.rehits})
     EXPECT_GT(count, 500);
   EXPECT_GT(coverage.partial_rehits, 50);
   coverage.print();

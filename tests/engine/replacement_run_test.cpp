@@ -126,7 +126,7 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaiveInGroups) {
     ASSERT_EQ(test::observe_run(*c, true), test::observe_run(*c, false, nullptr, &coverage, count));
   }
   for (const std::int64_t count :
-       {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused, coverage.let_go})
+       {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused, coverage.blocks_freed})
     EXPECT_GT(count, 10);
   EXPECT_GT(evictions.count, 1000);
 }

@@ -34,7 +34,7 @@ class CacheWalker : public core::Observer {
       tables_[g.request].push_back(b);
     }
   }
-  void on_let_go(const core::LetGo& gone) override {
+  void on_free_blocks(const core::FreedBlocks& gone) override {
     for (const std::int32_t entry : gone.entries)
       holders_.at(tables_.at(gone.request).at(static_cast<std::size_t>(entry))).erase(gone.request);
   }

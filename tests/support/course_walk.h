@@ -61,7 +61,7 @@ class Walk {
           if (c.position == p) c.kept = false;
     }
   }
-  std::vector<std::int32_t> let_go() {
+  std::vector<std::int32_t> freed_entries() {
     std::vector<std::int32_t> out;
     for (std::int64_t b = granted_ - 1; s_.returns_alloc_units && b >= 0; --b) {
       bool needed = gone_.count(b) > 0;

@@ -53,7 +53,7 @@ class GroupWalker final : public core::Observer {
     }
   }
   /// No window may show anything of the block, and all that could go goes.
-  void on_let_go(const core::LetGo& left) override {
+  void on_free_blocks(const core::FreedBlocks& left) override {
     Sequence& s = running_.at(left.request);
     EXPECT_EQ(left.written, static_cast<std::int64_t>(s.written));
     for (const std::int32_t entry : left.entries) {

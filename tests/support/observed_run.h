@@ -51,10 +51,10 @@ class Coverage final : public core::Observer {
   }
   [[nodiscard]] bool follows_decode_runs() const override { return true; }
   void on_drop(const core::Drop& /*drop*/) override { ++drops; }
-  void on_let_go(const core::LetGo& gone) override { let_go += std::ssize(gone.entries); }
+  void on_free_blocks(const core::FreedBlocks& gone) override { blocks_freed += std::ssize(gone.entries); }
   void on_compact(const core::Compacted& compacted) override {
     ++compactions;
-    let_go += compacted.moved.alloc_units_before - compacted.moved.alloc_units;
+    blocks_freed += compacted.moved.alloc_units_before - compacted.moved.alloc_units;
   }
   void print() const {
     for (const auto& [name, count] :
@@ -72,11 +72,12 @@ class Coverage final : public core::Observer {
                                              {"ranges slid", slides},
                                              {"passes that left nobody", empty},
                                              {"compactions", compactions},
-                                             {"blocks let go", let_go}})
+                                             {"blocks let go", blocks_freed}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
     std::printf("\n");
   }
-  std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
+  std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0},
+      blocks_freed{0};
   const core::Workload* workload{nullptr};    ///< of the run that is observed
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
   std::int64_t copies{0}, slides{0}, in_place{0};
@@ -168,7 +169,7 @@ inline std::string observe_run(
   put(peak.time().since_start.count);
   for (const std::int64_t n : peak.cells()) put(n);
   put(ledger.evictions().tokens);
-  put(ledger.evictions().blocks_let_go);
+  put(ledger.evictions().blocks_freed);
   put(ledger.evictions().hole_cells_peak);
   put(ledger.evictions().compactions);
   put(ledger.evictions().compacted_cells);

@@ -225,7 +225,7 @@ void Arena::release(AllocUnit& alloc_unit, std::int64_t q) {
   on_free(alloc_unit);
 }
 
-Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
+Status Arena::free_entries(Request& r, std::int64_t first, std::int64_t count) {
   Pieces pieces;
   const auto begin = r.table.begin() + first;
   for (auto q = begin; q != begin + count; ++q)

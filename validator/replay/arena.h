@@ -75,7 +75,7 @@ struct Request {
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
   bool owes_tree{
       false};  ///< its prompt became whole in this step, with pages that the tree does not have from it
-  std::size_t let_go_told{0};  ///< blocks of its course's latest list that have gone back
+  std::size_t freed_reported{0};  ///< blocks of its course's latest list that have gone back
 
   [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }
 };
@@ -124,7 +124,7 @@ class Arena {
   Status share(Request& request, const std::vector<std::int64_t>& entries,
                const std::vector<std::int64_t>& alloc_units);
   /// Lets go of the logical blocks [first, first + count) of the request.
-  Status let_go(Request& request, std::int64_t first, std::int64_t count);
+  Status free_entries(Request& request, std::int64_t first, std::int64_t count);
   /// Their cells that hold the content of their keys (`cached`), of their generations, and all others.
   Result<CellCounts> read_all(const std::vector<std::int64_t>& alloc_units);
   /// Instead of as many entries of its table, from `first` on, which nobody else holds and nobody can find, the

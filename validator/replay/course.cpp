@@ -49,7 +49,7 @@ void Course::place() {
   for (std::int64_t token = 0; token < s_.prompt; ++token)
     for (std::int64_t t = 0; t < s_.tracks; ++t) write(t, token);
   for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
-    auto& over = let_go_.emplace_back();
+    auto& over = freed_.emplace_back();
     for (std::int64_t t = 0; t < s_.tracks; ++t) {
       if (!told_.tokens(t, n).empty()) first_drop_ = std::min(first_drop_, n);
       for (const std::int32_t token : told_.tokens(t, n)) {

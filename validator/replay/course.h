@@ -58,8 +58,8 @@ class Course {
   [[nodiscard]] std::uint64_t kept_digest(std::int64_t n) const;
   /// Entries that go back after n tokens, block b of table t being b x tables + t: table by table, of each the highest
   /// first.
-  [[nodiscard]] const std::vector<std::int32_t>& let_go(std::int64_t n) const {
-    return let_go_[at(n - s_.prompt)];
+  [[nodiscard]] const std::vector<std::int32_t>& freed_entries(std::int64_t n) const {
+    return freed_[at(n - s_.prompt)];
   }
 
  private:
@@ -83,7 +83,7 @@ class Course {
   };
   [[nodiscard]] Written written(const Track& track, std::int64_t slot, std::int64_t n) const;
   std::vector<Track> tracks_;
-  std::vector<std::vector<std::int32_t>> let_go_;  ///< [n - prompt]
+  std::vector<std::vector<std::int32_t>> freed_;  ///< [n - prompt]
   std::int64_t first_drop_{INT64_MAX};
 };
 

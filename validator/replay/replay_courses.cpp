@@ -110,7 +110,7 @@ Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens)
           r.id, "does not move its survivors together when " + std::to_string(n) + " tokens are written");
   if (r.gathered != nullptr) return Done{};
   for (std::int64_t n = r.written + 1; r.whole && n < r.written + tokens; ++n)
-    if (!r.course->let_go(n).empty())
+    if (!r.course->freed_entries(n).empty())
       return contradict(
           r.id, "keeps blocks of which nothing is left when " + std::to_string(n) + " tokens are written");
   return Done{};
@@ -119,7 +119,7 @@ Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens)
 bool Replay::Impl::owes_blocks(const Request& r) const {
   if (r.gathered != nullptr) return r.wrote && r.whole && !r.ends && r.gathered->any_due(r.written);
   return r.course != nullptr && r.wrote && r.whole && !r.ends &&
-         r.let_go_told < r.course->let_go(r.written).size();
+         r.freed_reported < r.course->freed_entries(r.written).size();
 }
 
 Status Replay::Impl::on(const log::LetGo& f) {
@@ -127,16 +127,16 @@ Status Replay::Impl::on(const log::LetGo& f) {
   Request* const r = running(f.request);
   if (r == nullptr || r->course == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
     return contradict(f.request, "lets blocks go out of turn");
-  const auto& due = r->course->let_go(r->written);
+  const auto& due = r->course->freed_entries(r->written);
   if (f.logical_blocks.empty()) return contradict(f.request, "lets no block go");
   for (const std::int32_t block : f.logical_blocks) {
-    if (r->let_go_told == due.size() || due[r->let_go_told] != block)
+    if (r->freed_reported == due.size() || due[r->freed_reported] != block)
       return contradict(f.request, "lets go of block " + std::to_string(block) +
-                                       (r->let_go_told == due.size()
+                                       (r->freed_reported == due.size()
                                             ? ", but none is due"
-                                            : ", expected block " + std::to_string(due[r->let_go_told])));
-    ++r->let_go_told;
-    KVPLAN_TRY_DO(arena_.let_go(*r, block, 1));
+                                            : ", expected block " + std::to_string(due[r->freed_reported])));
+    ++r->freed_reported;
+    KVPLAN_TRY_DO(arena_.free_entries(*r, block, 1));
   }
   return Done{};
 }

@@ -178,7 +178,7 @@ class Replay::Impl {
   Status after_step();
   Status check_published(Request& request);
   bool in_ending_order(const Request& request);
-  [[nodiscard]] log::Drop blocks_to_let_go(const Request& request) const;
+  [[nodiscard]] log::Drop blocks_to_free(const Request& request) const;
 
   // replay_claims.cpp
   Status claim_places(const log::Record& record);

@@ -38,7 +38,7 @@ Status Replay::Impl::give_all_back(Request& r) {
     return bytes_->give_back(r);
   }
   if (header_.returns_alloc_units) {
-    KVPLAN_TRY_DO(arena_.let_go(r, 0, static_cast<std::int64_t>(r.table.size())));
+    KVPLAN_TRY_DO(arena_.free_entries(r, 0, static_cast<std::int64_t>(r.table.size())));
   } else {
     if (r.range_place >= 0) taken_ranges_.erase(r.range_place);
     r.range_place = -1;

@@ -189,7 +189,7 @@ Status Replay::Impl::after_step() {
     const bool prefilled = std::exchange(r.chunk, 0) > 0;
     r.stage = kNothing;
     r.owes_first_token = r.owes_drop = r.owes_tree = false;
-    r.let_go_told = 0;
+    r.freed_reported = 0;
     if (!r.wrote) continue;
     KVPLAN_TRY_DO(check_published(r));
     if (r.written < r.target) continue;
@@ -198,7 +198,7 @@ Status Replay::Impl::after_step() {
     r.owes_tree = header_.tree && prefilled && new_pages && !r.ends;
     r.target = r.written + 1;
     if (!r.first_token) r.owes_first_token = r.first_token = true;
-    r.owes_drop = !r.ends && r.sliding && header_.returns_alloc_units && blocks_to_let_go(r).released > 0;
+    r.owes_drop = !r.ends && r.sliding && header_.returns_alloc_units && blocks_to_free(r).released > 0;
   }
   return Done{};
 }
@@ -221,7 +221,7 @@ Status Replay::Impl::on(const log::FirstToken& f) {
 }
 
 /// The logical blocks of which nothing is kept and nothing unwritten, that are still held.
-log::Drop Replay::Impl::blocks_to_let_go(const Request& r) const {
+log::Drop Replay::Impl::blocks_to_free(const Request& r) const {
   const std::int64_t q = header_.alloc_unit_tokens;
   log::Drop out{r.id, r.sink, r.begin, 0, 0};
   for (std::int64_t b = r.begin / q - 1; b >= ceil_div(r.sink, q); --b) {
@@ -256,13 +256,13 @@ Status Replay::Impl::on(const log::Drop& f) {
                                      ")");
   }
   r->owes_drop = false;
-  const log::Drop due = header_.returns_alloc_units ? blocks_to_let_go(*r) : log::Drop{f.request, 0, 0, 0, 0};
+  const log::Drop due = header_.returns_alloc_units ? blocks_to_free(*r) : log::Drop{f.request, 0, 0, 0, 0};
   if (due.released != f.released || due.first_released != f.first_released)
     return contradict(f.request, "lets go of " + std::to_string(f.released) + " blocks from " +
                                      std::to_string(f.first_released) + ", expected " +
                                      std::to_string(due.released) + " from " +
                                      std::to_string(due.first_released));
-  return f.released > 0 ? arena_.let_go(*r, f.first_released, f.released) : Status(Done{});
+  return f.released > 0 ? arena_.free_entries(*r, f.first_released, f.released) : Status(Done{});
 }
 
 Status Replay::Impl::on(const log::Finish& f) {

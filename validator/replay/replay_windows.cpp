@@ -48,7 +48,7 @@ Status Replay::Impl::leave_windows(const log::LetGo& f) {
   if (f.logical_blocks.empty() || f.logical_blocks.size() != told ||
       !std::equal(f.logical_blocks.begin(), f.logical_blocks.end(), due.begin()))
     return contradict(f.request, "lets go of other blocks than its windows have left behind");
-  for (const std::int32_t entry : f.logical_blocks) KVPLAN_TRY_DO(arena_.let_go(*r, entry, 1));
+  for (const std::int32_t entry : f.logical_blocks) KVPLAN_TRY_DO(arena_.free_entries(*r, entry, 1));
   return Done{};
 }
 

@@ -69,7 +69,7 @@ struct DecodeSums {
     context -= held - reads.after_drop(held);
   }
   /// One that slides and holds so many dropped one more, which completed an allocation unit.
-  void let_go(std::int64_t held) {
+  void free_unit(std::int64_t held) {
     if (reads.holes) context -= reads.before_drop(held) - reads.after_drop(held);
   }
   /// `ends`: nothing was dropped after its last token.

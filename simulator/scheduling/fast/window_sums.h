@@ -33,7 +33,7 @@ class WindowSums {
   /// What no window shows to the token behind the `held` ones that the request has comes back. To be told before it is
   /// granted what it needs next.
   void leave_blocks(SlotState& slot, std::int64_t held) {
-    if (!windows_.empty()) let_go_unseen(slot, held);
+    if (!windows_.empty()) free_unseen(slot, held);
   }
   /// Of a request that will hold `tokens` tokens: those with which one of its blocks leaves a window, or it begins to
   /// hold as many as one shows, whichever is less; at least `tokens`.
@@ -88,7 +88,7 @@ class WindowSums {
   }
 
  private:
-  void let_go_unseen(SlotState& slot, std::int64_t held) {
+  void free_unseen(SlotState& slot, std::int64_t held) {
     const std::int64_t before = std::exchange(slot.windows_at, held);
     const auto gone = [&](const auto& shown, std::int64_t at) {
       return unseen(shown.window, at) / alloc_unit_tokens_;
@@ -107,8 +107,8 @@ class WindowSums {
       }
     }
     if (entries_.empty()) return;
-    for (Observer* o : observers_) o->on_let_go(LetGo{slot.request, held, entries_, table});
-    allocator_.block_returns()->let_go(slot.request, entries_);
+    for (Observer* o : observers_) o->on_free_blocks(FreedBlocks{slot.request, held, entries_, table});
+    allocator_.block_returns()->free_entries(slot.request, entries_);
   }
   /// Tokens before the one at `position` that a window does not show to it.
   [[nodiscard]] static std::int64_t unseen(std::int64_t window, std::int64_t position) {

@@ -233,8 +233,8 @@ class FastReplica final : public Replica, public BlockListener {
         contents_->close(r, held);
       }
       if (const auto moved = s.course->compaction(held)) scheduler_.moves().compact(r, held, *moved);
-      const auto blocks = s.course->let_go(held);
-      if (!blocks.empty()) let_go({r, held, blocks, table_of(r)});
+      const auto blocks = s.course->freed_entries(held);
+      if (!blocks.empty()) free_entries({r, held, blocks, table_of(r)});
       return;
     }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
@@ -260,18 +260,18 @@ class FastReplica final : public Replica, public BlockListener {
     if (batch().grows && emptied.blocks() > 0) {
       entries_.resize(static_cast<std::size_t>(emptied.blocks()));
       std::iota(entries_.rbegin(), entries_.rend(), static_cast<std::int32_t>(emptied.first));
-      let_go({s.request, held, entries_, drop.table});
+      free_entries({s.request, held, entries_, drop.table});
     }
     if (first) {
       batch().begin_sliding(slot, held);
     } else {
-      batch().sums.let_go(held);
+      batch().sums.free_unit(held);
     }
   }
 
-  void let_go(const LetGo& gone) {
-    for (Observer* o : run_.observers) o->on_let_go(gone);
-    allocator_.block_returns()->let_go(gone.request, gone.entries);
+  void free_entries(const FreedBlocks& gone) {
+    for (Observer* o : run_.observers) o->on_free_blocks(gone);
+    allocator_.block_returns()->free_entries(gone.request, gone.entries);
   }
   [[nodiscard]] std::span<const BlockId> table_of(RequestId r) const {
     return ids_ ? allocator_.table(r).ids : std::span<const BlockId>();

@@ -170,13 +170,13 @@ class NaiveReplica final : public Replica, public BlockListener {
         entries.push_back(static_cast<std::int32_t>(b * groups + g));
       }
     }
-    if (!entries.empty()) let_go(r, entries);
+    if (!entries.empty()) free_entries(r, entries);
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> entries) {
+  void free_entries(RequestId r, std::span<const std::int32_t> entries) {
     const auto table = allocator_.table(r).ids;
-    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, state(r).computed, entries, table});
-    allocator_.block_returns()->let_go(r, entries);
+    for (Observer* o : run_.observers) o->on_free_blocks(FreedBlocks{r, state(r).computed, entries, table});
+    allocator_.block_returns()->free_entries(r, entries);
   }
 
   void end_copies(SimTime end) {
@@ -438,8 +438,8 @@ class NaiveReplica final : public Replica, public BlockListener {
       compacted_cells_ += moved->kept_cells;
       for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
     }
-    const auto blocks = s.course->let_go(s.computed);
-    if (!blocks.empty()) let_go(r, blocks);
+    const auto blocks = s.course->freed_entries(s.computed);
+    if (!blocks.empty()) free_entries(r, blocks);
   }
 
   void apply_keep_rule(RequestId r) {
@@ -465,7 +465,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       entries.push_back(static_cast<std::int32_t>(b));
     }
     s.alloc_units_gone += std::ssize(entries);
-    if (!entries.empty()) let_go(r, entries);
+    if (!entries.empty()) free_entries(r, entries);
   }
 
   const ReplicaSetup run_;

@@ -311,10 +311,10 @@ std::unique_ptr<const core::Course> course_of_h2o(core::Placement placement, std
 /// pages hold four tokens, a hole where 4 was and the place of 7.
 TEST(HandChecked, CellsWithHoles) {
   const auto course = course_of_h2o(core::Placement::kHoles, 2);
-  EXPECT_TRUE(course->let_go(5).empty());
-  EXPECT_EQ(std::vector<std::int32_t>(course->let_go(6).begin(), course->let_go(6).end()),
+  EXPECT_TRUE(course->freed_entries(5).empty());
+  EXPECT_EQ(std::vector<std::int32_t>(course->freed_entries(6).begin(), course->freed_entries(6).end()),
             std::vector<std::int32_t>{1});
-  EXPECT_TRUE(course->let_go(7).empty());
+  EXPECT_TRUE(course->freed_entries(7).empty());
   EXPECT_EQ(course->settled(7), (core::HeldCells{.live = 4, .reserved = 1, .hole = 1}));
   EXPECT_EQ(course->read_tokens(7), 4);
 }
@@ -327,7 +327,7 @@ TEST(HandChecked, PagesWithReuse) {
   for (std::int64_t n = 5; n < 8; ++n) {
     EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 1})) << n;
     EXPECT_EQ(course->table_slots(n), 6);
-    EXPECT_TRUE(course->let_go(n).empty());
+    EXPECT_TRUE(course->freed_entries(n).empty());
     EXPECT_FALSE(course->compaction(n));
   }
 }

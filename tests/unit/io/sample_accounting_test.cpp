@@ -79,14 +79,14 @@ TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
         std::int64_t most = 0;
         for (std::int64_t n = kPrompt; n < tokens; ++n) {
           const HeldCells before = course->settled(n) + course->returned_cells(n);
-          returned += static_cast<std::int64_t>(course->let_go(n).size());
+          returned += static_cast<std::int64_t>(course->freed_entries(n).size());
           const HeldCells held = course->settled(n);
           expect_none_below_zero(before);
           expect_none_below_zero(held);
           ASSERT_EQ(held.live * pairs, kept_cells(*trajectory, n)) << n;
           ASSERT_GE(held.sum(), held.live);
           ASSERT_EQ(before.sum() - held.sum(),
-                    static_cast<std::int64_t>(course->let_go(n).size()) * block * course->units());
+                    static_cast<std::int64_t>(course->freed_entries(n).size()) * block * course->units());
           const std::int64_t granted = ceil_div(course->table_slots(n), block);
           ASSERT_EQ(held.sum(), (granted - returned) * block * course->units()) << n;
           most = std::max(most, (held + course->grant(n)).sum());

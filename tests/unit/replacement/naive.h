@@ -33,7 +33,7 @@ class Naive {
   [[nodiscard]] virtual bool resident(Id id) const = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
   virtual void touch(const Use& use) = 0;
-  virtual void let_go(const Use& /*use*/) {}
+  virtual void unpin(const Use& /*use*/) {}
   virtual void insert(const Use& use) = 0;
   virtual Id evict(const Use& incoming, const May& may) = 0;
   virtual void expire(std::int64_t /*now_ns*/, const May& /*may*/, const std::function<void(Id)>& /*told*/) {}

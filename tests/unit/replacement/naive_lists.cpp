@@ -55,7 +55,7 @@ class NaiveFifo final : public OneList {
 class NaiveLru final : public OneList {
  public:
   void touch(const Use& use) override { renew(list_, use.id); }
-  void let_go(const Use& use) override { renew(list_, use.id); }
+  void unpin(const Use& use) override { renew(list_, use.id); }
 };
 
 class NaiveTtl final : public OneList {
@@ -67,7 +67,7 @@ class NaiveTtl final : public OneList {
     renew(list_, use.id);
     since(use);
   }
-  void let_go(const Use& use) override { touch(use); }
+  void unpin(const Use& use) override { touch(use); }
   void insert(const Use& use) override {
     OneList::insert(use);
     since(use);
@@ -161,7 +161,7 @@ class NaiveSlru final : public Naive {
       protected_.erase(protected_.begin());
     }
   }
-  void let_go(const Use& use) override { renew(in(probation_, use.id) ? probation_ : protected_, use.id); }
+  void unpin(const Use& use) override { renew(in(probation_, use.id) ? probation_ : protected_, use.id); }
   void insert(const Use& use) override { probation_.push_back(use.id); }
   Id evict(const Use& /*incoming*/, const May& may) override {
     Id victim = first_that(probation_, may);
@@ -188,7 +188,7 @@ class NaiveTwoQ final : public Naive {
   void touch(const Use& use) override {
     if (in(main_, use.id)) renew(main_, use.id);
   }
-  void let_go(const Use& use) override { touch(use); }
+  void unpin(const Use& use) override { touch(use); }
   void insert(const Use& use) override {
     (take(out_, use.id) || take(asked_, use.id) ? main_ : in_).push_back(use.id);
   }
@@ -224,7 +224,7 @@ class NaiveArc final : public Naive {
     erase(use.id);
     t2_.push_back(use.id);
   }
-  void let_go(const Use& use) override { renew(in(t1_, use.id) ? t1_ : t2_, use.id); }
+  void unpin(const Use& use) override { renew(in(t1_, use.id) ? t1_ : t2_, use.id); }
   void insert(const Use& use) override {
     ask(use.id);
     const bool known = take(from_b1_, use.id) || take(from_b2_, use.id);
@@ -481,7 +481,7 @@ class NaiveWTinyLfu final : public Naive {
     protected_.push_back(use.id);
     shift(protected_, most_protected_);
   }
-  void let_go(const Use& use) override {
+  void unpin(const Use& use) override {
     renew(in(window_, use.id) ? window_ : in(probation_, use.id) ? probation_ : protected_, use.id);
   }
   void insert(const Use& use) override {

@@ -202,7 +202,7 @@ class NaiveLecar final : public Naive {
     Block& block = blocks_.at(use.id);
     block = {block.uses + 1, ++now_, ++recency_};
   }
-  void let_go(const Use& use) override { blocks_.at(use.id).recency = ++recency_; }
+  void unpin(const Use& use) override { blocks_.at(use.id).recency = ++recency_; }
   void insert(const Use& use) override {
     recall(use.id);
     std::int64_t uses = 0;
@@ -282,7 +282,7 @@ class NaiveWorkloadAware final : public Naive {
   [[nodiscard]] bool resident(Id id) const override { return in(list_, id); }
   [[nodiscard]] std::int64_t size() const override { return count(list_); }
   void touch(const Use& use) override { note(use); }
-  void let_go(const Use& use) override {
+  void unpin(const Use& use) override {
     last_.at(use.id).time_ns = use.time_ns;
     now_ns_ = use.time_ns;
   }

@@ -58,7 +58,7 @@ class Pool {
     ASSERT_EQ(fast_expired, naive_expired);
     switch (random_.below(12)) {
       case 0:
-        return let_go();
+        return unpin();
       case 1:
         return erase();
       case 2:
@@ -102,13 +102,13 @@ class Pool {
     EXPECT_EQ(victim, wanted);
     return victim != kNoId && victim == wanted;
   }
-  void let_go() {
+  void unpin() {
     for (auto& [id, holders] : held_) {
       if (holders == 0 || random_.chance(1, 2)) continue;
       if (--holders > 0) continue;
       const Use use{.id = id, .depth = 0, .category = 0, .time_ns = time_ns_};
-      fast_->let_go(use);
-      naive_->let_go(use);
+      fast_->unpin(use);
+      naive_->unpin(use);
     }
   }
   void erase() {
