@@ -1,4 +1,4 @@
-// Budgets: how many tokens of a prompt each layer (or each stored head) retains, by schemes that know only lengths
+// Budgets: how many tokens of a prompt each layer (or each KV head) retains, by schemes that know only lengths
 // and scores of heads: fixed ones, or what is measured of the prompt's attention. `kvplan budget` prints them.
 //
 // To add one: a file in budgets/ that defines a `BudgetKind`, and a line in budget.cpp.
@@ -25,13 +25,13 @@ struct BudgetInput {
   const Choice& choice;
   std::int64_t layers;  ///< at least 1
   std::int64_t prompt;  ///< tokens, at least 1
-  /// [layer][stored head], not negative: what a scheme that distributes by heads is told of them; else empty.
+  /// [layer][KV head], not negative: what a scheme that distributes by heads is told of them; else empty.
   std::span<const std::vector<double>> scores{};
 };
 
 /// Tokens retained, windows included. Whole numbers but for schemes defined over real ones.
 struct Retained {
-  std::vector<std::vector<double>> tokens;  ///< [layer]: one number, or one for each stored head
+  std::vector<std::vector<double>> tokens;  ///< [layer]: one number, or one for each KV head
   bool by_head{false};
   std::vector<bool> whole{};  ///< [layer] left alone: retains its prompt and all that follows; empty: none is
 

@@ -8,7 +8,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Stored heads that decide by the same rule with different budgets.
+/// KV heads that decide by the same rule with different budgets.
 class ByHead final : public SetPolicy {
  public:
   ByHead(std::vector<std::unique_ptr<LayerPolicy>> heads, std::int32_t group)
@@ -102,15 +102,15 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
     KVPLAN_TRY(out.choice, with_tokens(policy, tokens.front(), place.prompt));
     return out;
   }
-  if (static_cast<std::int64_t>(tokens.size()) != place.model_stored_heads())
-    return refused("expected a budget for each of " + std::to_string(place.model_stored_heads()) +
+  if (static_cast<std::int64_t>(tokens.size()) != place.model_kv_heads())
+    return refused("expected a budget for each of " + std::to_string(place.model_kv_heads()) +
                    " stored heads, found " + std::to_string(tokens.size()));
   const PolicyTraits traits = policy.kind->traits(policy.choice);
-  const bool apart = traits.scope == Scope::kStoredHead &&
+  const bool apart = traits.scope == Scope::kKvHead &&
                      policy.kind->make({.choice = policy.choice, .place = place})->by_set() != nullptr;
   if (!apart)
     return refused("\"" + name + "\" decides for a layer: expected a budget by layers, not by heads");
-  for (std::int32_t head = 0; head < place.stored_heads(); ++head) {
+  for (std::int32_t head = 0; head < place.kv_heads(); ++head) {
     const std::int64_t own = tokens[static_cast<std::size_t>(place.head_number(head))];
     KVPLAN_TRY(Choice choice, with_tokens(policy, own, place.prompt));
     out.by_head.push_back(std::move(choice));
@@ -221,7 +221,7 @@ std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const Layer
   if (policy.by_head.empty()) return made(policy.choice);
   std::vector<std::unique_ptr<LayerPolicy>> heads;
   for (const Choice& choice : policy.by_head) heads.push_back(made(choice));
-  KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.stored_heads(), std::ssize(heads));
+  KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.kv_heads(), std::ssize(heads));
   return std::make_unique<ByHead>(std::move(heads), place.group);
 }
 

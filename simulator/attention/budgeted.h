@@ -1,4 +1,4 @@
-// A policy whose budget comes from outside: what a scheme (budget.h) grants a layer, or each stored head of it, takes
+// A policy whose budget comes from outside: what a scheme (budget.h) grants a layer, or each KV head of it, takes
 // the place of the parameter that says how many tokens stay (PolicyKind::budget).
 //
 // A scheme counts the tokens of a prompt. A policy that drops while decoding holds that number from then on; so where
@@ -18,7 +18,7 @@
 
 namespace kvplan::attention {
 
-/// Tokens of each layer: one number, or one for each stored head.
+/// Tokens of each layer: one number, or one for each KV head.
 struct Grants {
   std::vector<std::vector<std::int64_t>> tokens;  ///< empty: there is no budget
   bool by_head{false};
@@ -62,7 +62,7 @@ std::string with_budget_params(std::string_view text, std::int64_t tokens);
 /// Names of the policies that take a budget, parted by commas.
 std::string policies_with_budget();
 
-/// The policy of a layer: made by its kind or, where PolicyChoice::by_head is set, one of these for each stored head.
+/// The policy of a layer: made by its kind or, where PolicyChoice::by_head is set, one of these for each KV head.
 std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place,
                                          const StopAsked& stop_asked = {});
 

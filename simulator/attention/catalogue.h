@@ -22,7 +22,7 @@ struct PolicyChoice {
   std::shared_ptr<const RecordedLayers>
       recorded{};                   ///< what its file says, once it was read (PolicyTraits::recorded)
   std::vector<HeadTable> tables{};  ///< what its files say of heads (PolicyTraits::head_tables)
-  std::vector<Choice> by_head{};    ///< set where each stored head has a budget of its own (budgeted.h)
+  std::vector<Choice> by_head{};    ///< set where each KV head has a budget of its own (budgeted.h)
 };
 /// What the policy refuses although its ranges allow it.
 Status check_policy(const PolicyChoice& policy);

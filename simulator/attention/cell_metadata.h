@@ -16,7 +16,7 @@ struct CellMetadata {
   std::int64_t positions{0};  ///< map entries: per stored (head, token), or per token of a set
   bool one_map{false};        ///< one map serves all heads of a set of residents
 
-  /// Of one token in one set of residents that serves `heads` stored heads.
+  /// Of one token in one set of residents that serves `heads` KV heads.
   [[nodiscard]] std::int64_t of_token(std::int64_t heads) const {
     return heads * state + (one_map ? 1 : heads) * positions;
   }

@@ -27,8 +27,8 @@ IntervalDrops IntervalDrops::joined() const {
   return out;
 }
 
-CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads) {
-  return {1, cell_metadata(policy, policy.kind->traits(policy.choice)).of_token(stored_heads)};
+CellUnits counted_units(const PolicyChoice& policy, std::int64_t kv_heads) {
+  return {1, cell_metadata(policy, policy.kind->traits(policy.choice)).of_token(kv_heads)};
 }
 
 RecordedDrops::RecordedDrops(std::shared_ptr<const Trajectory> trajectory)

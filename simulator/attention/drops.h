@@ -30,15 +30,15 @@ class IntervalDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// The cells of one token that a policy treats apart, for a model of some layers and stored heads per layer.
+/// The cells of one token that a policy treats apart, for a model of some layers and KV heads per layer.
 struct CellUnits {
-  std::int64_t per_token{1};       ///< 1: all alike; layers; or layers x stored heads
+  std::int64_t per_token{1};       ///< 1: all alike; layers; or layers x KV heads
   std::int64_t metadata_bytes{0};  ///< beside each of them
 };
 
-/// Of a policy that is counted (courses/counted_course.h): all cells of a token are one unit. `stored_heads`: of all
+/// Of a policy that is counted (courses/counted_course.h): all cells of a token are one unit. `kv_heads`: of all
 /// layers together.
-CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads);
+CellUnits counted_units(const PolicyChoice& policy, std::int64_t kv_heads);
 
 /// Of a recording.
 class RecordedDrops final : public core::Drops {

@@ -8,7 +8,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Bytes of cells and of metadata for `tokens` tokens in each stored head of a set.
+/// Bytes of cells and of metadata for `tokens` tokens in each KV head of a set.
 struct CellBytes {
   std::int64_t cell{0};  ///< key and value
   CellMetadata beside;
@@ -40,10 +40,10 @@ Status check_place(const Recording& recording, const LayerRun& request) {
 /// Sums over the run.
 class Totals {
  public:
-  Totals(CellBytes cells, std::int32_t stored_heads) : cells_(cells), stored_heads_(stored_heads) {}
+  Totals(CellBytes cells, std::int32_t kv_heads) : cells_(cells), kv_heads_(kv_heads) {}
 
   void add(const LayerReplay& replay, bool decoding, EvaluationSummary& out) {
-    const std::int64_t heads = stored_heads_ / replay.sets();
+    const std::int64_t heads = kv_heads_ / replay.sets();
     std::int64_t bytes = 0;
     for (std::int32_t s = 0; s < replay.sets(); ++s) {
       const std::int64_t n = replay.attended_entries(s);
@@ -72,21 +72,21 @@ class Totals {
   }
 
   void finish(const LayerReplay& replay, EvaluationSummary& out) const {
-    const std::int64_t heads = stored_heads_ / replay.sets();
+    const std::int64_t heads = kv_heads_ / replay.sets();
     for (std::int32_t s = 0; s < replay.sets(); ++s) {
       const auto n = static_cast<std::int64_t>(replay.kept(s).size());
       out.entries += n * heads;
       out.metadata_bytes += cells_.metadata(n, heads);
     }
     out.bytes = out.entries * cells_.cell + out.metadata_bytes;
-    out.full_bytes = replay.tokens() * stored_heads_ * cells_.cell;
+    out.full_bytes = replay.tokens() * kv_heads_ * cells_.cell;
     if (masses_ > 0) out.mean_mass = mass_ / static_cast<double>(masses_);
     if (errors_ > 0) out.mean_output_error = error_ / static_cast<double>(errors_);
   }
 
  private:
   CellBytes cells_;
-  std::int32_t stored_heads_;
+  std::int32_t kv_heads_;
   double mass_{0};
   double error_{0};
   std::int64_t masses_{0};
@@ -108,12 +108,12 @@ class ClassCounts {
   void feed(std::int64_t t) {
     if (any()) ++fed_[classes_[static_cast<std::size_t>(t)]];
   }
-  void add(const LayerReplay& replay, std::int32_t stored_heads, std::vector<ClassShare>& out) {
+  void add(const LayerReplay& replay, std::int32_t kv_heads, std::vector<ClassShare>& out) {
     for (std::int32_t s = 0; s < replay.sets(); ++s) {
       std::fill(kept_.begin(), kept_.end(), 0);
       for (const std::int32_t position : replay.reported(s))
         ++kept_[classes_[static_cast<std::size_t>(position)]];
-      const std::int64_t heads = stored_heads / replay.sets();
+      const std::int64_t heads = kv_heads / replay.sets();
       for (std::size_t c = 0; c < fed_.size(); ++c) {
         if (fed_[c] == 0) continue;
         out[c].shares +=
@@ -163,15 +163,14 @@ Result<Lane> lane_of(const Recording& recording, const LayerRun& run, const Poli
   const LayerInfo layer = info.layer(run.layer);
   KVPLAN_TRY(summary.group, group_of(policy, layer));
   KVPLAN_TRY_DO(check_tensors(policy, layer, summary.group));
-  summary.stored_heads = layer.query_heads / summary.group;
+  summary.kv_heads = layer.query_heads / summary.group;
   const LayerPlace place = place_of(info, run.layer, summary.group, run.prompt);
   const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
   KVPLAN_TRY_DO(check_tables(policy, info));
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   LayerReplay replay(policy, place, true, run.stop_asked);
   KVPLAN_TRY_DO(replay.foresee(recording, run.sequence, tokens));
-  const Totals totals(cell_bytes(policy, replay.traits(), layer, info.cache_element_bytes),
-                      summary.stored_heads);
+  const Totals totals(cell_bytes(policy, replay.traits(), layer, info.cache_element_bytes), summary.kv_heads);
   return Lane{.replay = std::move(replay), .totals = totals, .summary = std::move(summary)};
 }
 
@@ -207,7 +206,7 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
     for (std::size_t i = 0; i < replays.size(); ++i) {
       replays[i].step(reads ? rows.get() : nullptr, &full);
       totals[i].add(replays[i], t >= run.prompt, out[i]);
-      if (classes.any() && t >= run.prompt - 1) classes.add(replays[i], out[i].stored_heads, out[i].classes);
+      if (classes.any() && t >= run.prompt - 1) classes.add(replays[i], out[i].kv_heads, out[i].classes);
     }
     if (t == run.prompt - 1 && run.stop_asked && run.stop_asked()) return interrupted_error();
     if (t >= run.prompt - 1) KVPLAN_TRY_DO(observer(replays, *rows));

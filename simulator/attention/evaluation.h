@@ -24,7 +24,7 @@ struct EvaluationRequest {
 inline constexpr std::string_view kNeedleClass = "needle";
 
 /// How much of a class of tokens is retained: the share of those fed so far, after the prompt and after every decode
-/// step, in each stored head; states without a token of the class do not count. Of a policy whose queries read a part
+/// step, in each KV head; states without a token of the class do not count. Of a policy whose queries read a part
 /// of what is kept, the part counts as retained (LayerReplay::reported).
 struct ClassShare {
   std::string name{};
@@ -40,13 +40,13 @@ struct ClassShare {
 struct EvaluationSummary {
   std::int64_t steps{0};
   std::int32_t group{1};
-  std::int32_t stored_heads{1};
+  std::int32_t kv_heads{1};
   std::int64_t bytes{0};                ///< after the last step, metadata included
   std::int64_t metadata_bytes{0};       ///< after the last step
   std::int64_t full_bytes{0};           ///< what the full cache holds then
   std::int64_t peak_bytes{0};           ///< greatest while a token attends, the prompt included
-  std::int64_t entries{0};              ///< cells (stored head, token) after the last step
-  std::int64_t peak_entries{0};         ///< most tokens of one stored head at a time, the prompt included
+  std::int64_t entries{0};              ///< cells (KV head, token) after the last step
+  std::int64_t peak_entries{0};         ///< most tokens of one KV head at a time, the prompt included
   std::int64_t peak_decode_entries{0};  ///< the same while decoding: a budget B has B + 1
   std::optional<double> mean_mass;      ///< over steps and query heads; nothing without decode steps
   std::optional<double> min_mass;

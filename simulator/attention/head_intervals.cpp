@@ -11,9 +11,9 @@
 namespace kvplan::attention {
 
 Result<IntervalTable> intervals_by_head(const PolicyChoice& policy, std::int64_t layers,
-                                        std::int64_t stored_heads) {
+                                        std::int64_t kv_heads) {
   LayerPlace place{.layers = static_cast<std::int32_t>(layers),
-                   .query_heads = static_cast<std::int32_t>(stored_heads)};
+                   .query_heads = static_cast<std::int32_t>(kv_heads)};
   KVPLAN_TRY_DO(check_tables(policy, std::vector(static_cast<std::size_t>(layers), place.query_heads)));
   IntervalTable out;
   for (; place.layer < place.layers; ++place.layer) {

@@ -1,4 +1,4 @@
-// Policies that keep everything in some stored heads and sinks with a window in the others. Tables of heads say which
+// Policies that keep everything in some KV heads and sinks with a window in the others. Tables of heads say which
 // (PolicyTraits::head_tables), so that the kept tokens of each head follow from lengths, as those of a positional
 // policy do (interval_policy.h), but head by head.
 #pragma once
@@ -17,21 +17,21 @@ inline constexpr KeptInterval kWhole{.sink = 0, .recent = INT64_MAX / 4};
 
 class HeadIntervals final : public SetPolicy {
  public:
-  /// `whole`: [stored head] keeps everything.
+  /// `whole`: [KV head] keeps everything.
   HeadIntervals(const std::vector<bool>& whole, KeptInterval others) {
     for (const bool each : whole) keep_.push_back(each ? kWhole : others);
   }
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
     IntervalPolicy(keep_[static_cast<std::size_t>(set)]).evict_set(set, residents, drop);
   }
-  /// [stored head]
+  /// [KV head]
   [[nodiscard]] const std::vector<KeptInterval>& keep() const { return keep_; }
 
  private:
   std::vector<KeptInterval> keep_;
 };
 
-/// [layer][stored head] what stays.
+/// [layer][KV head] what stays.
 using IntervalTable = std::vector<std::vector<KeptInterval>>;
 
 /// Lengths alone say which tokens stay: in all heads alike, or in each as tables of heads have it.
@@ -39,12 +39,12 @@ inline bool lengths_decide(const PolicyTraits& traits) {
   return traits.interval.has_value() || traits.head_tables;
 }
 
-/// What each stored head of a model keeps. Errors (field: NAME:parameter): tables that were not read, or are of another
+/// What each KV head of a model keeps. Errors (field: NAME:parameter): tables that were not read, or are of another
 /// shape. REQUIRES: PolicyTraits::head_tables.
 Result<IntervalTable> intervals_by_head(const PolicyChoice& policy, std::int64_t layers,
-                                        std::int64_t stored_heads);
+                                        std::int64_t kv_heads);
 
-/// The gate of a stored head, cut to 0 .. 1. REQUIRES: the table has it.
+/// The gate of a KV head, cut to 0 .. 1. REQUIRES: the table has it.
 double gate_of(const HeadTable& gates, std::int32_t layer, std::int32_t head);
 /// The gate from which on a head keeps everything: a quantile of all gates, linear between two of them; above all of
 /// them for a share of 1.

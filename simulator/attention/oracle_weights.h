@@ -26,13 +26,13 @@ inline bool weighs_output(const Choice& choice) {
   return choice.text(kOracleWeightsParam.name) == "output";
 }
 
-/// Lengths of the values of a layer's tokens by stored head; all 1 where mass is wanted.
+/// Lengths of the values of a layer's tokens by KV head; all 1 where mass is wanted.
 class ValueLengths {
  public:
   explicit ValueLengths(const LayerInput& input)
       : wanted_(weighs_output(input.choice)),
         group_(input.place.group),
-        length_(static_cast<std::size_t>(input.place.stored_heads())) {}
+        length_(static_cast<std::size_t>(input.place.kv_heads())) {}
 
   [[nodiscard]] bool wanted() const { return wanted_; }
   /// Where lengths are, until the next call or the last of `reach`.
@@ -55,7 +55,7 @@ class ValueLengths {
   bool wanted_;
   std::int32_t group_;
   const LayerRows* rows_{nullptr};
-  std::vector<std::vector<double>> length_;  ///< [stored head][token]
+  std::vector<std::vector<double>> length_;  ///< [KV head][token]
 };
 
 }  // namespace kvplan::attention

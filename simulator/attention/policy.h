@@ -10,8 +10,8 @@
 // decoding, and B + 1 is the peak. A few policies evict before they append (PolicyTraits::makes_room): with
 // them B attends B, and the prompt is fed row by row.
 //
-// A layer decides: its stored heads have a set of residents each, or share one (Scope), and `evict` sees all
-// of them at once. Rows come unreduced, one for each query head; how the query heads of a stored head become
+// A layer decides: its KV heads have a set of residents each, or share one (Scope), and `evict` sees all
+// of them at once. Rows come unreduced, one for each query head; how the query heads of a KV head become
 // one score is the policy's affair (reduce.h has the usual ways).
 //
 // Life cycle: `PolicyKind::make` gives one LayerPolicy per layer. It holds only its own values, is told
@@ -42,19 +42,17 @@ struct LayerPlace {
   std::int32_t layer{0};
   std::int32_t layers{1};  ///< of the model
   std::int32_t query_heads{1};
-  std::int32_t group{1};   ///< query heads per stored head; divides query_heads
+  std::int32_t group{1};   ///< query heads per KV head; divides query_heads
   std::int64_t prompt{1};  ///< tokens of the prompt
-  /// [stored head] its number in the model, ascending, where only some heads of the layer are here; empty: all are.
+  /// [KV head] its number in the model, ascending, where only some heads of the layer are here; empty: all are.
   std::vector<std::int32_t> head_numbers{};
-  std::int32_t model_heads{0};  ///< stored heads that the layer has in the model; 0: no more than here
+  std::int32_t model_heads{0};  ///< KV heads that the layer has in the model; 0: no more than here
 
-  [[nodiscard]] std::int32_t stored_heads() const { return query_heads / group; }
-  [[nodiscard]] std::int32_t model_stored_heads() const {
-    return model_heads == 0 ? stored_heads() : model_heads;
-  }
-  /// Its number in the model, by which tables and lots know a stored head.
-  [[nodiscard]] std::int32_t head_number(std::int32_t stored_head) const {
-    return head_numbers.empty() ? stored_head : head_numbers[static_cast<std::size_t>(stored_head)];
+  [[nodiscard]] std::int32_t kv_heads() const { return query_heads / group; }
+  [[nodiscard]] std::int32_t model_kv_heads() const { return model_heads == 0 ? kv_heads() : model_heads; }
+  /// Its number in the model, by which tables and lots know a KV head.
+  [[nodiscard]] std::int32_t head_number(std::int32_t kv_head) const {
+    return head_numbers.empty() ? kv_head : head_numbers[static_cast<std::size_t>(kv_head)];
   }
 };
 
@@ -126,8 +124,8 @@ class SetPolicy : public LayerPolicy {
 
 /// Who shares one set of residents.
 enum class Scope : std::uint8_t {
-  kStoredHead,  ///< each stored head has its own
-  kLayer,       ///< one for all heads of a layer
+  kKvHead,  ///< each KV head has its own
+  kLayer,   ///< one for all heads of a layer
 };
 
 /// Which weights a policy is given.
@@ -155,7 +153,7 @@ struct KeptInterval {
 
 /// What the replay, the accounting and a serving run must know about a policy with its parameters.
 struct PolicyTraits {
-  Scope scope{Scope::kStoredHead};
+  Scope scope{Scope::kKvHead};
   RowUse rows{RowUse::kRenorm};
   std::int64_t prompt_rows{0};  ///< `update` is given so many of the prompt's last rows
   bool decode_rows{false};      ///< `update` is given the rows of decode steps
@@ -208,7 +206,7 @@ struct PolicyTraits {
 using StopAsked = std::function<bool()>;
 
 struct RecordedLayers;
-/// A number for each stored head of a model: [layer][stored head].
+/// A number for each KV head of a model: [layer][KV head].
 using HeadTable = std::vector<std::vector<double>>;
 
 /// What a policy is made from.

@@ -18,11 +18,11 @@ class PromptScores {
  public:
   explicit PromptScores(const LayerPlace& place);
 
-  /// Adds the row of each head of a stored head, divided by its divisor.
+  /// Adds the row of each head of a KV head, divided by its divisor.
   void add(std::int32_t set, std::span<const HeadRow> heads);
   /// Sums of query head `head` at positions 0, 1, ...
   [[nodiscard]] std::span<double> of_head(std::int32_t head);
-  /// One score per position of [0, n): mean or maximum over the query heads of the stored head.
+  /// One score per position of [0, n): mean or maximum over the query heads of the KV head.
   [[nodiscard]] std::vector<double> of_set(std::int32_t set, std::int64_t n, Aggregate aggregate) const;
   /// Gives the memory back: the prompt has ended.
   void forget(std::int32_t set);

@@ -83,7 +83,7 @@ struct LayerInfo {
   std::int32_t layer{0};        ///< its number in the model
   std::int32_t query_heads{1};  ///< recorded
   std::int32_t kv_heads{1};     ///< recorded; divides query_heads
-  std::int32_t group{1};        ///< query heads per stored head, unless a policy is told otherwise
+  std::int32_t group{1};        ///< query heads per KV head, unless a policy is told otherwise
   std::int32_t key_size{0};
   std::int32_t value_size{0};
   PartSet parts;
@@ -128,7 +128,7 @@ struct RecordingInfo {
   std::int32_t value_size{0};
   std::int32_t cache_element_bytes{0};  ///< of one element in the model's cache
   bool sizes_assumed{false};            ///< the three sizes above were not recorded but assumed
-  std::int32_t group{1};                ///< query heads per stored head, unless a policy is told otherwise
+  std::int32_t group{1};                ///< query heads per KV head, unless a policy is told otherwise
   RecordedForm form{RecordedForm::kDenseRows};
   Element element{Element::kF64};
   double logit_scale{1.0};  ///< kTensors: logits are logit_scale * (q . k)

@@ -34,7 +34,7 @@ void prefetch(const T* row, std::span<const std::int32_t> positions) {
 
 }  // namespace
 
-Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> stored_heads) {
+Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv_heads) {
   if (!policy.kind->traits(policy.choice).head_tables) return Done{};
   const std::string name(policy.choice.name());
   std::size_t next = 0;
@@ -44,13 +44,13 @@ Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> st
     if (next == policy.tables.size())
       return bad_input("expected its numbers to be read first, see `kvplan evict`").at_field(field);
     const HeadTable& table = policy.tables[next++];
-    if (table.size() != stored_heads.size())
-      return bad_input("expected a list for each of " + std::to_string(stored_heads.size()) +
-                       " layers, found " + std::to_string(table.size()))
+    if (table.size() != kv_heads.size())
+      return bad_input("expected a list for each of " + std::to_string(kv_heads.size()) + " layers, found " +
+                       std::to_string(table.size()))
           .at_field(field);
     for (std::size_t layer = 0; layer < table.size(); ++layer)
-      if (stored_heads[layer] != 0 && std::ssize(table[layer]) != stored_heads[layer])
-        return bad_input("expected a number for each of " + std::to_string(stored_heads[layer]) +
+      if (kv_heads[layer] != 0 && std::ssize(table[layer]) != kv_heads[layer])
+        return bad_input("expected a number for each of " + std::to_string(kv_heads[layer]) +
                          " stored heads in layer " + std::to_string(layer) + ", found " +
                          std::to_string(table[layer].size()))
             .at_field(field);
@@ -60,8 +60,8 @@ Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> st
 
 namespace {
 
-/// Stored heads of the whole layer in the model; a group that the model's heads do not fill counts as one.
-std::int32_t model_stored_heads(const LayerInfo& layer, std::int32_t group) {
+/// KV heads of the whole layer in the model; a group that the model's heads do not fill counts as one.
+std::int32_t model_kv_heads(const LayerInfo& layer, std::int32_t group) {
   return (layer.model_query_heads + group - 1) / group;
 }
 
@@ -72,7 +72,7 @@ Status check_tables(const PolicyChoice& policy, const RecordingInfo& info) {
   const auto given = static_cast<std::int32_t>(policy.choice.integer("group"));
   for (const std::int32_t number : info.layer_numbers()) {
     const LayerInfo layer = info.layer(number);
-    heads[static_cast<std::size_t>(number)] = model_stored_heads(layer, given == 0 ? layer.group : given);
+    heads[static_cast<std::size_t>(number)] = model_kv_heads(layer, given == 0 ? layer.group : given);
   }
   return check_tables(policy, heads);
 }
@@ -84,9 +84,9 @@ LayerPlace place_of(const RecordingInfo& info, std::int32_t layer, std::int32_t 
                  .query_heads = of.query_heads,
                  .group = group,
                  .prompt = prompt,
-                 .model_heads = model_stored_heads(of, group)};
+                 .model_heads = model_kv_heads(of, group)};
   if (of.recorded_kv_heads.empty()) return out;
-  for (std::int32_t head = 0; head < out.stored_heads(); ++head)
+  for (std::int32_t head = 0; head < out.kv_heads(); ++head)
     out.head_numbers.push_back(of.model_query_head(head * group) / group);
   return out;
 }
@@ -154,7 +154,7 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
   if (policy.recorded == nullptr)
     return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
         .at_field(policy.choice.name());
-  return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.stored_heads(),
+  return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.kv_heads(),
                         tokens);
 }
 

@@ -17,20 +17,20 @@
 
 namespace kvplan::attention {
 
-/// Query heads per stored head for this policy on this layer; an error where they do not divide.
+/// Query heads per KV head for this policy on this layer; an error where they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer);
 /// On the first recorded layer; an error where they do not divide on any of them.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
-/// Where a policy decides that has so many query heads per stored head. REQUIRES: info.has_layer(layer).
+/// Where a policy decides that has so many query heads per KV head. REQUIRES: info.has_layer(layer).
 LayerPlace place_of(const RecordingInfo& info, std::int32_t layer, std::int32_t group, std::int64_t prompt);
 
 /// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
 
 /// Of a policy that has tables of heads: an error where they were not read or are not of a model with these
-/// `stored_heads` in its layers; 0: nobody says how many.
-Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> stored_heads);
+/// `kv_heads` in its layers; 0: nobody says how many.
+Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv_heads);
 /// The same of the model of a recording; it says nothing of layers that were not recorded.
 Status check_tables(const PolicyChoice& policy, const RecordingInfo& info);
 
@@ -60,7 +60,7 @@ class LayerReplay {
   /// Tokens processed so far.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// Sets of residents: one per stored head, or one for the layer (PolicyTraits::scope).
+  /// Sets of residents: one per KV head, or one for the layer (PolicyTraits::scope).
   [[nodiscard]] std::int32_t sets() const { return static_cast<std::int32_t>(sets_.size()); }
   [[nodiscard]] const PolicyTraits& traits() const { return traits_; }
   [[nodiscard]] const LayerPlace& place() const { return place_; }

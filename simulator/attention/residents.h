@@ -1,4 +1,4 @@
-// The tokens that one stored head holds, packed: ascending positions and, beside each, the numbers that the
+// The tokens that one KV head holds, packed: ascending positions and, beside each, the numbers that the
 // policy keeps about it (accumulated score, last score, ...). Packed arrays, because replaying a policy is
 // limited by memory: one step reads these arrays once and gathers from the attention row. What is dropped leaves by
 // the nearer end: a budget mostly drops one of the older half, so few numbers move.

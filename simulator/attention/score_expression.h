@@ -23,8 +23,8 @@ enum class ScoreVariable : std::uint8_t {
   kTokens,       ///< seen so far
   kPrompt,       ///< tokens of the prompt
   kLayer,        ///< that is decided
-  kHead,         ///< stored head, or 0 where the layer has one set
-  kKeyNorm,      ///< length of its key; where the layer has one set, the mean over its stored heads
+  kHead,         ///< KV head, or 0 where the layer has one set
+  kKeyNorm,      ///< length of its key; where the layer has one set, the mean over its KV heads
   kValueNorm,    ///< the same of its value
 };
 inline constexpr std::size_t kScoreVariables = 11;

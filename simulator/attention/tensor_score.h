@@ -19,7 +19,7 @@ class TensorScore : public SetPolicy {
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) final;
 
  protected:
-  /// Of one stored head: one score for each position; the lowest go. No NaN. REQUIRES: out.size() == positions.size().
+  /// Of one KV head: one score for each position; the lowest go. No NaN. REQUIRES: out.size() == positions.size().
   virtual void score(KeyView keys, ValueView values, std::span<const std::int32_t> positions,
                      std::span<double> out) = 0;
 

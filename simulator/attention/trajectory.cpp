@@ -85,24 +85,24 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
       prompt_(place.prompt),
       tokens_(tokens),
       layers_(place.layers),
-      stored_heads_(place.stored_heads()) {
+      kv_heads_(place.kv_heads()) {
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
   alike_ = traits.all_alike() && grants_.tokens.empty();
   if (alike_) {
-    infos_.push_back({0, 0, layers_ * stored_heads_});
+    infos_.push_back({0, 0, layers_ * kv_heads_});
   } else {
-    const std::int32_t sets = traits.scope == Scope::kLayer ? 1 : stored_heads_;
-    const std::int32_t pairs = stored_heads_ / sets;
+    const std::int32_t sets = traits.scope == Scope::kLayer ? 1 : kv_heads_;
+    const std::int32_t pairs = kv_heads_ / sets;
     for (std::int32_t layer = 0; layer < layers_; ++layer)
       for (std::int32_t set = 0; set < sets; ++set) infos_.push_back({layer, set * pairs, pairs});
   }
   tracks_.resize(infos_.size());
 }
 
-std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
+std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t kv_head) const {
   if (alike_) return 0;
   const auto per_layer = static_cast<std::int32_t>(tracks_.size()) / layers_;
-  return layer * per_layer + stored_head / (stored_heads_ / per_layer);
+  return layer * per_layer + kv_head / (kv_heads_ / per_layer);
 }
 
 Status Trajectory::advance(std::int64_t t, const StopAsked& stop_asked) {

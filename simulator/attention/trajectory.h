@@ -1,5 +1,5 @@
 // What a token policy does to a sequence over time, for a serving run that moves real blocks: after t tokens,
-// which positions does each (layer, stored head) keep, and what did the last token change?
+// which positions does each (layer, KV head) keep, and what did the last token change?
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
 // its layers) and on nothing else, so all requests driven by that recording share one; of a policy that looks ahead
@@ -33,12 +33,12 @@
 
 namespace kvplan::attention {
 
-/// Cells kept by several (layer, stored head) pairs alike: where all are (PolicyTraits::all_alike) there is one track
+/// Cells kept by several (layer, KV head) pairs alike: where all are (PolicyTraits::all_alike) there is one track
 /// (one per pair where layers have budgets of their own); TOVA has one per layer, H2O one per pair.
 struct TrackInfo {
-  std::int32_t layer{0};        ///< first pair of the track
-  std::int32_t stored_head{0};  ///< first pair of the track
-  std::int32_t pairs{1};        ///< pairs that are alike
+  std::int32_t layer{0};    ///< first pair of the track
+  std::int32_t kv_head{0};  ///< first pair of the track
+  std::int32_t pairs{1};    ///< pairs that are alike
 };
 
 /// What a serving run needs of a recording: every layer, with all of its heads, as many in each, and what rows are made
@@ -65,9 +65,9 @@ class Trajectory {
   Status advance(std::int64_t t, const StopAsked& stop_asked = {});
 
   [[nodiscard]] std::span<const TrackInfo> tracks() const { return infos_; }
-  [[nodiscard]] std::int32_t track_of(std::int32_t layer, std::int32_t stored_head) const;
+  [[nodiscard]] std::int32_t track_of(std::int32_t layer, std::int32_t kv_head) const;
   [[nodiscard]] std::int32_t layers() const { return layers_; }
-  [[nodiscard]] std::int32_t stored_heads() const { return stored_heads_; }
+  [[nodiscard]] std::int32_t kv_heads() const { return kv_heads_; }
 
   // REQUIRES for all below: 0 <= t < computed(), 0 <= track < tracks().
 
@@ -101,9 +101,9 @@ class Trajectory {
   std::int64_t prompt_;
   std::int64_t tokens_;
   std::int64_t computed_{0};
-  std::int32_t layers_;        ///< of the model
-  std::int32_t stored_heads_;  ///< per layer
-  bool alike_;                 ///< one replay and one track for all layers
+  std::int32_t layers_;    ///< of the model
+  std::int32_t kv_heads_;  ///< per layer
+  bool alike_;             ///< one replay and one track for all layers
   std::vector<TrackInfo> infos_;
   std::vector<Track> tracks_;
 };

@@ -104,7 +104,7 @@ void write_step(JsonWriter& json, const LayerReplay& replay, std::span<const dou
 
 void write_summary(JsonWriter& json, const EvictOptions& options, const EvaluationSummary& s) {
   json.key("summary").begin_object();
-  json.member("steps", s.steps).member("group", s.group).member("stored_heads", s.stored_heads);
+  json.member("steps", s.steps).member("group", s.group).member("stored_heads", s.kv_heads);
   json.member("bytes", s.bytes).member("metadata_bytes", s.metadata_bytes);
   json.member("full_bytes", s.full_bytes).member("peak_bytes", s.peak_bytes);
   json.member("entries", s.entries).member("peak_entries", s.peak_entries);
@@ -140,13 +140,12 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
   std::string out = policy.choice.to_string() + "\n" + options.input + ", sequence " +
                     std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
                     std::to_string(tokens) + " tokens, of them " + std::to_string(options.prefill) +
-                    " prompt; " + std::to_string(s.stored_heads) +
-                    (s.stored_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
+                    " prompt; " + std::to_string(s.kv_heads) +
+                    (s.kv_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
   const auto kept = static_cast<double>(s.entries);
-  const auto all = static_cast<double>(tokens * s.stored_heads);
+  const auto all = static_cast<double>(tokens * s.kv_heads);
   out += line("after last token", "kept", "full cache", "share");
-  out +=
-      line("cells", std::to_string(s.entries), std::to_string(tokens * s.stored_heads), percent(kept, all));
+  out += line("cells", std::to_string(s.entries), std::to_string(tokens * s.kv_heads), percent(kept, all));
   out += line("bytes", std::to_string(s.bytes), std::to_string(s.full_bytes),
               percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
   out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
@@ -163,7 +162,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
                   "most " + number(*s.max_output_error, 4), "");
     if (s.mean_overlap) out += line("overlap", "mean " + number(*s.mean_overlap, 4), "", "");
     // A policy may keep everything and attend to a part of it.
-    const bool whole = s.entries == tokens * s.stored_heads;
+    const bool whole = s.entries == tokens * s.kv_heads;
     out += whole ? "\nThe cache stays whole; what a decode query attends to is "
                  : "\nThe cache ends at " +
                        percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
@@ -243,9 +242,8 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
   if (grants != nullptr) out += "budget " + options.budget + "\n";
   if (!options.format.empty()) out += "stored in " + options.format + "\n";
   out += options.input + ", sequence " + std::to_string(options.sequence) + ": " + std::to_string(tokens) +
-         " tokens, of them " + std::to_string(options.prefill) + " prompt; " +
-         std::to_string(all.stored_heads) + (all.stored_heads == 1 ? " stored head" : " stored heads") +
-         " in each layer\n\n";
+         " tokens, of them " + std::to_string(options.prefill) + " prompt; " + std::to_string(all.kv_heads) +
+         (all.kv_heads == 1 ? " stored head" : " stored heads") + " in each layer\n\n";
   const std::optional<formats::EvaluationSummary> all_stored = stored_together(layers);
   char text[200];
   std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s%s%s\n", "layer", "cells", "bytes", "of full",

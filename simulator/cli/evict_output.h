@@ -33,7 +33,7 @@ void write_sets(JsonWriter& json, std::string_view key, const attention::LayerRe
 void write_step(JsonWriter& json, const attention::LayerReplay& replay, std::span<const double> overlap);
 void write_summary(JsonWriter& json, const EvictOptions& options,
                    const attention::EvaluationSummary& summary);
-/// One number, or one for each stored head.
+/// One number, or one for each KV head.
 void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
 
 /// One layer.

@@ -9,7 +9,7 @@ namespace kvplan::cli {
 
 std::string read_json(const std::string& input, const readers::Request& request,
                       const readers::Evaluation& found);
-/// One line for each reader, sequence, layer, decode step and stored head. REQUIRES: Request::keep_records.
+/// One line for each reader, sequence, layer, decode step and KV head. REQUIRES: Request::keep_records.
 std::string read_csv(const readers::Request& request, const readers::Evaluation& found);
 std::string read_text(const readers::Request& request, const readers::Evaluation& found);
 

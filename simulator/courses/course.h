@@ -1,9 +1,9 @@
 // What a token policy with its placement does to the cells and blocks of one request, from an admission to
 // its end, token by token.
 //
-// A cell is one slot of one unit; a unit is what the policy treats alike: a (layer, stored head) pair, a
+// A cell is one slot of one unit; a unit is what the policy treats alike: a (layer, KV head) pair, a
 // whole layer, or all of them at once. Units that drop the same positions share a track. A block id spans all
-// units of a table; a request has one table, or one for each layer or stored head (course_of_tables.h). Ranks of a
+// units of a table; a request has one table, or one for each layer or KV head (course_of_tables.h). Ranks of a
 // deployment share it: what a block holds for another rank is a track without units here, whose cells hold the block
 // and are none of this memory's.
 //

@@ -1,4 +1,4 @@
-// Courses of requests that have several tables: one for each layer, or for each stored head of each layer. A block then
+// Courses of requests that have several tables: one for each layer, or for each KV head of each layer. A block then
 // spans the cells of one table only, so what a policy drops there comes back from there, whatever others keep. This is
 // how budgets that differ from layer to layer, or from head to head, free memory.
 //

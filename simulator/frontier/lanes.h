@@ -14,7 +14,7 @@
 
 namespace kvplan::frontier {
 
-/// A budget scheme: each layer, or each stored head of it, retains what that grants of a prompt.
+/// A budget scheme: each layer, or each KV head of it, retains what that grants of a prompt.
 struct Scheme {
   Choice choice;
   std::optional<std::int64_t> budget;  ///< tokens that its capacity was left to
@@ -24,7 +24,7 @@ struct Scheme {
 /// A policy with one budget.
 struct Lane {
   attention::PolicyChoice policy;
-  /// Tokens that each stored head retains, or with a scheme its capacity; nothing of a policy that is as it is (`full`,
+  /// Tokens that each KV head retains, or with a scheme its capacity; nothing of a policy that is as it is (`full`,
   /// `recorded`), or where the scheme's text says it all.
   std::optional<std::int64_t> budget;
   std::string text;  ///< the policy as it was written

@@ -11,7 +11,7 @@
 
 namespace kvplan::io {
 
-/// Parses text; `name` stands for the file in errors, which name line and field. One stored head per query
+/// Parses text; `name` stands for the file in errors, which name line and field. One KV head per query
 /// head unless a policy is told otherwise; bytes assume 128 + 128 elements of 2 bytes per head and token.
 Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::string_view text,
                                                                          const std::string& name);

@@ -1,4 +1,4 @@
-// How important each stored head of a model is: what a budget that distributes by heads is told.
+// How important each KV head of a model is: what a budget that distributes by heads is told.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kvplan::io {
 
-/// [layer][stored head], from a JSON file with a list of numbers for each layer, or from that text itself. Errors: not
+/// [layer][KV head], from a JSON file with a list of numbers for each layer, or from that text itself. Errors: not
 /// readable, not such lists, a negative score.
 Result<std::vector<std::vector<double>>> read_head_scores(const std::string& file_or_text);
 

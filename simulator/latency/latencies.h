@@ -19,7 +19,7 @@ namespace kvplan::latency {
 
 /// A model of which decode steps read a part (core::ReadRule).
 struct PartlyRead {
-  /// Of each layer, the share of its stored heads that read a part, on the rank that reads most of it.
+  /// Of each layer, the share of its KV heads that read a part, on the rank that reads most of it.
   std::vector<double> layers;
   std::int64_t ranked_token_bytes{0};  ///< metadata of a token, on one rank of each stage together
 

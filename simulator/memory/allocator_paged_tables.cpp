@@ -1,4 +1,4 @@
-// The paged pool where a request has a table for each layer or for each stored head (MemoryLayout::tables), whose
+// The paged pool where a request has a table for each layer or for each KV head (MemoryLayout::tables), whose
 // blocks are smaller and come back table by table as courses say; and where blocks hold encoded bytes, several of which
 // may be granted with a token. Nothing tells one block from another, so they are counted.
 #include <vector>

@@ -31,7 +31,7 @@ struct FootprintRequest {
   std::int64_t tokens{0};              ///< of the sequence
   std::optional<std::int64_t> kept{};  ///< at most so many of them, by what a token policy keeps
   // What that policy keeps beside each token, as metadata:
-  std::int64_t beside_head_bytes{0};   ///< by stored head of a layer
+  std::int64_t beside_head_bytes{0};   ///< by KV head of a layer
   std::int64_t beside_layer_bytes{0};  ///< by layer
 
   /// Where tokens of a layer take different bytes: what layer i of the model takes, in place of `format`, `kept` and

@@ -70,7 +70,7 @@ struct ModelShape {
   std::int64_t layers{0};
   std::int64_t hidden{0};
   std::int64_t query_heads{0};
-  std::int64_t kv_heads{0};       ///< stored heads of a layer; 1 where latent
+  std::int64_t kv_heads{0};       ///< KV heads of a layer; 1 where latent
   std::int64_t element_bytes{2};  ///< of an element of cache or weights, before any format
   std::optional<std::int64_t>
       published_weight_bits{};   ///< of most weights, where its checkpoint is quantised

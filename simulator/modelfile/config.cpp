@@ -195,7 +195,7 @@ Result<std::vector<std::int64_t>> read_windows(const Config& config, std::int64_
   return std::vector<std::int64_t>(static_cast<std::size_t>(layers), *window);
 }
 
-/// Stored heads where keys and values are kept by head.
+/// KV heads where keys and values are kept by head.
 Result<std::int64_t> read_kv_heads(const Config& config, std::int64_t query_heads) {
   const WholeRange range{1, query_heads};
   KVPLAN_TRY(const auto given, config.maybe({"num_key_value_heads", "num_kv_heads"}, range));

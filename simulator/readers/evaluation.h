@@ -33,7 +33,7 @@ struct Request {
   bool keep_records{false};  ///< fill Result::records
 };
 
-/// One stored head at one step.
+/// One KV head at one step.
 struct Record {
   std::int32_t sequence{0};
   std::int32_t layer{0};

@@ -1,4 +1,4 @@
-// Clusters of the keys of one stored head.
+// Clusters of the keys of one KV head.
 #pragma once
 
 #include <cstdint>

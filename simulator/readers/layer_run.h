@@ -13,7 +13,7 @@ namespace kvplan::readers {
 /// What one reader did on the layer.
 struct LayerFound {
   bool dense{false};
-  std::vector<Tally> heads;  ///< [stored head]
+  std::vector<Tally> heads;  ///< [KV head]
   std::vector<Tally> steps;  ///< [t - prompt]
   std::vector<Record> records;
   std::int64_t kept_bytes{0};  ///< after the last token

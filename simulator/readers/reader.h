@@ -6,7 +6,7 @@
 //   2 read   each query head of t is given a set of tokens; only these take part in its softmax
 // A set holds no token that the layer's window hides. It need not hold t: of some readers it does not.
 //
-// What is fetched. A query head fetches the keys and values of its set, a token once for a stored head where several
+// What is fetched. A query head fetches the keys and values of its set, a token once for a KV head where several
 // of its query heads read it; beside these a reader fetches metadata by which it chose (bounds of pages, centres of
 // clusters, parts of keys). Nothing here says where the rest lies: leaving it in another memory needs a tier, which is
 // not modelled.
@@ -64,15 +64,15 @@ class LayerReader {
   virtual void read(std::int64_t t, const attention::LayerRows& rows, std::span<ReadSet> sets) = 0;
   /// Of the latest `read`: what stands for tokens outside the head's set; valid until the next call.
   [[nodiscard]] virtual std::span<const Estimate> estimates(std::int32_t /*query_head*/) const { return {}; }
-  /// Metadata that is kept beside the cache of a stored head, after the latest `append`.
+  /// Metadata that is kept beside the cache of a KV head, after the latest `append`.
   [[nodiscard]] virtual std::int64_t kept_metadata_bytes(std::int32_t /*head*/) const { return 0; }
-  /// Metadata of a stored head that the latest `read` went through, whole, for any of its query heads.
+  /// Metadata of a KV head that the latest `read` went through, whole, for any of its query heads.
   [[nodiscard]] virtual std::int64_t read_metadata_bytes(std::int32_t /*head*/) const { return 0; }
   /// Metadata that is fetched with each token that is read (its place in a list).
   [[nodiscard]] virtual std::int64_t entry_bytes(std::int32_t /*position*/) const { return 0; }
 };
 
-/// A stored head of a model's layer of which nothing was recorded: in a run only lengths are known.
+/// A KV head of a model's layer of which nothing was recorded: in a run only lengths are known.
 struct UnrecordedHead {
   const Choice& choice;
   std::int32_t layer{0}, head{0};  ///< of the model
@@ -110,7 +110,7 @@ struct ReaderKind {
 
 // What members share.
 
-/// Query heads per stored head.
+/// Query heads per KV head.
 inline std::int32_t group_of(const attention::LayerTensors& tensors) {
   return tensors.query_heads / tensors.kv_heads;
 }
@@ -132,7 +132,7 @@ inline void append_range(std::int64_t begin, std::int64_t end, ReadSet& to) {
   for (std::int64_t i = begin; i < end; ++i) to.push_back(static_cast<std::int32_t>(i));
 }
 
-/// Scores of the query heads of a stored head, [query head of it][item], become one where `share` says so ("mean" or
+/// Scores of the query heads of a KV head, [query head of it][item], become one where `share` says so ("mean" or
 /// "max"): then there is one list. With "none" they stay.
 void share_scores(std::string_view share, std::vector<std::vector<double>>& scores);
 

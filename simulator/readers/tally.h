@@ -30,11 +30,11 @@ struct Tally {
   double error{0};        ///< summed: |o - o'| / |o| of the attention output
   double error_most{0};
   std::int64_t tokens{0};       ///< summed: size of a query head's set
-  std::int64_t head_steps{0};   ///< stored heads x steps
-  std::int64_t head_tokens{0};  ///< summed over these: tokens that any query head of a stored head reads
-  ReadBytes read;               ///< summed: each token once for a stored head, metadata once
+  std::int64_t head_steps{0};   ///< KV heads x steps
+  std::int64_t head_tokens{0};  ///< summed over these: tokens that any query head of a KV head reads
+  ReadBytes read;               ///< summed: each token once for a KV head, metadata once
   ReadBytes read_apart;         ///< summed: each query head fetches for itself
-  std::int64_t full_bytes{0};   ///< summed: everything that is seen, once for a stored head
+  std::int64_t full_bytes{0};   ///< summed: everything that is seen, once for a KV head
 
   void add(const Tally& other) {
     if (other.samples > 0)

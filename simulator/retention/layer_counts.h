@@ -1,4 +1,4 @@
-// How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, a
+// How many tokens stay in each layer, or in each KV head of it, where these keep numbers of their own (a budget, a
 // policy like pyramidkv, or one with tables of heads), and what that asks of the ranks of a deployment.
 //
 // A run is of one rank. Others have the same block table, so a block is held as long as any of them needs it. Where
@@ -19,12 +19,12 @@ namespace kvplan::plan {
 // REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count,
 // PolicyKind::layer_counts or count_at, or TokenPlan::by_head).
 
-/// By layer of the model: one count, or one for each stored head. Of a budget, where the plan counts by steps, the
+/// By layer of the model: one count, or one for each KV head. Of a budget, where the plan counts by steps, the
 /// number that it grants.
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
                                                           const attention::Grants& grants);
 
-/// Of what a layer has, one element or one for each of its stored heads, what a rank has: the element, or the first
+/// Of what a layer has, one element or one for each of its KV heads, what a rank has: the element, or the first
 /// heads, as many as a rank stores.
 template <class Each>
 std::vector<Each> share_of_rank(const std::vector<Each>& layer, std::int64_t tensor_ranks) {

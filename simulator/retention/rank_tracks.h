@@ -10,7 +10,7 @@
 
 namespace kvplan::plan {
 
-/// Layers, and in each of them the sets of residents that a policy tells apart: its stored heads, or 1.
+/// Layers, and in each of them the sets of residents that a policy tells apart: its KV heads, or 1.
 struct TrackShape {
   std::int64_t layers{1};
   std::int64_t in_layer{1};
@@ -32,7 +32,7 @@ struct RankShare {
 class RankTracks {
  public:
   /// Tracks lie by layer, in each by head; `known` are those that drops are known of. REQUIRES: `own` lies
-  /// in the model; `model.in_layer` is 1, or all its stored heads.
+  /// in the model; `model.in_layer` is 1, or all its KV heads.
   RankTracks(const TrackShape& known, const TrackShape& model, const RankShare& own)
       : known_(known), model_(model), own_(own) {}
 
@@ -45,7 +45,7 @@ class RankTracks {
 
  private:
   [[nodiscard]] std::vector<core::PartTrack> of_layers(std::int64_t first, std::int64_t layers) const;
-  /// Of a stored head of a layer, which may be one with all others of it.
+  /// Of a KV head of a layer, which may be one with all others of it.
   [[nodiscard]] std::int64_t track(std::int64_t layer, std::int64_t head) const {
     const std::int64_t place = model_.in_layer == 1 ? 0 : head;
     return standing_place(layer, model_.layers, known_.layers) * known_.in_layer +

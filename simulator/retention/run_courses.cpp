@@ -267,7 +267,7 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
       });
 }
 
-/// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks, of which
+/// Tracks lie by layer, in each by KV head; one may be of several tables, or a table of several tracks, of which
 /// other ranks may have some.
 std::unique_ptr<const core::Course> RunCourses::placed_course(
     const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {

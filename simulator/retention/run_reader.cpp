@@ -28,7 +28,7 @@ Status read_tables(readers::ReaderChoice& reader, const ScoresOpener& open) {
   return Done{};
 }
 
-/// The stored heads of a layer that a tensor-parallel rank has, [begin, end): neighbours, or one that others have, too
+/// The KV heads of a layer that a tensor-parallel rank has, [begin, end): neighbours, or one that others have, too
 /// (model/ranks.h).
 std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int64_t ranks,
                                                     std::int64_t rank) {

@@ -1,5 +1,5 @@
 // What decode steps of a run read of a cache that keeps everything: `reader` of a scenario names a member of the family
-// "reader" (simulator/readers), of which lengths say how many tokens each stored head fetches at most, and how much
+// "reader" (simulator/readers), of which lengths say how many tokens each KV head fetches at most, and how much
 // metadata it goes through for that. The metadata lies beside the tokens of a block and takes memory; where a step is
 // timed, what is fetched and gone through is read instead of everything. Choosing takes no time of its own, and nobody
 // waits for another memory: all that is kept lies on the device.
@@ -23,7 +23,7 @@ struct RunReader {
   latency::PartlyRead partly;
   std::int64_t metadata_bytes{0};  ///< of a token, on the rank that the run is of
   bool at_most{false};             ///< readers::CountedReads::at_most, of any head
-  double heads_in_part{0};         ///< share of the model's stored heads that read a part
+  double heads_in_part{0};         ///< share of the model's KV heads that read a part
 
   /// Sentences for a report.
   [[nodiscard]] std::vector<std::string> assumptions() const;

@@ -95,7 +95,7 @@ Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& pa
   return out;
 }
 
-Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t stored_heads,
+Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t kv_heads,
                                    std::vector<std::string>& assumptions) {
   const attention::LayerInfo info = recorded.layer(0);
   for (const std::int32_t number : recorded.layer_numbers()) {
@@ -114,14 +114,14 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
       .layers = recorded.layers,
       .hidden = hidden,
       .query_heads = info.query_heads,
-      .kv_heads = stored_heads,
+      .kv_heads = kv_heads,
       .element_bytes = recorded.cache_element_bytes,
       .runs = {{recorded.layers,
-                {.heads = stored_heads, .key_size = info.key_size, .value_size = info.value_size}}},
+                {.heads = kv_heads, .key_size = info.key_size, .value_size = info.value_size}}},
       .weight_shape = {.feed_forward = 4 * hidden, .key_size = info.key_size, .value_size = info.value_size}};
   std::string text = "The model is that of the recordings: " + std::to_string(recorded.layers) +
-                     (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
-                     (stored_heads == 1 ? " stored head" : " stored heads") + ", " +
+                     (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(kv_heads) +
+                     (kv_heads == 1 ? " stored head" : " stored heads") + ", " +
                      std::to_string(shape.kv_token_bytes()) + " bytes a token";
   if (recorded.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
   assumptions.push_back(text + ".");

@@ -34,10 +34,10 @@ Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& pa
                                               std::vector<std::string>& warnings);
 
 /// The shape that a recording was made of. What it does not say is assumed, and matters to step times alone.
-Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t stored_heads,
+Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t kv_heads,
                                    std::vector<std::string>& assumptions);
 
-/// Layers and stored heads of recordings whose place in the model others take. Empty: all have the model's own.
+/// Layers and KV heads of recordings whose place in the model others take. Empty: all have the model's own.
 /// Errors: recordings of several shapes.
 Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& recordings,
                                                  const model::ModelShape& model,

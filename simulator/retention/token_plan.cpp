@@ -61,12 +61,12 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   return shape;
 }
 
-/// Stored heads of a layer that a rank has: its share, or one that others have too.
+/// KV heads of a layer that a rank has: its share, or one that others have too.
 std::int64_t layer_heads_of_rank(const TokenPlan& plan) {
   return std::max<std::int64_t>(plan.model.kv_heads / plan.placed.bytes.tensor_ranks, 1);
 }
 
-/// Tracks of each layer, of so many stored heads, where which tokens go is known of each of them; 0: all cells are
+/// Tracks of each layer, of so many KV heads, where which tokens go is known of each of them; 0: all cells are
 /// alike. `replayed`: of recordings, or the sets of a file.
 std::int64_t tracks_of_layer(const TokenPlan& plan, bool replayed, std::int64_t heads) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
@@ -125,7 +125,7 @@ Status add_scales(TokenPlan& plan) {
 }
 
 /// Of a token on the rank that the run is of, over its layers.
-std::int64_t stored_heads_of_rank(const model::ModelShape& model, const RankBytes& rank) {
+std::int64_t kv_heads_of_rank(const model::ModelShape& model, const RankBytes& rank) {
   std::int64_t heads = 0;
   std::int64_t first = 0;
   for (const model::LayerRun& run : model.runs) {
@@ -157,7 +157,7 @@ attention::CellUnits replayed_units(const TokenPlan& plan) {
   const std::int64_t heads = layer_heads_of_rank(plan);
   const attention::CellMetadata metadata = cell_metadata(*plan.policy, traits);
   if (traits.all_alike() && !plan.budget)
-    return {1, metadata.of_token(stored_heads_of_rank(plan.model, plan.placed.bytes))};
+    return {1, metadata.of_token(kv_heads_of_rank(plan.model, plan.placed.bytes))};
   if (traits.scope == attention::Scope::kLayer) return {layers, metadata.of_token(heads)};
   return {layers * heads, metadata.of_token(1)};
 }
@@ -169,7 +169,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   const RankBytes& rank = plan.placed.bytes;
   const attention::PolicyKind& kind = *plan.policy->kind;
   const attention::CellMetadata metadata = cell_metadata(*plan.policy, kind.traits(plan.policy->choice));
-  const std::int64_t heads = stored_heads_of_rank(plan.model, rank);
+  const std::int64_t heads = kv_heads_of_rank(plan.model, rank);
   const auto all_alike = [&](const std::string& why) -> Status {
     const model::LayerCache& first = plan.model.runs.front().cache;
     for (const model::LayerRun& run : plan.model.runs)
@@ -250,7 +250,7 @@ void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {
       (least == 1 ? " token." : " tokens."));
 }
 
-/// What each stored head keeps, as the tables of heads say that the policy names.
+/// What each KV head keeps, as the tables of heads say that the policy names.
 Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<std::string>& assumptions) {
   attention::PolicyChoice& policy = *plan.policy;
   const std::string name(policy.choice.name());

@@ -53,14 +53,14 @@ struct TokenPlan {
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
   std::optional<RunReader> reader;                ///< decode steps read a part; then there is no policy
-  /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
+  /// Of the whole model, where the policy's tables say what each KV head keeps; else empty.
   attention::IntervalTable by_head;
   core::KeepRule keep;          ///< of all layers alike, where requests follow no courses
   std::int64_t prompt_rows{1};  ///< tokens at a prompt's end that are computed though cached blocks have them
   std::int64_t tables{1};       ///< of a request; units.per_token is a multiple
   /// Set where ranks that share their tables keep other tokens than each other, or recordings stand for the model.
   std::optional<RankTracks> rank_tracks;
-  std::optional<TrackShape> standing;  ///< layers and stored heads of recordings that stand for the model's
+  std::optional<TrackShape> standing;  ///< layers and KV heads of recordings that stand for the model's
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte.
   std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which
@@ -98,7 +98,7 @@ struct TokenPlan {
   [[nodiscard]] bool ranks_may_differ() const {
     return counted && encoded.empty() && keeps_by_layer() && placed.bytes.ranks() > 1 && ranks_share_tables();
   }
-  /// Of these, each stored head does.
+  /// Of these, each KV head does.
   [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
   [[nodiscard]] std::int64_t token_bytes() const {
     if (!encoded.empty()) return units.per_token;

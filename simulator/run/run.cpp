@@ -306,7 +306,7 @@ bool may_differ(const TokenPlan& tokens) {
   if (!tokens.budget && traits.all_alike()) return false;
   if (traits.count || tokens.policy->kind->layer_counts != nullptr)
     return tokens.keeps_by_layer() && layers_differ(tokens);
-  return traits.scope == attention::Scope::kStoredHead;
+  return traits.scope == attention::Scope::kKvHead;
 }
 
 /// Where layers or heads keep different numbers, what a block that spans all of them leaves unused.

@@ -1,5 +1,5 @@
 // What a budget gives the layers of a run's model: `budget` of a scenario names a member of the family "budget", and
-// what that grants each layer (or stored head) of a prompt takes the place of the number of tokens that `eviction` says
+// what that grants each layer (or KV head) of a prompt takes the place of the number of tokens that `eviction` says
 // (attention/budgeted.h). A prompt is what an admission computes before it samples: after a preemption a longer one.
 //
 // A layer that is granted fewer tokens than the policy protects keeps those, where `kvplan evict` refuses: requests of

@@ -13,7 +13,7 @@
 namespace kvplan::attention {
 namespace {
 
-using HeadScores = std::vector<std::vector<double>>;  ///< [stored head][position before the window]
+using HeadScores = std::vector<std::vector<double>>;  ///< [KV head][position before the window]
 
 class AdaKv final : public LayerPolicy {
  public:
@@ -49,7 +49,7 @@ class AdaKv final : public LayerPolicy {
     for (std::int32_t h = 0; h < place_.query_heads; ++h)
       for (double& score : scores_.of_head(h)) score /= static_cast<double>(window_.window);
     HeadScores out;
-    for (std::int32_t s = 0; s < place_.stored_heads(); ++s)
+    for (std::int32_t s = 0; s < place_.kv_heads(); ++s)
       out.push_back(pool(scores_.of_set(s, before, aggregate_), window_.kernel, window_.pooling));
     return out;
   }

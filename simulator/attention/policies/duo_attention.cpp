@@ -1,4 +1,4 @@
-// DuoAttention: each stored head has a learned gate. Heads with high gates keep everything, the others first and
+// DuoAttention: each KV head has a learned gate. Heads with high gates keep everything, the others first and
 // newest tokens only.
 #include <array>
 #include <memory>
@@ -44,8 +44,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const HeadTable& gates = input.tables[0];
   const double threshold = gate_threshold(gates, input.choice.decimal("sparsity"));
   std::vector<bool> whole;
-  whole.reserve(static_cast<std::size_t>(input.place.stored_heads()));
-  for (std::int32_t head = 0; head < input.place.stored_heads(); ++head)
+  whole.reserve(static_cast<std::size_t>(input.place.kv_heads()));
+  for (std::int32_t head = 0; head < input.place.kv_heads(); ++head)
     whole.push_back(gate_of(gates, input.place.layer, input.place.head_number(head)) >= threshold);
   return std::make_unique<HeadIntervals>(
       whole, KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});

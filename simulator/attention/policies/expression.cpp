@@ -62,9 +62,9 @@ class Expression final : public SetPolicy {
         window_(static_cast<std::size_t>(input.choice.integer("window"))),
         place_(input.place),
         by_layer_(input.choice.text("scope") == "layer"),
-        heads_(by_layer_ ? input.place.stored_heads() : 1),
+        heads_(by_layer_ ? input.place.kv_heads() : 1),
         reduce_(aggregate_of(input.choice)),
-        latest_(static_cast<std::size_t>(input.place.stored_heads())) {
+        latest_(static_cast<std::size_t>(input.place.kv_heads())) {
     score_.set(ScoreVariable::kPrompt, static_cast<double>(input.place.prompt));
     score_.set(ScoreVariable::kLayer, static_cast<double>(input.place.layer));
   }
@@ -108,7 +108,7 @@ class Expression final : public SetPolicy {
   }
 
  private:
-  /// Over the stored heads of the set.
+  /// Over the KV heads of the set.
   [[nodiscard]] double mean_norm(double (*norm)(const LayerRows&, std::int32_t, std::int32_t),
                                  std::int32_t set, std::int32_t token) const {
     double sum = 0;
@@ -124,7 +124,7 @@ class Expression final : public SetPolicy {
   std::size_t window_;
   LayerPlace place_;
   bool by_layer_;       ///< one set for all heads
-  std::int32_t heads_;  ///< stored heads of a set
+  std::int32_t heads_;  ///< KV heads of a set
   Reducer reduce_;
   std::vector<LatestRows> latest_;  ///< [set]
   const LayerRows* recorded_{nullptr};
@@ -181,7 +181,7 @@ PolicyTraits traits(const Choice& choice) {
   const std::int64_t prompt_rows = score.uses(ScoreVariable::kAccumulated) ? kAllRows : latest;
   const std::int64_t kept =
       std::max(choice.integer("budget"), choice.integer("recent") + choice.integer("sink"));
-  return {.scope = by_layer ? Scope::kLayer : Scope::kStoredHead,
+  return {.scope = by_layer ? Scope::kLayer : Scope::kKvHead,
           .rows = score_rows_of(choice),
           .prompt_rows = recorded ? prompt_rows : 0,
           .decode_rows = recorded,

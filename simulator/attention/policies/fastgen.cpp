@@ -1,4 +1,4 @@
-// FastGen: when the prompt ends each stored head takes the cheapest of five rules that keeps enough of the prompt's
+// FastGen: when the prompt ends each KV head takes the cheapest of five rules that keeps enough of the prompt's
 // attention, and follows it from then on.
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ class FastGen final : public SetPolicy {
         local_(share_of_prompt(input.choice.decimal("local"))),
         recovery_(input.choice.decimal("recovery")),
         reduce_(aggregate_of(input.choice)),
-        rules_(static_cast<std::size_t>(input.place.stored_heads()), Rule::kFull) {}
+        rules_(static_cast<std::size_t>(input.place.kv_heads()), Rule::kFull) {}
 
   void update(std::int32_t /*set*/, Residents& residents, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);

@@ -21,7 +21,7 @@ class H2o final : public SetPolicy {
       : heavy_(heavy),
         recent_(recent),
         reduce_(aggregate),
-        lowest_(static_cast<std::size_t>(place.stored_heads()), kUnknown) {}
+        lowest_(static_cast<std::size_t>(place.kv_heads()), kUnknown) {}
 
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);

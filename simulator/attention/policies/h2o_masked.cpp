@@ -21,7 +21,7 @@ class H2oMasked final : public SetPolicy {
         heavy_(heavy),
         recent_(recent),
         reduce_(aggregate),
-        shown_(static_cast<std::size_t>(place.stored_heads())) {}
+        shown_(static_cast<std::size_t>(place.kv_heads())) {}
 
   [[nodiscard]] std::span<const std::int32_t> shown(std::int32_t query_head) const override {
     return shown_[static_cast<std::size_t>(query_head / place_.group)];
@@ -67,7 +67,7 @@ class H2oMasked final : public SetPolicy {
   std::int64_t heavy_;
   std::int64_t recent_;
   Reducer reduce_;
-  std::vector<std::vector<std::int32_t>> shown_;  ///< [stored head]
+  std::vector<std::vector<std::int32_t>> shown_;  ///< [KV head]
 };
 
 constexpr std::array kParams{

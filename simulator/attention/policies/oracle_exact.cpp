@@ -15,7 +15,7 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::int64_t kMostForeseen =
-    1 << 22;  // 32 MiB for each stored head, and several times this while solving
+    1 << 22;  // 32 MiB for each KV head, and several times this while solving
 
 class OracleExact final : public SetPolicy {
  public:
@@ -25,7 +25,7 @@ class OracleExact final : public SetPolicy {
         reduce_(aggregate_of(input.choice)),
         lengths_(input),
         stop_asked_(input.stop_asked),
-        to_come_(static_cast<std::size_t>(input.place.stored_heads())),
+        to_come_(static_cast<std::size_t>(input.place.kv_heads())),
         until_(to_come_.size()) {}
 
   void tensors(const LayerRows& rows) override { lengths_.tensors(rows); }
@@ -81,8 +81,8 @@ class OracleExact final : public SetPolicy {
   Reducer reduce_;
   ValueLengths lengths_;
   StopAsked stop_asked_;
-  std::vector<std::vector<std::vector<double>>> to_come_;  ///< [stored head][decode step][position]
-  std::vector<std::vector<std::int64_t>> until_;           ///< [stored head][position]
+  std::vector<std::vector<std::vector<double>>> to_come_;  ///< [KV head][decode step][position]
+  std::vector<std::vector<std::int64_t>> until_;           ///< [KV head][position]
   std::vector<double> score_;
 };
 

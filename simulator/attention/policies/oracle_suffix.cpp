@@ -29,7 +29,7 @@ class OracleSuffix final : public SetPolicy {
       : budget_(input.choice.integer("budget")),
         reduce_(aggregate_of(input.choice)),
         lengths_(input),
-        to_come_(static_cast<std::size_t>(input.place.stored_heads())) {}
+        to_come_(static_cast<std::size_t>(input.place.kv_heads())) {}
 
   void tensors(const LayerRows& rows) override { lengths_.tensors(rows); }
   void foresee(std::int32_t set, std::span<const HeadRow> heads) override {
@@ -62,7 +62,7 @@ class OracleSuffix final : public SetPolicy {
   std::int64_t budget_;
   Reducer reduce_;
   ValueLengths lengths_;
-  std::vector<std::vector<Wide>> to_come_;  ///< [stored head][position]
+  std::vector<std::vector<Wide>> to_come_;  ///< [KV head][position]
   std::vector<double> score_;
 };
 

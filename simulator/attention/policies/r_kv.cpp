@@ -31,7 +31,7 @@ class RKv final : public SetPolicy {
         kernel_(input.choice.integer("kernel")),
         every_(input.choice.integer("every")),
         lambda_(input.choice.decimal("lambda")),
-        latest_(static_cast<std::size_t>(input.place.stored_heads())) {}
+        latest_(static_cast<std::size_t>(input.place.kv_heads())) {}
 
   void tensors(const LayerRows& rows) override { rows_ = &rows; }
 
@@ -65,7 +65,7 @@ class RKv final : public SetPolicy {
  private:
   struct Row {
     std::vector<std::int32_t> positions;
-    std::vector<double> logits;  ///< largest over the query heads of the stored head
+    std::vector<double> logits;  ///< largest over the query heads of the KV head
   };
 
   /// Mean over the latest queries of the softmax over `old` alone.

@@ -1,4 +1,4 @@
-// Drops tokens by lot: what a policy must beat. The stream of each stored head is its own and repeats.
+// Drops tokens by lot: what a policy must beat. The stream of each KV head is its own and repeats.
 #include <algorithm>
 #include <memory>
 
@@ -26,7 +26,7 @@ class RandomPolicy final : public SetPolicy {
     const std::int64_t given = input.choice.integer("layer");
     const auto layer = static_cast<std::uint64_t>(given >= 0 ? given : input.place.layer);
     const auto seed = static_cast<std::uint64_t>(input.choice.integer("seed"));
-    for (std::int32_t s = 0; s < input.place.stored_heads(); ++s) {
+    for (std::int32_t s = 0; s < input.place.kv_heads(); ++s) {
       const auto head = static_cast<std::uint64_t>(input.place.head_number(s));
       streams_.push_back(seed + kGoldenGamma * (1 + (layer << 20) + head));
     }
@@ -52,7 +52,7 @@ class RandomPolicy final : public SetPolicy {
   std::int64_t budget_;
   std::int64_t recent_;
   std::int64_t sink_;
-  std::vector<std::uint64_t> streams_;  ///< [stored head]
+  std::vector<std::uint64_t> streams_;  ///< [KV head]
   std::vector<std::int32_t> candidates_;
 };
 

@@ -52,11 +52,11 @@ PolicyTraits traits(const Choice& /*choice*/) {
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const LayerPlace& place = input.place;
-  std::vector<bool> of_model(static_cast<std::size_t>(place.model_stored_heads()));
+  std::vector<bool> of_model(static_cast<std::size_t>(place.model_kv_heads()));
   mark_highest(input.tables[0], input.choice.decimal("induction_share"), place.layer, of_model);
   mark_highest(input.tables[1], input.choice.decimal("echo_share"), place.layer, of_model);
   std::vector<bool> whole;
-  for (std::int32_t head = 0; head < place.stored_heads(); ++head)
+  for (std::int32_t head = 0; head < place.kv_heads(); ++head)
     whole.push_back(of_model[static_cast<std::size_t>(place.head_number(head))]);
   return std::make_unique<HeadIntervals>(
       whole, KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});

@@ -43,7 +43,7 @@ constexpr std::array kParams{
     kGroupParam, kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead, .recorded = true};
+  return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kKvHead, .recorded = true};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const RecordedSets* const sets =

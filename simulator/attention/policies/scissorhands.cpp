@@ -29,7 +29,7 @@ class Scissorhands final : public SetPolicy {
         history_(static_cast<std::size_t>(choice.integer("history"))),
         drop_(drop),
         reduce_(aggregate_of(choice)),
-        marked_(static_cast<std::size_t>(place.stored_heads())) {}
+        marked_(static_cast<std::size_t>(place.kv_heads())) {}
 
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);

@@ -45,7 +45,7 @@ class SeedDynamic final : public SetPolicy {
         most_(input.choice.integer("most")),
         importance_(input.choice),
         reduce_(aggregate_of(input.choice)),
-        sets_(static_cast<std::size_t>(input.place.stored_heads())) {
+        sets_(static_cast<std::size_t>(input.place.kv_heads())) {
     for (State& each : sets_) each = {.budget = input.choice.integer("budget"), .theta = first_theta()};
   }
 

@@ -178,7 +178,7 @@ class ClusterKv final : public LayerReader {
   std::int64_t window_;
   std::string share_;
   std::int64_t centre_bytes_;
-  std::vector<std::vector<KeyClusters>> clusters_;  ///< [stored head][prompt, window, ...]
+  std::vector<std::vector<KeyClusters>> clusters_;  ///< [KV head][prompt, window, ...]
   std::int64_t clustered_end_;                      ///< tokens from sinks_ on to here are in clusters
   std::int64_t first_{0};                           ///< that the latest query sees
   bool ranked_{false};                              ///< in the latest step

@@ -45,7 +45,7 @@ std::int32_t parts_of(const Choice& choice, std::size_t channels) {
   return static_cast<std::int32_t>(std::clamp<std::size_t>(wanted, 1, channels));
 }
 
-/// The directions of one stored head along which queries and keys are compared: rows of length one.
+/// The directions of one KV head along which queries and keys are compared: rows of length one.
 formats::Matrix directions(const ReaderInput& input, std::int32_t head) {
   const attention::LayerTensors& in = input.tensors;
   const auto channels = static_cast<std::size_t>(in.key_size);
@@ -162,8 +162,8 @@ class InfiniGen final : public LayerReader {
   std::int64_t budget_;
   bool first_maximum_;
   std::int64_t element_bytes_;
-  std::vector<formats::Matrix> directions_;  ///< [stored head]
-  std::vector<std::vector<double>> keys_;    ///< [stored head][token][direction]
+  std::vector<formats::Matrix> directions_;  ///< [KV head]
+  std::vector<std::vector<double>> keys_;    ///< [KV head][token][direction]
   std::int64_t tokens_{0};
   std::int64_t first_{0};  ///< that the latest query sees
 };

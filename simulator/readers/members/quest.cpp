@@ -106,7 +106,7 @@ class Quest final : public LayerReader {
   bool kernels_;
   std::string share_;
   std::int64_t bound_bytes_;        ///< of a page
-  std::vector<PageBounds> bounds_;  ///< [stored head]
+  std::vector<PageBounds> bounds_;  ///< [KV head]
   std::int64_t budget_{0};          ///< pages
   std::int64_t ranked_{0};          ///< pages, in the latest step
 };

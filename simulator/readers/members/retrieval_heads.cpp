@@ -57,7 +57,7 @@ class RetrievalHeads final : public LayerReader {
   const attention::LayerTensors& in_;
   std::int64_t sink_;
   std::int64_t recent_;
-  std::vector<bool> whole_;  ///< [stored head]
+  std::vector<bool> whole_;  ///< [KV head]
 };
 
 Status check_gates(const Choice& choice, const attention::HeadTable& gates, std::int32_t layer_number,

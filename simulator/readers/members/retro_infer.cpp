@@ -178,7 +178,7 @@ class RetroInfer final : public LayerReader {
     return out;
   }
 
-  /// Clusters by the softmax over centres, summed over the query heads of the stored head; the lower one of equals.
+  /// Clusters by the softmax over centres, summed over the query heads of the KV head; the lower one of equals.
   void choose(std::int64_t t, std::int32_t head, std::int64_t wanted, std::int64_t estimated,
               std::span<ReadSet> sets) {
     const auto& clusters = clusters_[static_cast<std::size_t>(head)];
@@ -218,10 +218,10 @@ class RetroInfer final : public LayerReader {
   std::int32_t layer_;
   std::int64_t element_bytes_;
   std::int64_t sinks_;
-  std::vector<std::vector<Cluster>> clusters_;    ///< [stored head]
-  std::vector<std::int64_t> centres_;             ///< [stored head]
+  std::vector<std::vector<Cluster>> clusters_;    ///< [KV head]
+  std::vector<std::int64_t> centres_;             ///< [KV head]
   std::vector<std::vector<Estimate>> estimates_;  ///< [query head]
-  std::vector<std::int64_t> read_bytes_;          ///< [stored head]
+  std::vector<std::int64_t> read_bytes_;          ///< [KV head]
   std::int64_t clustered_end_;                    ///< tokens from sinks_ on to here are in clusters
 };
 

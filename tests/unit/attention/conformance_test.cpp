@@ -83,9 +83,9 @@ struct Case {
   std::int64_t prompt;
   std::string text;
 
-  [[nodiscard]] std::int32_t stored_heads() const { return model.query_heads() / group; }
+  [[nodiscard]] std::int32_t kv_heads() const { return model.query_heads() / group; }
   [[nodiscard]] std::size_t sets() const {
-    return traits.scope == Scope::kLayer ? 1 : static_cast<std::size_t>(stored_heads());
+    return traits.scope == Scope::kLayer ? 1 : static_cast<std::size_t>(kv_heads());
   }
 };
 
@@ -134,14 +134,13 @@ std::shared_ptr<const Recording> any_rows(Random& random, const Model& model, st
 
 /// For each parameter that names a file.
 std::vector<HeadTable> any_tables(Random& random, const Descriptor& descriptor, std::int32_t layers,
-                                  std::int32_t stored_heads) {
+                                  std::int32_t kv_heads) {
   std::vector<HeadTable> out;
   for (const Param& param : descriptor.params) {
     if (!param.names_file) continue;
     out.emplace_back(static_cast<std::size_t>(layers));
     for (auto& layer : out.back())
-      for (std::int32_t h = 0; h < stored_heads; ++h)
-        layer.push_back(static_cast<double>(random.below(5)) / 4);
+      for (std::int32_t h = 0; h < kv_heads; ++h) layer.push_back(static_cast<double>(random.below(5)) / 4);
   }
   return out;
 }
@@ -310,7 +309,7 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
       // The trajectory keeps what the evaluation keeps, unless the policy only reads less than it keeps.
       if (it.traits.keeps_everything()) continue;
       const std::vector<Sets> states = states_of(found);
-      for (std::int32_t head = 0; head < it.stored_heads(); ++head)
+      for (std::int32_t head = 0; head < it.kv_heads(); ++head)
         for (std::size_t i = 0; i < states.size(); ++i)
           EXPECT_EQ(made.value()->kept(made.value()->track_of(layer, head),
                                        it.prompt - 1 + static_cast<std::int64_t>(i)),

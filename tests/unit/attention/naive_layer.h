@@ -31,7 +31,7 @@ struct NaivePlace {
   const Rows* rows;
 };
 
-using NaiveSets = std::vector<std::set<int>>;  ///< [stored head]
+using NaiveSets = std::vector<std::set<int>>;  ///< [KV head]
 
 class NaiveLayer {
  public:

@@ -76,7 +76,7 @@ HeadRowsOf reduced(const Rows& rows, std::size_t first, std::size_t group, bool 
   return out;
 }
 
-/// Each stored head for itself, by what its query heads say together.
+/// Each KV head for itself, by what its query heads say together.
 TEST(OracleExact, IsTheBestOfEachStoredHead) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed, "oracle of heads");

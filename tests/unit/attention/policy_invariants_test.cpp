@@ -170,7 +170,7 @@ TEST(PolicyInvariant, RoomForEverythingIsTheFullCache) {
   }
 }
 
-/// SnapKV adds votes, Ada-KV takes their mean: with one stored head and no floor they are the same policy.
+/// SnapKV adds votes, Ada-KV takes their mean: with one KV head and no floor they are the same policy.
 TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
   for (std::uint64_t seed = 1; seed <= 2 * kSeeds; ++seed) {
     Random random(seed, "sum and mean");
@@ -194,7 +194,7 @@ TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
   }
 }
 
-/// Policies in whose stored heads nothing depends on which number a head has.
+/// Policies in whose KV heads nothing depends on which number a head has.
 std::vector<std::string> policies_of_heads(int budget, int prompt) {
   std::vector<std::string> out = all_bounded_policies(budget, prompt);
   std::erase_if(out, [](const std::string& policy) {
@@ -212,7 +212,7 @@ std::vector<std::string> policies_of_heads(int budget, int prompt) {
   return out;
 }
 
-/// The stored head that was the first is the last.
+/// The KV head that was the first is the last.
 void expect_turned(const Outcome& one, const Outcome& two) {
   const std::vector<Sets> before = states_of(one);
   const std::vector<Sets> after = states_of(two);

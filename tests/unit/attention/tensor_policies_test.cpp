@@ -27,7 +27,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-/// What is scored: the residents of one stored head.
+/// What is scored: the residents of one KV head.
 struct Asked {
   std::vector<int> positions;
   Vectors keys;

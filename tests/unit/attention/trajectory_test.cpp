@@ -58,10 +58,10 @@ TEST(Trajectory, SaysWhatTheReplaySays) {
     ASSERT_TRUE(trajectory->advance(tokens - 1).ok());
     std::int64_t pairs = 0;
     for (const TrackInfo& track : trajectory->tracks()) pairs += track.pairs;
-    EXPECT_EQ(pairs, 2 * trajectory->stored_heads());
+    EXPECT_EQ(pairs, 2 * trajectory->kv_heads());
     for (std::int32_t layer = 0; layer < 2; ++layer) {
       const Outcome whole = run_policy(*recording, policy, prompt, layer);
-      for (std::int32_t head = 0; head < trajectory->stored_heads(); ++head) {
+      for (std::int32_t head = 0; head < trajectory->kv_heads(); ++head) {
         const std::int32_t track = trajectory->track_of(layer, head);
         const bool one_set = whole.after_prefill.size() == 1;
         const std::size_t unit = one_set ? 0 : static_cast<std::size_t>(head);

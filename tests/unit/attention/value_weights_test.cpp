@@ -35,7 +35,7 @@ class Case {
       sum += value(head, token, c) * value(head, token, c);
     return std::sqrt(sum);
   }
-  /// Of the query heads of a stored head, one weight for each of `among`: each head's softmax over them all, reduced.
+  /// Of the query heads of a KV head, one weight for each of `among`: each head's softmax over them all, reduced.
   [[nodiscard]] NaiveRow row(int head, int t, const std::set<int>& among) const {
     const LayerTensors& all = recording.tensors();
     NaiveRow out;
@@ -128,7 +128,7 @@ TEST(OutputOracles, TopKAgainstItsDefinition) {
   EXPECT_GT(differ, 10);
 }
 
-/// The greatest total of a stored head, over all sequences of sets: sets are bits of a number.
+/// The greatest total of a KV head, over all sequences of sets: sets are bits of a number.
 double best_of_all(const Case& it, int head, int budget) {
   std::map<int, double> best{{(1 << it.prompt) - 1, 0.0}};
   for (int t = it.prompt - 1; t < it.tokens; ++t) {

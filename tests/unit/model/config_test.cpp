@@ -139,7 +139,7 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
       error("{" + kDims + R"(,"attention_chunk_size":8192})"),
       "c.json: attention_chunk_size: expected keys and values of each token in each layer, found attention "
       "in chunks");
-  // MiMo-V2's: 4 stored heads in one kind of layer, 8 in the other.
+  // MiMo-V2's: 4 KV heads in one kind of layer, 8 in the other.
   EXPECT_EQ(
       error("{" + kDims + R"(,"sliding_window":128,"hybrid_layer_pattern":[0,1,1,1,1,0]})"),
       "c.json: hybrid_layer_pattern: expected keys and values of each token in each layer, found layers "

@@ -26,7 +26,7 @@ CountedReads counted_on(const Lane& lane, const LayerTensors& in, std::int32_t l
   return reads.value();
 }
 
-/// Of a stored head in one step: what any of its query heads reads.
+/// Of a KV head in one step: what any of its query heads reads.
 std::int64_t fetched_in(const Read& read, const LayerTensors& in, std::int32_t head) {
   const std::int32_t group = in.query_heads / in.kv_heads;
   std::set<std::int32_t> tokens;

@@ -9,7 +9,7 @@
 namespace kvplan::readers::testing {
 namespace {
 
-/// One stored head with keys of two channels, values of one; scale 1. `queries` of the last token, for each query head.
+/// One KV head with keys of two channels, values of one; scale 1. `queries` of the last token, for each query head.
 LayerTensors tensors(const std::vector<std::vector<float>>& keys,
                      const std::vector<std::vector<float>>& queries) {
   LayerTensors out;

@@ -11,8 +11,8 @@ namespace kvplan::readers::testing {
 
 struct NaiveRead {
   std::vector<std::set<std::int32_t>> sets;  ///< [query head]
-  std::vector<std::int64_t> kept_metadata;   ///< [stored head] bytes
-  std::vector<std::int64_t> read_metadata;   ///< [stored head] bytes that any query head's choice takes
+  std::vector<std::int64_t> kept_metadata;   ///< [KV head] bytes
+  std::vector<std::int64_t> read_metadata;   ///< [KV head] bytes that any query head's choice takes
   /// Positions that bring 4 bytes of metadata when they are read.
   std::set<std::int32_t> listed;
   /// [query head] sets of tokens that are not read and share the logit of the mean of their keys; may be empty.

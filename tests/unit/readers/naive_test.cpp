@@ -91,7 +91,7 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
   EXPECT_LT(100 * by_a_hair, steps);
 }
 
-/// What one stored head at one step comes to, from sets.
+/// What one KV head at one step comes to, from sets.
 Tally naive_tally(const Lane& each, const LayerTensors& in, std::int32_t layer, std::int32_t head,
                   std::int64_t prompt, std::int64_t t, bool dense) {
   NaiveRead read = naive_read(dense ? lane("full") : each, in, layer, prompt, t);

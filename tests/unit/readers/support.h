@@ -104,8 +104,8 @@ inline attention::LayerInfo layer_info(const LayerTensors& in, std::int32_t laye
 struct Read {
   std::int64_t t{0};
   std::vector<ReadSet> sets;
-  std::vector<std::int64_t> kept_metadata;             ///< [stored head]
-  std::vector<std::int64_t> read_metadata;             ///< [stored head], without what comes with tokens
+  std::vector<std::int64_t> kept_metadata;             ///< [KV head]
+  std::vector<std::int64_t> read_metadata;             ///< [KV head], without what comes with tokens
   std::vector<std::vector<std::int64_t>> with_tokens;  ///< [query head][of the set]
 };
 

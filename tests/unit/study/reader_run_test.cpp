@@ -23,7 +23,7 @@ Result<RunResult> run_of(const Sets& sets, const traces::Trace& trace, bool step
   RunOptions options;
   options.step_by_step = step_by_step;
   options.request_memory = true;
-  // Gates that fall from layer to layer, of 8 stored heads.
+  // Gates that fall from layer to layer, of 8 KV heads.
   options.open_scores = [](const std::string& /*file*/) -> Result<attention::HeadTable> {
     attention::HeadTable gates;
     for (int layer = 0; layer < 32; ++layer) {
