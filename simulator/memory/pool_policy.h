@@ -7,9 +7,8 @@
 // What it is told, and when:
 //   insert   a content is published of which no copy can be found
 //   touch    a request is admitted and finds it: its hits one by one, first to last; or another copy is published
-//   free_entries   the last holder of all its copies lets go. A request lets go of its table from the end, so that of
-//   one
-//            request's blocks the first are the youngest
+//   unpin    the last request that holds one of its copies frees it. A request frees its table from the end, so that
+//            the first of its blocks are the youngest
 //   evict    a block is needed, and neither an empty nor a spare one is idle. Only contents that nobody holds may go.
 //            What comes is not known: a block is handed out before anything is published in it
 //   expire   a request is looked up (see below)
