@@ -1,4 +1,4 @@
-// When requests arrive: at their own times, or after others have ended (Workload::turns).
+// When requests arrive: at their own time, or after others have ended (Workload::turns).
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace kvplan::core {
 
-/// Arrivals of one replica in order of (time, request). Those that wait for others become known one by one:
-/// `ended` is to be told of every request that ended, in order of time; what it causes arrives no earlier than
-/// that, so the order of what is taken never goes back.
+/// Arrivals of one replica in order of (time, request). Requests that wait for others become known one by one:
+/// call `ended` for every request that ended, in order of time. What an end causes arrives no earlier than the
+/// end, so arrivals are taken in ascending order.
 class Arrivals {
  public:
   struct Arrival {
@@ -22,13 +22,14 @@ class Arrivals {
     [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, number(request)); }
   };
 
-  /// `requests`: those of the replica, as core::Solo takes them; they outlive this, as the workload does.
+  /// `requests`: those of the replica, in the order that core::Solo takes. They and the workload outlive this
+  /// object.
   Arrivals(const Workload& workload, std::span<const RequestId> requests);
 
-  /// Of the next arrival; beyond all times when none is known.
+  /// Time of the next arrival; later than any time when none is known.
   [[nodiscard]] SimTime next_time() const { return next_.time; }
   [[nodiscard]] bool any() const { return next_.request != kNoRequest; }
-  /// The next arrival, which is over then. REQUIRES: any().
+  /// Takes the next arrival off the list. REQUIRES: any().
   Arrival take();
   /// The request has finished, or was rejected on arrival.
   void ended(RequestId request, SimTime time);
@@ -43,10 +44,11 @@ class Arrivals {
   void find_next();
 
   const Workload& workload_;
-  std::vector<RequestId> starters_;   // those that wait for nobody, where somebody waits
+  std::vector<RequestId> starters_;   // requests that wait for no other, in a workload in which some wait
   std::span<const RequestId> timed_;  // arrive by their own time
   std::size_t cursor_{0};             // in timed_
-  std::vector<std::int32_t> left_;    // by request: how many of those it waits for have not ended
+  // by request: number of requests that it waits for and that have not ended
+  std::vector<std::int32_t> left_;
   LeastFirst<Arrival> caused_;
   Arrival next_{kNone};
 };

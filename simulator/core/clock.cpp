@@ -38,7 +38,7 @@ class Fleet {
   }
 
  private:
-  /// A replica whose steps end then. Stale if they end at another time by now.
+  /// End of a replica's steps. Stale if the replica's steps end at another time by now.
   struct End {
     SimTime time;
     std::int32_t replica;
@@ -93,7 +93,7 @@ class Fleet {
     }
   }
 
-  /// The arrival falls on the end of a step that was in the middle of what was planned: nobody finishes with it.
+  /// The arrival falls on the end of a step in the middle of the planned steps: no request finishes with it.
   void end_cut_steps(std::int32_t replica, SimTime now) {
     const std::size_t before = ended_.size();
     at(replica).end_steps(ended_);

@@ -1,5 +1,5 @@
-// What the replicas of any serving engine are made from: requests, a latency model in integer time, and who is told.
-// replica.h says how a replica is advanced; its scheduler and its memory are the engine's (simulator/scheduling).
+// What the replicas of any engine are made from: requests, a latency model in integer time, and observers.
+// replica.h says how a replica is advanced; scheduler and memory belong to the engine (simulator/scheduling).
 #pragma once
 
 #include <atomic>
@@ -17,23 +17,23 @@
 
 namespace kvplan::core {
 
-/// Which cells of a request stay after a token: the first `sink` and the last `recent`. Applied at the end of
-/// each step in which the request produced a token and goes on, so never before its prompt (or what is
-/// recomputed) is whole. `recent` < 0 keeps everything.
+/// The KV slots that a request keeps after a token: the first `sink` and the last `recent`. Applied at the end of each
+/// step in which the request produced a token and goes on, so never before its prompt (or what is recomputed) is
+/// complete. `recent` < 0 keeps everything.
 ///
-/// This is the short form for policies whose kept tokens follow from lengths and that leave holes: a pair of
-/// numbers for all requests, and blocks may be shared. Everything else is told by courses (course.h).
+/// This is the short form for policies whose kept tokens follow from lengths and that leave holes: one pair of numbers
+/// for all requests, and blocks may be shared. All other policies use courses (course.h).
 struct KeepRule {
   std::int64_t sink{0};
   std::int64_t recent{-1};
 
   [[nodiscard]] bool evicts() const { return recent >= 0; }
-  /// Cells kept of `written` ones.
+  /// Number of slots kept when `written` tokens were written.
   [[nodiscard]] std::int64_t kept(std::int64_t written) const {
     return evicts() && written > sink + recent ? sink + recent : written;
   }
-  /// Logical blocks [first, end) in which nothing is kept once the cells [sink, begin) are dropped, and something was
-  /// as long as only those up to `begin_before` were.
+  /// Logical blocks [first, end) that become empty when the slots [sink, begin) are dropped and were not yet
+  /// empty when only those up to `begin_before` were.
   struct Emptied {
     std::int64_t first, end;
     [[nodiscard]] std::int64_t blocks() const { return end > first ? end - first : 0; }
@@ -46,10 +46,11 @@ struct KeepRule {
   }
 };
 
-/// Shared with whoever waits for the run: may ask it to stop and see how far it is.
+/// Shared with the thread that waits for the run: it may ask the run to stop and see how far it is.
 struct RunControl {
   std::atomic<bool> stop{false};
-  bool (*stop_asked)(){nullptr};  ///< asked once per pass if set; a signal flag, for example
+  /// If set, called once in each scheduler step; a signal flag, for example
+  bool (*stop_asked)(){nullptr};
   std::atomic<std::int64_t> requests_done{0};
 
   [[nodiscard]] bool wants_stop() const {
@@ -61,30 +62,34 @@ struct RunControl {
 struct ReplicaSetup {
   const Workload* workload{nullptr};
   KeepRule keep;
-  /// No token has a place: every step computes all tokens of its requests again.
+  /// No KV is stored: every step computes all tokens of its requests again.
   bool keeps_nothing{false};
-  CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
-  bool courses_find{false};        ///< requests with courses find cached blocks; then blocks have ids
-  bool reads_holes{false};         ///< attention reads dropped tokens, too, as long as they are held
-  /// So many tokens at the end of a prompt, or of what is recomputed, are computed even where they are found cached:
-  /// the last one is sampled from, and a token policy may decide by the rows of more. At least 1.
+  /// Null: `keep` says what is kept. Otherwise every request follows a course
+  CourseSource* courses{nullptr};
+  bool courses_find{false};  ///< requests with courses get prefix hits; blocks then have ids
+  bool reads_holes{false};   ///< attention also reads dropped tokens as long as their block is held
+  /// Tokens at the end of a prompt (or of what is recomputed) that are computed even if they are cached: the
+  /// last one is sampled from, and a token policy may score by more of them. At least 1.
   std::int64_t prompt_rows{1};
-  ReadRule reads{};  ///< a part is read of what is kept; then everything is kept
+  ReadRule reads{};  ///< sparse attention: steps read a part of the cache; everything is kept then
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
-  RunControl* control{nullptr};      ///< may be null
-  RequestColumns* columns{nullptr};  ///< of all replicas of the run; null: this one makes its own
-  /// Replica::cached_tokens() may be asked at any moment: no pass that takes blocks is planned ahead.
+  RunControl* control{nullptr};  ///< may be null
+  /// Shared by all replicas of the run; null: this replica makes its own
+  RequestColumns* columns{nullptr};
+  /// Replica::cached_tokens() may be called at any moment, so no scheduler step that takes blocks is planned
+  /// ahead.
   bool contents_asked{false};
 
-  /// What a lookup is told that a request has to compute, of so many tokens until it samples one.
+  /// Tokens to pass to a prefix lookup for a request that has to compute `tokens` until it samples.
   [[nodiscard]] std::int64_t lookup_tokens(std::int64_t tokens) const {
     return tokens > prompt_rows ? tokens - prompt_rows + 1 : 1;
   }
 };
 
-/// Whether a request is served: it has tokens on both sides, no more than the engine takes, and an empty memory could
-/// carry it to its end. Others are rejected on arrival. (Naive replicas have the rule a second time.)
+/// True: the request is served. It has input and output tokens, no more than the engine allows, and an empty pool
+/// could serve it to its end. Other requests are rejected on arrival. (Naive replicas implement the rule a second
+/// time.)
 [[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t most_tokens,
                                     const Memory& memory) {
   const std::size_t i = index(request);
@@ -95,7 +100,7 @@ struct ReplicaSetup {
 /// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.
 inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
 
-/// What a run that would pass it ends with.
+/// The error of a run that would pass kLastTick.
 [[nodiscard]] inline Error time_is_up() {
   return bad_input(
       "simulated time passes 52 days; check arrival times, think times and latency coefficients");

@@ -13,16 +13,16 @@
 
 namespace kvplan::core {
 
-/// A pair that takes any time at all then takes longer than a step may be.
+/// Query-key pairs are cut to this number. With more, a step would be longer than allowed whatever a pair takes.
 inline constexpr std::int64_t kMostAttentionPairs = std::int64_t{1} << 62;
 
-/// Different windows of a model's layers that a step's load tells apart.
+/// Most different window sizes among a model's layers that a step's load tells apart.
 inline constexpr std::size_t kMostWindows = 4;
 
-/// Parts of a step's context tokens and attention pairs that layers with a window do not see.
+/// The context tokens and attention pairs of a step that layers with a window do not see.
 struct UnseenLoad {
   std::int64_t context_tokens{0};
-  std::int64_t attention_pairs{0};  ///< cut to kMostAttentionPairs, as all of them are
+  std::int64_t attention_pairs{0};  ///< cut to kMostAttentionPairs, like all counts of pairs
 
   void add_pairs(Wide more) {
     attention_pairs =
@@ -34,22 +34,21 @@ struct UnseenLoad {
 struct StepLoad {
   std::int64_t requests{0};  ///< requests with at least one token in the step
   std::int64_t tokens{0};    ///< tokens computed
-  /// Sum over those requests of tokens computed before the step that attention reads: those that are kept, and with
-  /// ReplicaSetup::reads_holes dropped ones whose block is held.
+  /// Tokens that attention reads and that were computed before the step, summed over those requests: kept
+  /// tokens and, with ReplicaSetup::reads_holes, dropped ones whose block is held.
   std::int64_t context_tokens{0};
-  /// Sum over those requests of (tokens in the step) x (tokens read before it) + n(n+1)/2 for its own n
-  /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests. What does not fit
-  /// is cut to kMostAttentionPairs.
+  /// Query-key pairs of causal attention, summed over those requests: with n tokens in the step, n x (tokens
+  /// read before it) + n(n+1)/2. In a decode step: context_tokens + requests. Cut to kMostAttentionPairs.
   std::int64_t attention_pairs{0};
-  /// For each different window of the layers, the smallest first (model::windows_of). All zero where memory holds
-  /// tokens that have left a window: then kernels read them too.
+  /// One entry for each different window of the layers, smallest first (model::windows_of). All zero where
+  /// tokens outside a window stay in memory: kernels then read them too.
   std::array<UnseenLoad, kMostWindows> unseen{};
-  /// Where layers read a part of what is kept (ReadRule): of the tokens that decoding requests see, those that such
-  /// layers do not fetch, and as many query-key pairs; and those whose metadata they go through.
+  /// Sparse attention (ReadRule), over decoding requests: visible tokens that the sparse layers do not fetch
+  /// (and as many query-key pairs), and tokens whose metadata they read.
   std::int64_t unread_tokens{0};
   std::int64_t ranked_tokens{0};
 
-  /// What is read of n tokens and computed of them in this step: all pairs of a request.
+  /// Pairs of one request that reads `read` tokens and computes `computed` tokens in this step.
   static constexpr Wide pairs(Wide read, Wide computed) {
     return computed * read + computed * (computed + 1) / 2;
   }
@@ -61,42 +60,42 @@ inline void StepLoad::add_pairs(Wide more) {
       static_cast<std::int64_t>(std::min(Wide{attention_pairs} + more, Wide{kMostAttentionPairs}));
 }
 
-/// How the load changes from each of a run of alike decode steps to the next.
+/// How the load changes from one decode step of a run to the next.
 struct LoadGrowth {
-  std::int64_t tokens{0};  ///< each request computes one token more; 0 where what was computed is kept
+  std::int64_t tokens{0};  ///< each request computes one token more; 0 where computed tokens are kept
   std::int64_t context_tokens{0};
-  std::int64_t attention_pairs{0};  ///< from the first step to the second
-  std::int64_t pairs_growth{0};     ///< by so much more from each step to the next
-  /// Of each window, to both of what it does not show; at most what is added to all.
+  std::int64_t attention_pairs{0};  ///< change from the first step to the second
+  std::int64_t pairs_growth{0};     ///< by how much that change grows with each further step
+  /// For each window, what is added to both unseen counts; at most what is added to the totals.
   std::array<std::int64_t, kMostWindows> unseen{};
-  std::int64_t unread_tokens{0};  ///< at most what is added to all
+  std::int64_t unread_tokens{0};  ///< at most what is added to the total
   std::int64_t ranked_tokens{0};
   friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
 
-  /// Every request reads what was stored: contexts and pairs grow alike.
+  /// Growth where every request reads what was stored: contexts and pairs grow by the same number.
   static constexpr LoadGrowth of_contexts(std::int64_t tokens) {
     return {.context_tokens = tokens, .attention_pairs = tokens};
   }
 };
 
-/// A step longer than this (2^60 ticks, 13 days) is cut to it; the engine then reports that time ran out.
+/// A longer step (2^60 ticks, 13 days) is cut to this; the engine then reports that time ran out.
 inline constexpr std::int64_t kLongestStepTicks = std::int64_t{1} << 60;
 
-/// Stateless; may be shared by replicas and threads.
+/// A latency model. Stateless; may be shared by replicas and threads.
 class LatencyModel {
  public:
   virtual ~LatencyModel() = default;
   /// Duration of one step, at least 0.
   [[nodiscard]] virtual Ticks step(const StepLoad& load) const = 0;
-  /// An exact series of at most `max_steps` decode steps that starts with `load` and changes by `growth`, as long as
-  /// the model can tell one. REQUIRES: max_steps >= 1, nothing in `growth` below 0.
-  /// The result has at least one step, and duration(k) equals step(load of step k) for each of them.
+  /// An exact series of at most `max_steps` decode steps that starts with `load` and changes by `growth`;
+  /// shorter where the model has no closed form. REQUIRES: max_steps >= 1, nothing in `growth` below 0. The
+  /// result has at least one step, and duration(k) equals step(load of step k) for each.
   [[nodiscard]] virtual StepSeries decode_series(const StepLoad& load, const LoadGrowth& growth,
                                                  std::int64_t max_steps) const = 0;
-  /// By how much moving so many bytes of one device's memory makes a step longer; nothing where the model knows no
-  /// bandwidth.
+  /// How much longer a step becomes if so many bytes are moved within one device's memory; 0 where the model
+  /// knows no bandwidth.
   [[nodiscard]] virtual Ticks moving(std::int64_t /*bytes*/) const { return {}; }
-  /// Of what the durations are made and how that is known, for a report; whole sentences.
+  /// Whole sentences for a report: what the durations are made of and how each figure is known.
   [[nodiscard]] virtual std::vector<std::string> assumptions() const { return {}; }
 };
 

@@ -1,10 +1,9 @@
-// A queue that gives the least item first: what waits for a step or a time, a few to a thousand at once.
+// A queue that gives the least item first. Its items wait for a step or a time; a few to a thousand wait at once.
 //
-// A heap with four children a node. An item's order is one 128-bit number (time above, tie below), so that choosing
-// among four children has no branch to guess wrong; and an item that comes after one was taken goes down from the
-// free place at the top, which is half the work of taking and putting. (Wider nodes: LaMarca and Ladner,
-// "The influence of caches on the performance of heaps", 1996.) simulator/bench/README.md has the figures beside
-// std::priority_queue.
+// A heap with four children a node. An item's order is one 128-bit number (time above, tie below), so choosing among
+// four children needs no branch. An item that is added after one was taken sinks from the free place at the top, which
+// is half the work of taking and adding. (Wider nodes: LaMarca and Ladner, "The influence of caches on the performance
+// of heaps", 1996.) simulator/bench/README.md has its times beside those of std::priority_queue.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace kvplan::core {
 
-/// A number to order by first, and one for ties.
+/// A number to order by, and one for ties.
 __extension__ typedef unsigned __int128 QueueKey;
 constexpr QueueKey queue_key(std::int64_t first, std::int64_t tie) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;  // so that numbers below 0 come first
@@ -20,7 +19,7 @@ constexpr QueueKey queue_key(std::int64_t first, std::int64_t tie) {
          (static_cast<std::uint64_t>(tie) ^ kSign);
 }
 
-/// `Item`: a plain value with `QueueKey key() const`. Items with equal keys come in any order.
+/// `Item`: a plain value with `QueueKey key() const`. Items with equal keys are taken in any order.
 template <class Item>
 class LeastFirst {
  public:

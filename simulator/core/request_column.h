@@ -1,5 +1,5 @@
-// What replicas and their allocators keep of every request of a trace, in one place for all replicas of a run: each
-// request is in one replica. A thousand replicas with columns of their own would fill memory with what is never read.
+// Columns with one value for each request of the trace, shared by all replicas of a run: each request is in one
+// replica. A thousand replicas with columns of their own would fill memory with values that are never read.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kvplan::core {
 
-/// A value of each request. Copies are the same column.
+/// One value for each request. Copies share the values.
 template <class T>
 class RequestColumn {
  public:
@@ -24,22 +24,22 @@ class RequestColumn {
   T* data_;
 };
 
-/// Where a request lies among those that somebody keeps something of; -1: nowhere.
+/// Index of a request among those that some account tracks; -1: none.
 using RequestPlaces = RequestColumn<std::int32_t>;
 
-/// Of ledgers.
+/// Columns of ledgers.
 struct AccountColumns {
   explicit AccountColumns(std::size_t requests) : place(requests, -1), goal(requests, 0) {}
   RequestPlaces place;
   RequestColumn<std::int32_t>
-      goal;  ///< tokens that are computed before it samples the next; 0: not admitted yet
+      goal;  ///< tokens that it computes before it samples the next one; 0: not admitted yet
 };
 
 struct RequestColumns {
   explicit RequestColumns(std::size_t requests)
       : goal(requests, 0), seen(requests, 0), place(requests, -1), account(requests) {}
-  RequestColumn<std::int32_t> goal;  ///< of replicas: tokens to compute at the next admission
-  RequestColumn<std::uint8_t> seen;  ///< of replicas: what has happened to it
+  RequestColumn<std::int32_t> goal;  ///< tokens to compute at the next admission
+  RequestColumn<std::uint8_t> seen;  ///< state of the request in its replica
   RequestPlaces place;               ///< of allocators
   AccountColumns account;
 };

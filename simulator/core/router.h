@@ -27,18 +27,18 @@ class FleetView {
   SimTime now_;
 };
 
-/// Asked once for each request, when it arrives, in the order of arrival. Deterministic.
+/// Called once for each request when it arrives, in order of arrival. Deterministic.
 class Router {
  public:
   virtual ~Router() = default;
-  /// A replica in [0, fleet.replicas()), which the request is delivered to, served there or not.
+  /// Returns the replica in [0, fleet.replicas()) that gets the request; that replica may still reject it.
   virtual std::int64_t route(RequestId request, const FleetView& fleet) = 0;
-  /// A pass, a step end or a delivery may have changed which requests run and wait at the replica. (Tokens and blocks
-  /// grow with every step: a router that goes by them looks when it is asked.)
+  /// A pass, a step end or a delivery may have changed which requests run or wait at the replica. (Tokens and
+  /// blocks grow with every step: a router that needs them reads them when it is called.)
   virtual void changed(std::int64_t /*replica*/, const FleetView& /*fleet*/) {}
-  /// False: answers follow from the order of the requests alone, so that replicas need not be run together.
+  /// False: routes depend only on the order of the requests, so replicas need not run together.
   [[nodiscard]] virtual bool reads_state() const { return true; }
-  /// False: it never asks what is cached.
+  /// False: the router never asks what is cached.
   [[nodiscard]] virtual bool reads_contents() const { return false; }
 };
 

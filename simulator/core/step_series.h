@@ -1,4 +1,4 @@
-// Steps whose durations form an arithmetic progression: what many alike decode steps take, in closed form.
+// Steps whose durations form an arithmetic progression: the time of many similar decode steps in closed form.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// What the bytes of a request's table are for where allocation units are not of whole tokens (MemoryLayout::form).
+// What the bytes of a request's table are used for where allocation units do not hold whole tokens (MemoryLayout::form).
 //
-// Pages: token t has bytes [t x row, (t + 1) x row) of its tensor, so that a row may begin in one page and end in the
-// next. n tokens need ceil(n x row / page) pages of each tensor. The allocation units of a table are in the order in
-// which tokens come to need them: by first token with a byte in the page, then by place in TensorAllocUnits::rows.
+// Pages: token t has bytes [t x row, (t + 1) x row) of its tensor, so a row may begin in one page and end in the next.
+// n tokens need ceil(n x row / page) pages of each tensor. The allocation units of a table come in the order in which
+// tokens first need them: by the first token with a byte in the page, then by position in TensorAllocUnits::rows.
 //
-// Tensors: each is so many tokens long and lies in a block whose length the allocator rounds; what is more than the
-// tensor is nobody's cell.
+// Tensors: each has room for a number of tokens and lies in a block whose length the allocator rounds up. The rest of
+// the block beyond the tensor belongs to no KV slot.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace kvplan::core {
 
-/// Of bytes that are held, before anything is written.
+/// Uses of held bytes before anything is written.
 struct TableBytes {
-  std::int64_t reserved{0};  ///< cells that the request will write
-  std::int64_t tail{0};      ///< never written, in a page with cells that are
-  std::int64_t internal{0};  ///< never written otherwise: tensors longer than the request
+  std::int64_t reserved{0};  ///< KV slots that the request will write
+  std::int64_t tail{0};      ///< never written, in a page that also has written slots
+  std::int64_t internal{0};  ///< never written otherwise: tensors longer than the request needs
   std::int64_t padding{0};   ///< no cell maps to it
   friend bool operator==(const TableBytes&, const TableBytes&) = default;
 };
 
-/// Allocation units under n tokens. REQUIRES: form kPages, n >= 0, n x token_bytes fits 62 bits.
+/// Allocation units that n tokens need. REQUIRES: form kPages, n >= 0, n x token_bytes fits 62 bits.
 [[nodiscard]] std::int64_t pages_under(const MemoryLayout& layout, std::int64_t tokens);
-/// Most tokens that a table of so many allocation units holds whole; -1 where no number of tokens needs just as many.
-/// REQUIRES: form kPages.
+/// Most tokens that a table of this many allocation units holds completely; -1 if no number of tokens needs
+/// exactly this many units. REQUIRES: form kPages.
 [[nodiscard]] std::int64_t tokens_over(const MemoryLayout& layout, std::int64_t alloc_units);
 
-/// Of a table of so many allocation units, of a request that writes `final_tokens` in all. `tensor_tokens`: how long
-/// the tensors are, for kTensors. REQUIRES: the form is kPages or kTensors; of pages, some number of tokens needs
-/// just as many.
+/// Uses of the bytes of a table with this many allocation units, for a request that writes `final_tokens` in all.
+/// `tensor_tokens`: length of the tensors, for kTensors. REQUIRES: the form is kPages or kTensors; for kPages,
+/// some number of tokens needs exactly this many units.
 [[nodiscard]] TableBytes table_bytes(const MemoryLayout& layout, std::int64_t final_tokens,
                                      std::int64_t alloc_units, std::int64_t tensor_tokens);
 

@@ -1,5 +1,5 @@
-// What a replica is asked to serve: requests with arrival times in ticks and the content of their prompts.
-// Made once from a trace (workload/); read only afterwards, shared by any number of simulations.
+// What replicas serve: requests with arrival times in ticks and the content of their prompts. Made once from a
+// trace (workload/), then only read, by any number of simulations.
 #pragma once
 
 #include <algorithm>
@@ -17,28 +17,28 @@ namespace kvplan::core {
 /// Requests, indexed by RequestId (position in the trace). Lengths may be 0: the
 /// engine rejects such requests on arrival.
 struct Workload {
-  /// Since the first arrival of the trace. Of a request that waits for others: it arrives no earlier.
+  /// Ticks since the first arrival of the trace. A request that waits for others arrives no earlier than this.
   std::vector<SimTime> arrival;
   std::vector<std::int32_t> input;   ///< prompt tokens L
   std::vector<std::int32_t> output;  ///< output tokens O; the last one is never written to the cache
-  std::vector<RequestId> order;      ///< all requests by (arrival, position)
-  /// Closed loops: a request that waits for others arrives when all of them have ended (finished, or rejected on
-  /// arrival) and `think` has passed since, and not before its own `arrival`.
+  std::vector<RequestId> order;      ///< all requests, ordered by (arrival, position)
+  /// Closed loops: a request that waits for others arrives when all of them have ended (finished, or rejected
+  /// on arrival) and `think` has passed since, and not before its own `arrival`.
   traces::Turns turns;
-  std::vector<Ticks> think;  ///< by request, >= 0; empty where nobody waits
-  // Columns of the trace, by request; empty where it has none, -1 where a request has no entry.
+  std::vector<Ticks> think;  ///< by request, >= 0; empty where no request waits for others
+  // Columns of the trace, by request; empty where the trace has none, -1 where a request has no entry.
   std::span<const std::int32_t> session{};
   std::span<const std::int32_t> tenant{};
   std::span<const std::int32_t> max_tokens{};   ///< output tokens that the client allows
   std::span<const std::int32_t> priority{};     ///< the lower the earlier
-  const traces::PrefixHashes* prefix{nullptr};  ///< null or without hashes: every prompt token is unique
+  const traces::PrefixHashes* prefix{nullptr};  ///< null, or without hashes: every prompt token is unique
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
-  /// -1: it is of none.
+  /// Session of the request; -1: none.
   [[nodiscard]] std::int32_t session_of(RequestId r) const {
     return session.empty() ? -1 : session[index(r)];
   }
-  /// 0 where none is stated, as vLLM's API has it.
+  /// Priority of the request; 0 where none is stated, as in vLLM's API.
   [[nodiscard]] std::int32_t priority_of(RequestId r) const {
     return priority.empty() ? 0 : std::max(priority[index(r)], 0);
   }
@@ -49,9 +49,9 @@ struct Workload {
   }
 };
 
-/// Names of block contents. A block of B tokens that lies wholly inside a prompt with hashes is named by the
-/// hash id that covers it and its place under that id, so equal names mean equal contents and equal prefixes.
-/// Every other block (with an output token, or of a trace without hashes) is unique to its request and place.
+/// Names of block contents. A block of B tokens that lies wholly inside a prompt with hashes is named by the hash
+/// id that covers it and its position under that id; so equal names mean equal contents and equal prefixes. Every
+/// other block (with an output token, or of a trace without hashes) is unique to its request and position.
 class ContentNames {
  public:
   /// REQUIRES: no hashes, or `block_tokens` divides the hash block.
@@ -71,7 +71,7 @@ class ContentNames {
   [[nodiscard]] std::int64_t shared_name(RequestId r, std::int64_t block) const {
     return first_name(r, block / per_id_) + block % per_id_;
   }
-  /// Names come in rows of this many: the blocks under one hash id.
+  /// Names come in rows of this length: the blocks under one hash id.
   [[nodiscard]] std::int64_t row_length() const { return per_id_; }
   /// The first name of row `row` of a request; the others of the row follow it. REQUIRES: the row exists.
   [[nodiscard]] std::int64_t first_name(RequestId r, std::int64_t row) const {
