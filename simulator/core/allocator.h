@@ -47,7 +47,7 @@ enum class AllocUnitIds : std::uint8_t {
   kTree,
 };
 
-/// Tensors whose rows (one row for each token) have the same length.
+/// Tensors with rows of the same length (one row for each token).
 struct TokenRow {
   std::int64_t bytes{1};  ///< of one token in one tensor
   std::int64_t alloc_units{
@@ -83,7 +83,7 @@ struct MemoryLayout {
   /// slot in one block of each group. The table entry of logical block b of group g is b * groups.size() + g. A
   /// cell is a token's slot in one layer; cells_per_token is the number of layers that a block has room for.
   /// The form is kBlocks, no token policy is used, and growth_tokens() is below 0. A prefix hit may lack blocks
-  /// of a group whose window no longer shows them; such an entry is kNoBlock from the start.
+  /// of a group with a window that no longer shows them; such an entry is kNoBlock from the start.
   std::vector<model::LayerGroup> groups{};
   /// KV slots of one token that a token policy can drop separately (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
@@ -143,7 +143,7 @@ struct PoolCounts {
   std::int64_t shared{0};          ///< of `held`: units of the radix tree (MemoryLayout::tree)
   std::int64_t distinct_names{0};  ///< distinct contents that a lookup can find, held or not
   // Not part of the sum:
-  std::int64_t duplicates{0};  ///< cached units whose content a lookup finds in an older copy first
+  std::int64_t duplicates{0};  ///< cached units with content that a lookup finds in an older copy first
   /// Cached units that no lookup reaches, because an earlier block of their prefix is gone
   std::int64_t unreachable{0};
   std::int64_t sharers{0};  ///< over all held units: number of holders beyond the first
@@ -269,7 +269,7 @@ class BlockReturns {
   ~BlockReturns() = default;
 };
 
-/// The part of an allocator whose placing moves ranges or takes time.
+/// The part of an allocator that moves ranges, or takes time, when it places.
 class Placing {
  public:
   /// The ranges that the latest `admit` or `grow` moved to make room, in order; empty if none. Valid until the

@@ -54,7 +54,7 @@ Status run_alone(Replica& replica, const Workload& workload, std::span<const Req
 /// things still wait for such a time, so that the next call comes soon enough.
 using ToldUntil = std::function<std::int64_t(SimTime)>;
 
-/// Runs replicas whose requests do not depend on each other. `requests`: by replica, as Solo takes them. `told`
+/// Runs replicas with requests that do not depend on each other. `requests`: by replica, as Solo takes them. `told`
 /// may be empty. One of `threads` threads advances a replica at a time, so anything that replicas share must be
 /// thread-safe. The result does not depend on the number of threads. Errors: as Solo::advance.
 Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workload& workload,

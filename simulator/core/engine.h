@@ -21,7 +21,7 @@ namespace kvplan::core {
 /// step in which the request produced a token and goes on, so never before its prompt (or what is recomputed) is
 /// complete. `recent` < 0 keeps everything.
 ///
-/// This is the short form for policies whose kept tokens follow from lengths and that leave holes: one pair of numbers
+/// This is the short form for policies in which kept tokens follow from lengths and leave holes: one pair of numbers
 /// for all requests, and blocks may be shared. All other policies use courses (course.h).
 struct KeepRule {
   std::int64_t sink{0};

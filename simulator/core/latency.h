@@ -35,7 +35,7 @@ struct StepLoad {
   std::int64_t requests{0};  ///< requests with at least one token in the step
   std::int64_t tokens{0};    ///< tokens computed
   /// Tokens that attention reads and that were computed before the step, summed over those requests: kept
-  /// tokens and, with ReplicaSetup::reads_holes, dropped ones whose block is held.
+  /// tokens and, with ReplicaSetup::reads_holes, dropped ones in blocks that are held.
   std::int64_t context_tokens{0};
   /// Query-key pairs of causal attention, summed over those requests: with n tokens in the step, n x (tokens
   /// read before it) + n(n+1)/2. In a decode step: context_tokens + requests. Cut to kMostAttentionPairs.
@@ -44,7 +44,7 @@ struct StepLoad {
   /// tokens outside a window stay in memory: kernels then read them too.
   std::array<UnseenLoad, kMostWindows> unseen{};
   /// Sparse attention (ReadRule), over decoding requests: visible tokens that the sparse layers do not fetch
-  /// (and as many query-key pairs), and tokens whose metadata they read.
+  /// (and as many query-key pairs), and tokens of which they read the metadata.
   std::int64_t unread_tokens{0};
   std::int64_t ranked_tokens{0};
 

@@ -60,7 +60,7 @@ class LeastFirst {
     items_.pop_back();
     if (!items_.empty()) sink(last);
   }
-  /// Puts an item at the top, whose place is free, and moves smaller ones up until it fits.
+  /// Puts an item at the top, which is free, and moves smaller ones up until it fits.
   void sink(const Item& item) {
     const QueueKey key = item.key();
     const std::size_t size = items_.size();

@@ -5,7 +5,7 @@
 //   on_pass_begin          the scheduler runs. Until on_pass_end, in the order in which it decides:
 //     on_preempt, on_free_blocks, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
 //     on_chunk. If some observer wants insertions, on_insert and on_evict_block come between them, as blocks enter and
-//     leave the prefix cache. Of a radix tree, on_evict_pages comes after on_settle and on_preempt and before all others
+//     leave the prefix cache. Of a radix tree, on_evict_pages comes after on_settle and on_preempt, before all others
 //   on_pass_end            the state after the pass
 //   on_steps               one step, or a run of equal decode steps (see Steps); or on_decode_run: such runs with
 //                          the passes between them (see DecodeRun)
@@ -70,7 +70,7 @@ struct Grant {
 /// for. A range that is copied in order to grow gets no separate grant.
 struct Move {
   RangeMove range;
-  std::int64_t copied;  ///< leading slots whose content is copied: those that were written
+  std::int64_t copied;  ///< leading slots that are copied: those that were written
 };
 
 /// A new block for a decoding request; with several tables (MemoryLayout::tables), one for each table that needs
@@ -101,8 +101,8 @@ struct Release {
   std::int64_t in_tree{0};
 };
 
-/// The radix tree takes over the written tokens [from, to) of a request (whole allocation units); units whose
-/// content the tree already has are freed. The request goes on and holds the tree's units.
+/// The radix tree takes over the written tokens [from, to) of a request (whole allocation units); units with
+/// content that the tree already has are freed. The request goes on and holds the tree's units.
 struct Settled {
   RequestId request;
   std::int64_t from;

@@ -2,8 +2,8 @@
 //
 // The owner of the clock delivers requests, runs a scheduler step (pass) when one is due, and ends the planned steps
 // when their time has come (core/clock.h). Between a pass and the end of its steps, the replica has only planned:
-// nothing has been reported or changed. So a request that arrives meanwhile can still shorten the plan, and a router can
-// ask for the load without changing anything.
+// nothing has been reported or changed. So a request that arrives meanwhile can still shorten the plan, and a router
+// can ask for the load without changing anything.
 //
 // Each engine (simulator/scheduling) implements this interface with its scheduler and memory.
 #pragma once

@@ -1,4 +1,4 @@
-// Steps whose durations form an arithmetic progression: the time of many similar decode steps in closed form.
+// Steps with durations in an arithmetic progression: the time of many similar decode steps in closed form.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvplan::core {
 
-/// `steps` steps whose durations are first, first + growth, first + 2 growth, ...
+/// `steps` steps with durations first, first + growth, first + 2 growth, ...
 struct StepSeries {
   Ticks first;
   Ticks growth;
@@ -25,7 +25,7 @@ struct StepSeries {
   }
 };
 
-/// The least number of steps, at most series.steps, whose end is at or past `distance`.
+/// The least number of steps, at most series.steps, until an end is at or past `distance`.
 [[nodiscard]] std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance);
 
 /// How many steps have ended `distance` ticks from the start of the first.

@@ -9,7 +9,7 @@ std::int64_t pages_of_row(std::int64_t page_bytes, const TokenRow& row, std::int
   return static_cast<std::int64_t>((Wide{tokens} * row.bytes + page_bytes - 1) / page_bytes);
 }
 
-/// Tokens whose rows lie completely in this many pages.
+/// Tokens with rows that lie completely in this many pages.
 std::int64_t whole_tokens(std::int64_t page_bytes, const TokenRow& row, std::int64_t pages) {
   return static_cast<std::int64_t>(Wide{pages} * page_bytes / row.bytes);
 }

@@ -1,10 +1,10 @@
-// What the bytes of a request's table are used for where allocation units do not hold whole tokens (MemoryLayout::form).
+// What the bytes of a request's table are used for if allocation units do not hold whole tokens (MemoryLayout::form).
 //
 // Pages: token t has bytes [t x row, (t + 1) x row) of its tensor, so a row may begin in one page and end in the next.
 // n tokens need ceil(n x row / page) pages of each tensor. The allocation units of a table come in the order in which
 // tokens first need them: by the first token with a byte in the page, then by position in TensorAllocUnits::rows.
 //
-// Tensors: each has room for a number of tokens and lies in a block whose length the allocator rounds up. The rest of
+// Tensors: each has room for a number of tokens and lies in a block with a length that the allocator rounds up. The rest of
 // the block beyond the tensor belongs to no KV slot.
 #pragma once
 
