@@ -1,7 +1,7 @@
-// The cells of requests that follow courses (courses/course.h), summed: the part of the ledger that changes by
-// what a token policy keeps. Counts cells, knows no bytes.
+// The KV slots ("cells") of requests that follow courses (courses/course.h), summed: the part of the ledger that
+// changes with what a token policy keeps. Counts cells and knows no bytes.
 //
-// Told what the ledger is told; a request is a member from `enter` to `leave`.
+// The ledger forwards its calls; a request is a member from `enter` to `leave`.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,41 @@ namespace kvplan::observe {
 
 class CourseAccount {
  public:
-  /// `places`: of its members, among those of all accounts of the run. `shared_alloc_unit_tokens`: tokens of a block,
-  /// where blocks may have several holders; else 0.
+  /// `places`: column with the index of each member, shared by all accounts of the run.
+  /// `shared_alloc_unit_tokens`: tokens of a block where several requests may hold one; else 0.
   CourseAccount(core::RequestPlaces places, std::int64_t shared_alloc_unit_tokens)
       : members_(std::move(places)) {
     if (shared_alloc_unit_tokens > 0) shared_.emplace(shared_alloc_unit_tokens);
   }
 
-  /// `found`: the blocks that it begins with, all full; of a prompt. None where blocks have one holder each.
+  /// `found`: the blocks of its prefix hit, all full and inside the prompt; empty where no block is shared.
   void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
-  /// Allocation units [first, first + allocation units) of a prompt's table. `blocks`: their ids, where blocks have
-  /// several holders.
+  /// Allocation units [first, first + alloc_units) of a prompt's table. `blocks`: their ids, where blocks can
+  /// be shared.
   void grant_prompt(RequestId request, std::int64_t first, std::int64_t alloc_units,
                     std::span<const BlockId> blocks);
-  /// What the next token of a request whose prompt is whole needs: an allocation unit, or several of several tables.
+  /// What a request with a complete prompt needs for its next token: one allocation unit, or one for each of
+  /// several tables.
   void grant_next(RequestId request, std::int64_t alloc_units, BlockId block);
   void chunk(RequestId request, std::int64_t tokens);
-  /// What one more of a run of alike steps changes. REQUIRES: nothing but such requests ran.
+  /// The change of each further step in a run of equal decode steps. REQUIRES: only decoding requests ran.
   [[nodiscard]] core::HeldCells growth() const;
-  /// `steps` steps have ended: their tokens are written and, but for `finishing`, what the policy drops is
-  /// dropped; blocks of which nothing is left are still held.
+  /// `steps` steps have ended: their tokens are written, and all requests but `finishing` have dropped what
+  /// their policy drops. Blocks that became empty are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
-  /// Blocks that come back after `written` tokens, so many, have done so: all of them, or those that are let go and
-  /// those that moved survivors leave, one after the other. `entries`: of those that are let go.
+  /// Frees `alloc_units` blocks after `written` tokens: first the blocks that the policy emptied, then those
+  /// that moved survivors left behind. `entries`: the emptied blocks.
   void free_entries(RequestId request, std::int64_t written, std::int64_t alloc_units,
                     std::span<const std::int32_t> entries);
   void leave(RequestId request);
 
-  /// Of all members: what blocks hold, each once.
+  /// What the blocks of all members hold, shared blocks counted once.
   [[nodiscard]] core::HeldCells held() const { return shared_ ? held_ - shared_->surplus() : held_; }
-  /// Of one, whoever else holds it. REQUIRES: it is a member.
+  /// What one member holds, shared blocks included. REQUIRES: it is a member.
   [[nodiscard]] const core::HeldCells& held(RequestId request) const { return member(request).held; }
-  /// Blocks of several holders; null where there can be none.
+  /// Blocks with several holders; null where there can be none.
   [[nodiscard]] const SharedBlocks* shared() const { return shared_ ? &*shared_ : nullptr; }
-  /// Allocation units that all members hold; and one.
+  /// Allocation units that all members hold, and that one member holds.
   [[nodiscard]] std::int64_t alloc_units() const { return alloc_units_; }
   [[nodiscard]] std::int64_t alloc_units(RequestId request) const { return member(request).alloc_units; }
   /// Cells dropped so far.
@@ -63,8 +64,8 @@ class CourseAccount {
     core::HeldCells held;
     std::int64_t alloc_units{0};
     std::int64_t written{0};
-    std::int64_t chunk{0};   ///< of the step in progress
-    std::int64_t beyond{0};  ///< contiguous memory: cells behind what it will ever write
+    std::int64_t chunk{0};   ///< tokens computed in the step in progress
+    std::int64_t beyond{0};  ///< contiguous memory: slots beyond what the request will ever write
     bool whole{false};       ///< its prompt
     bool finishing{false};
   };
@@ -75,7 +76,7 @@ class CourseAccount {
     m.alloc_units += alloc_units;
     alloc_units_ += alloc_units;
   }
-  /// The cells of its last written tokens, nothing dropped.
+  /// Adds the cells of the last written tokens, none of them dropped.
   static void write(core::HeldCells& held, const core::Course& course, std::int64_t tokens);
 
   InFlight<Member> members_;

@@ -43,7 +43,7 @@ void GroupBlocks::recount(BlockId b) {
   block.cells = now;
 }
 
-/// A block that nobody held is what it was when it was let go.
+/// A block that no request held is still what it was when it was freed.
 void GroupBlocks::begin(Member& m, const core::Admission& admission) {
   m.table.assign(admission.hits.begin(), admission.hits.end());
   KVPLAN_CHECK(std::ssize(m.table) == m.slots / alloc_unit_ * std::ssize(groups_), m.request, m.slots);

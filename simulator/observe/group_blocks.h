@@ -1,5 +1,5 @@
-// The account of groups of layers (group_account.h) by block: who holds it, how much of it is written, and what of that
-// none of its holders sees any more.
+// The account of groups of layers (group_account.h) by block: which requests hold it, how much of it is written,
+// and which of its tokens no holder sees any more.
 #pragma once
 
 #include <vector>
@@ -18,12 +18,13 @@ class GroupBlocks final : public GroupAccount {
   void free_entries(RequestId request, std::span<const std::int32_t> entries) override;
 
  private:
-  /// Of a block that is held.
+  /// A held block.
   struct Block {
-    std::int64_t entry{0};             ///< of its holders' tables; the group, and where its first token is
+    /// Its entry in the tables of its holders; from that follow its group and first token
+    std::int64_t entry{0};
     std::int64_t written{0};           ///< tokens of it
-    std::int64_t will_be{0};           ///< tokens of it that are written, or that its first holder will write
-    std::vector<RequestId> holders{};  ///< none: it is not held
+    std::int64_t will_be{0};           ///< tokens of it that are written or that its first holder will write
+    std::vector<RequestId> holders{};  ///< empty: the block is not held
     core::HeldCells cells{};           ///< as it is counted
   };
 
@@ -34,11 +35,11 @@ class GroupBlocks final : public GroupAccount {
 
   Block& at(BlockId block);
   void drop_holder(BlockId block, RequestId request);
-  /// Counts the block as it is now.
+  /// Counts the block again, in its present state.
   void recount(BlockId block);
   [[nodiscard]] core::HeldCells cells_of(const Block& block);
 
-  std::vector<Block> blocks_;     // by id, those that were ever held
+  std::vector<Block> blocks_;     // by id, all blocks that were ever held
   std::vector<BlockId> touched_;  // in this step
 };
 

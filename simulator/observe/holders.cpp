@@ -295,7 +295,7 @@ void Holders::take_alone(RequestId r, const Table& t) {
   add(std::move(row));
 }
 
-/// Where requests follow courses: blocks of several of them, and those that can be found while nobody holds them.
+/// Where requests follow courses: adds shared blocks, and blocks that no request holds but a lookup finds.
 void Holders::take_shared() {
   std::set<BlockId> held;
   for (const RequestId r : running_) held.insert(at(r).ids.begin(), at(r).ids.end());

@@ -1,14 +1,14 @@
-// Who holds what at one moment: the last settled one (after a pass, or after a step's end) that is not after the time
-// asked for.
+// The holders of every byte at one moment: the last settled moment (after a pass, or after the end of a step) that is
+// not after the time asked for.
 //
-// A table of everything that the pool is made of: each block with its holders, each range or table of a request that
-// has memory to itself, the old range of a copy under way, each cached block, and in one row each what is idle and what
-// no allocation unit covers. Its columns are the ten states in bytes, and each column comes to what the ledger says;
-// that is checked.
+// A table of everything in the pool: each block with its holders, each range or table that belongs to one request, the
+// old range of a copy in progress, each cached block, one row for idle memory and one for what no allocation unit
+// covers. Its columns are the ten states in bytes. The sum of each column must equal the ledger's; that is checked.
 //
-// An observer of a run that is stepped one by one, with block ids. It knows every cell, and counts them apart from the
-// ledger; only what requests hold that follow courses is asked of the ledger: one row for what a request holds alone,
-// and one for each block of several.
+// An observer of a run with block ids in which each step is reported. It knows every cell and counts cells separately
+// from the ledger. Only for requests that follow courses it asks the ledger: one row for what a request holds
+// alone, one
+// row for each shared block.
 #pragma once
 
 #include <array>
@@ -24,34 +24,35 @@ namespace kvplan::observe {
 struct HeldRow {
   enum class Kind : std::uint8_t {
     kBlock,  ///< a block that requests hold
-    kRange,  ///< of one request; `id` is its address
-    kTable,  ///< all of one request: pages, tensors, or where it follows a course the blocks that it holds alone; `id`
-             ///< is that of the first page or block, or the address of the first tensor
+    kRange,  ///< memory of one request; `id` is its address
+    /// All memory of one request: pages, tensors, or (with a course) the blocks that only it holds; `id` is
+    /// the first page or block, or the address of the first tensor
+    kTable,
     kCopied,   ///< a range that a copy reads until it ends
-    kCached,   ///< a block that nobody holds
-    kIdle,     ///< all allocation units that nobody holds and no lookup finds; `id` means nothing
-    kPadding,  ///< what no request can hold; likewise
+    kCached,   ///< a block that no request holds and a lookup finds
+    kIdle,     ///< all allocation units that no request holds and no lookup finds; `id` means nothing
+    kPadding,  ///< what no request can ever hold; `id` means nothing
   };
   Kind kind{Kind::kIdle};
   BlockId id{kNoBlock};
   std::int64_t alloc_units{0};
-  std::int64_t group{-1};            ///< of layers, as in MemoryLayout::groups; -1: all layers
+  std::int64_t group{-1};            ///< group of layers, as in MemoryLayout::groups; -1: all layers
   std::vector<RequestId> holders{};  ///< ascending
   StateCounts bytes{};
 };
 
 class Holders final : public core::Observer {
  public:
-  /// REQUIRES: the ledger is told before this; it and the workload outlive it.
+  /// REQUIRES: the ledger is called before this observer; it and the workload outlive this.
   Holders(const core::Workload& workload, const Ledger& ledger, const core::KeepRule& keep, SimTime moment);
 
-  /// When it was settled. REQUIRES, as for the rows: the run has ended.
+  /// The settled moment that was found. REQUIRES, as for the rows: the run has ended.
   [[nodiscard]] SimTime settled_at() const { return settled_at_; }
-  /// By kind, then id.
+  /// Ordered by kind, then id.
   [[nodiscard]] const std::vector<HeldRow>& rows() const { return rows_; }
-  /// The names of the columns of csv().
+  /// The header line of csv().
   [[nodiscard]] static std::string csv_header();
-  /// A line for each row; holders are separated by spaces.
+  /// One line for each row; holders are separated by spaces.
   [[nodiscard]] std::string csv(std::int64_t replica) const;
 
   void on_pass_begin(SimTime time) override {
@@ -83,11 +84,12 @@ class Holders final : public core::Observer {
 
  private:
   struct Table {
-    std::vector<BlockId> ids;  ///< blocks as entries of the table; else as the allocator has them
+    /// Blocks by entry of the table; for other forms as the allocator stores them
+    std::vector<BlockId> ids;
     std::int64_t alloc_units{0};
     std::int64_t tensor_tokens{0};
     std::int64_t written{0};
-    std::int64_t num_tokens{0};  ///< prompt and what was made of the output
+    std::int64_t num_tokens{0};  ///< prompt and generated tokens
     std::int64_t tokens_in_step{0};
     std::int64_t dropped_to{0};  ///< tokens [sink, dropped_to) are dropped
     bool whole{false};           ///< its prompt
@@ -121,15 +123,16 @@ class Holders final : public core::Observer {
   core::MemoryLayout layout_;
   core::KeepRule keep_;
   SimTime moment_;
-  std::vector<model::LayerGroup> groups_;  // of layers; one where blocks are of all
-  std::map<RequestId, Table> tables_;      // of requests that were admitted and have not ended
+  std::vector<model::LayerGroup> groups_;  // groups of layers; one entry where blocks cover all layers
+  std::map<RequestId, Table> tables_;      // requests that were admitted and have not ended
   std::vector<RequestId> running_;
-  std::set<RequestId> held_back_;                    // in the step in progress
-  bool courses_{false};                              // requests follow some
-  std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled, as the next
+  std::set<RequestId> held_back_;  // requests held back in the step in progress
+  bool courses_{false};            // requests follow some
+  // state at the last settled moment, as the members below
+  std::map<RequestId, StateCounts> course_bytes_{};
   std::vector<Ledger::SharedBytes> shared_;
-  std::map<BlockId, std::int64_t> written_;  // by block: tokens from its first on
-  std::map<BlockId, std::int64_t> found_;    // blocks whose content a lookup can find: of which group
+  std::map<BlockId, std::int64_t> written_;  // by block: written tokens, from the block's first one
+  std::map<BlockId, std::int64_t> found_;    // cached blocks that a lookup can find, with their group
   std::map<RequestId, Copy> copies_;         // that are not done
   core::PoolCounts pool_{};
   StateCounts ledger_bytes_{};

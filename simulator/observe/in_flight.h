@@ -1,6 +1,6 @@
-// What an observer knows of each request that is in flight: as much of it as there are such requests at once, however
-// long the trace is. Where a request's value lies stands in a column of the whole run that observers of all replicas
-// share, since a request is in one replica at a time.
+// Values of an observer, one for each request in flight: memory grows with the number of such requests at once,
+// not with the trace. The index of a request's value is in a column of the whole run, which observers of all
+// replicas share, since a request is in one replica at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class InFlight {
   explicit InFlight(core::RequestPlaces places) : places_(std::move(places)) {}
 
   [[nodiscard]] bool has(RequestId r) const { return places_[r] >= 0; }
-  /// REQUIRES for both: it has one.
+  /// The value of the request. REQUIRES for both: it has one.
   T& operator[](RequestId r) { return values_[static_cast<std::size_t>(places_[r])]; }
   const T& operator[](RequestId r) const { return values_[static_cast<std::size_t>(places_[r])]; }
-  /// A new value. Others may move. REQUIRES: it has none.
+  /// Adds a value for the request; references to others become invalid. REQUIRES: it has none.
   T& enter(RequestId r) {
     KVPLAN_CHECK(!has(r), r);
     if (unused_.empty()) {
@@ -33,9 +33,9 @@ class InFlight {
     places_[r] = place;
     return values_[static_cast<std::size_t>(place)] = T{};
   }
-  /// REQUIRES: it has one.
+  /// Removes the request's value. REQUIRES: it has one.
   void leave(RequestId r) { unused_.push_back(std::exchange(places_[r], -1)); }
-  /// As many values as there were at once.
+  /// The largest number of values at once.
   [[nodiscard]] std::size_t places() const { return values_.size(); }
 
  private:

@@ -1,7 +1,7 @@
 // Exact byte-time integrals: the sum over time of each state's cells, as 128-bit integers of cells x ticks.
 //
-// A quantity that is 0 at first and jumps by d_j at t_j has the integral (its last value) x (the end) - the sum of
-// d_j x t_j. So a state costs something only where it changes, however many spans are told in between.
+// A quantity that starts at 0 and jumps by d_j at time t_j has the integral (last value) x (end) - sum of d_j x t_j. So
+// a state costs work only when it changes, however many spans are reported in between.
 #pragma once
 
 #include <array>
@@ -37,25 +37,25 @@ struct SeriesSums {
   static constexpr std::int64_t kShort = std::int64_t{1} << 20;
 };
 
-/// A quantity that is 0 at first, and the sum of its jumps, each times its moment.
+/// A quantity that starts at 0, and the sum of (jump x time) over its jumps.
 struct Jumps {
   std::int64_t value{0};
   Wide moments{0};
 
-  /// A jump at `now`. Jumps may be told in any order before `until` is asked.
+  /// A jump at `now`. Jumps may be added in any order before `until` is called.
   void add(std::int64_t change, SimTime now) {
     moments += Wide{change} * now.since_start.count;
     value += change;
   }
-  /// From `now` on it is `next`. REQUIRES: no jump after `now` was told.
+  /// The value is `next` from `now` on. REQUIRES: no jump after `now` was added.
   void jump_to(std::int64_t next, SimTime now) {
     if (next != value) add(next - value, now);
   }
-  /// Its integral from 0 to `end`. REQUIRES: it has not jumped after that.
+  /// The integral from 0 to `end`. REQUIRES: no jump after `end`.
   [[nodiscard]] Wide until(SimTime end) const { return Wide{value} * end.since_start.count - moments; }
 };
 
-/// Sums over the whole run: all spans that were told.
+/// Integrals over the whole run: over all spans that were reported.
 class Integrals final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& span) override;
@@ -84,7 +84,7 @@ class Peak final : public LedgerSink {
   [[nodiscard]] bool seen() const { return least_available_ >= 0; }
   [[nodiscard]] SimTime time() const { return time_; }
   [[nodiscard]] const StateCounts& cells() const { return cells_; }
-  /// The latest pass is the peak so far.
+  /// True: the latest pass is the peak so far.
   [[nodiscard]] bool is_latest() const { return is_latest_; }
 
  private:

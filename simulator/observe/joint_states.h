@@ -1,9 +1,9 @@
-// What several replicas reach together at one instant: the earliest moment of least available memory and what was
-// where then, the largest sum of batches, the most holes.
+// What several replicas reach together at one instant: the earliest moment of least available memory with its states,
+// the largest sum of batches, the most holes.
 //
-// Each replica tells what it does by itself, and not in step with the others: its spans wait here until nothing that
-// happened before can come any more, and are then merged in the order of time. At one moment all replicas' passes
-// count before sums are looked at. Memory is that of the spans that wait. Each replica may tell on a thread of its own.
+// Replicas report independently of each other, not in step. Their spans wait here until nothing earlier can come any
+// more and are then merged in order of time. At one moment the passes of all replicas count before sums are taken.
+// Memory use is that of the waiting spans. Each replica may report from a thread of its own.
 #pragma once
 
 #include <memory>
@@ -17,43 +17,44 @@ namespace kvplan::observe {
 
 class JointStates {
  public:
-  /// REQUIRES: replicas are alike, and none has run.
+  /// REQUIRES: all replicas have the same layout, and none has run.
   JointStates(std::int64_t replicas, const core::MemoryLayout& layout);
   ~JointStates();
   JointStates(const JointStates&) = delete;
   JointStates& operator=(const JointStates&) = delete;
 
-  /// Where the replica's ledger tells its spans; valid as long as this.
+  /// The sink for the ledger of this replica; valid as long as this object.
   [[nodiscard]] LedgerSink& sink_of(std::int64_t replica);
-  /// How many changes wait.
+  /// Number of changes that wait to be merged.
   [[nodiscard]] std::int64_t waiting() const;
-  /// What all replicas come to.
+  /// Sums over all replicas.
   struct Sum {
     StateCounts cells{};
-    std::int64_t running{0};  ///< members of the running lists
+    std::int64_t running{0};  ///< requests in all running lists
   };
-  /// After the last passes of a tick. REQUIRES: every replica has told all that begins by then, nothing of it was
-  /// merged, and moments do not go back.
+  /// The sums after the last passes of a tick. REQUIRES: every replica has reported all that begins by then;
+  /// nothing of it was merged; moments do not go back.
   [[nodiscard]] Sum sum_at(SimTime moment);
-  /// Merges what begins before `until`. REQUIRES: every replica has told all of that.
+  /// Merges what begins before `until`. REQUIRES: every replica has reported all of that.
   void merge(SimTime until);
 
-  // REQUIRES for all below: every replica has come to its end, and all was merged.
+  // REQUIRES for all below: every replica has ended, and everything was merged.
 
   [[nodiscard]] SimTime peak_time() const { return peak_time_; }
-  /// Of a replica at the peak.
+  /// States of one replica at the peak.
   [[nodiscard]] const StateCounts& peak_cells(std::int64_t replica) const;
   [[nodiscard]] const OverlayCounts& peak_overlays(std::int64_t replica) const;
-  /// Where layers lie in groups, by place in model::kinds_of; else empty.
+  /// With groups of layers: states by index in model::kinds_of; else empty.
   [[nodiscard]] const std::vector<StateCounts>& peak_kinds(std::int64_t replica) const;
-  /// Members of all running lists.
+  /// The largest number of running requests over all replicas.
   [[nodiscard]] std::int64_t max_running() const { return max_running_; }
-  /// Counts in state hole.
+  /// The largest number of counts in state hole.
   [[nodiscard]] std::int64_t most_holes() const { return most_holes_; }
 
  private:
   class Track;
-  struct Moment {  // of a replica: its next span begins, or the next step of a span with growing holes
+  // an event of one replica: its next span begins, or the next step of a span in which holes grow
+  struct Moment {
     std::int64_t ticks;
     std::int32_t track;
     bool operator>(const Moment& other) const {
@@ -62,7 +63,7 @@ class JointStates {
   };
   using Moments = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
 
-  /// Of all replicas.
+  /// Sums over all replicas.
   struct Sums {
     std::int64_t taken, running;
   };
@@ -80,7 +81,7 @@ class JointStates {
   void merge_holes(std::int64_t until);
 
   std::vector<std::unique_ptr<Track>> tracks_;
-  Sums now_{0, 0};  // as of what is merged
+  Sums now_{0, 0};  // sums of what is merged so far
   std::int64_t most_taken_{INT64_MIN}, max_running_{0};
   std::vector<PointAt> order_;  // of one slice
   SimTime peak_time_{};

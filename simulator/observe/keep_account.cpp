@@ -96,7 +96,8 @@ void KeepAccount::drop_alone(const core::Drop& drop) {
 
 void KeepAccount::drop_of_blocks(const core::Drop& drop) {
   if (!sliders_.has(drop.request)) return begin_sliding(drop);
-  // The block of the latest drops is complete: about to be let go, or kept for the protected cells at its start.
+  // The block of the latest drops is complete: it is about to be freed, or kept for the protected cells at its
+  // start.
   KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
   const BlockId block = sliders_[drop.request].active_block;
   leave_active(drop.request);
@@ -130,7 +131,7 @@ std::int64_t KeepAccount::leave(RequestId request) {
   return freed;
 }
 
-/// Whoever ends drops nothing, so the blocks they share are looked at one by one.
+/// Requests that end drop nothing, so the blocks that they share are updated one by one.
 void KeepAccount::end_step(std::span<const RequestId> finishing) {
   std::vector<RequestId> still;
   for (const RequestId r : finishing)

@@ -1,11 +1,10 @@
-// Who holds which block, and what a keep rule (core/engine.h) drops of the cells in it: the part of the ledger that
-// changes by a closed form. Counts tokens' places and knows no state but holes; what is said of a course is in
-// course_account.h.
+// The requests that hold each block, and the cells in it that a keep rule (core/engine.h) drops: the part of the ledger
+// with a closed form. Counts tokens and knows no state but holes; course_account.h does the same for courses.
 //
 // Where blocks have ids, several requests may hold one; a cell of it is a hole when all of them have dropped it.
-// Elsewhere (`alone`: contiguous memory, allocation units without ids) each request has its memory to itself, and all
-// that it drops is a hole until its allocation unit is let go. Requests that have dropped a cell since their
-// admission slide: each loses one with every step.
+// Elsewhere (`alone`: contiguous memory, allocation units without ids) each request has its own memory, and every cell
+// that it drops is a hole until its allocation unit is freed. A request that has dropped a cell since its admission is
+// "sliding": it drops one more with every step.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +21,28 @@ namespace kvplan::observe {
 
 class KeepAccount {
  public:
-  /// `places`: of requests that slide, among those of all accounts of the run.
+  /// `places`: column with the index of each sliding request, shared by all accounts of the run.
   KeepAccount(const core::KeepRule& keep, std::int64_t alloc_unit_tokens, bool alone,
               core::RequestPlaces places)
       : keep_(keep), alloc_unit_tokens_(alloc_unit_tokens), alone_(alone), sliders_(std::move(places)) {}
 
-  // Holders of blocks, where these have ids.
+  // Holders of blocks, where blocks have ids.
 
-  /// A block that nobody held has one holder.
+  /// A block that no request held gets one holder.
   void hold_fresh(BlockId block) {
     if (refs_.size() <= at(block)) refs_.resize(at(block) + 1);
     if (keep_.evicts() && erosion_.size() <= at(block)) erosion_.resize(at(block) + 1);
     KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
     refs_[at(block)] = 1;
   }
-  /// It has one more, who keeps all its cells. True: nobody held it.
+  /// The block gets one more holder, which keeps all its cells. True: no request held it before.
   bool share(BlockId block) {
     std::int32_t& refs = refs_[at(block)];
     if (refs == 0 || !keep_.evicts()) return refs++ == 0;
     share_eroded(block);
     return false;
   }
-  /// One less. True: nobody is left.
+  /// The block loses a holder. True: no request holds it now.
   bool give_back(BlockId block) {
     std::int32_t& refs = refs_[at(block)];
     KVPLAN_CHECK(refs > 0, block);
@@ -53,38 +52,39 @@ class KeepAccount {
     return give_back_eroded(block);
   }
 
-  // What requests drop.
+  // Dropped cells.
 
   void drop(const core::Drop& drop) { alone_ ? drop_alone(drop) : drop_of_blocks(drop); }
-  /// Where requests are alone: so many allocation units of it come back.
+  /// Where requests are alone: this many allocation units of the request are freed.
   void free_alone(RequestId request, std::int64_t alloc_units) {
     sliders_[request].freed += alloc_units;
     holes_ -= alloc_units * alloc_unit_tokens_;
   }
-  /// It slides no more, if it did; to be told before its blocks are given back. Where it is alone, the tokens that it
-  /// has let go.
+  /// The request stops sliding, if it did; call this before its blocks are freed. Returns the tokens in blocks
+  /// that it has freed where it is alone.
   std::int64_t leave(RequestId request);
-  /// `steps` steps have ended, of which the last is told by end_step().
+  /// `steps` steps have ended; end_step() reports the last of them.
   void run(std::int64_t steps) {
     holes_ += growing_ * steps;
     clock_ += steps;
     dropped_tokens_ += sliding_ * steps;
   }
-  /// One step's drops; `finishing` drop nothing. REQUIRES: slides().
+  /// The drops of one step; the requests in `finishing` drop nothing. REQUIRES: slides().
   void end_step(std::span<const RequestId> finishing);
 
-  /// Holes, in tokens' places; how many more there are with each step; and of one request that is alone.
+  /// Holes, in tokens: in total, how many more with each step, and of one request that is alone.
   [[nodiscard]] std::int64_t holes() const { return holes_; }
   [[nodiscard]] std::int64_t growth() const { return growing_; }
   [[nodiscard]] std::int64_t holes_alone(RequestId request) const;
-  /// Does any request slide?
+  /// True: some request slides.
   [[nodiscard]] bool slides() const { return sliding_ > 0; }
-  /// Dropped so far, by each request for itself.
+  /// Tokens dropped so far, counted for each request separately.
   [[nodiscard]] std::int64_t dropped_tokens() const { return dropped_tokens_; }
 
  private:
-  /// A block that some request has dropped cells of. Holders are `full` (keep all its cells), `active` (their
-  /// next drop is in it) or `past` (dropped up to its end, held for the protected cells at its start).
+  /// A block with cells that some request has dropped. Its holders are `full` (keep all its cells), `active`
+  /// (their next drop is in it) or `past` (dropped up to its end, and hold it for the protected cells at its
+  /// start).
   struct Erosion {
     std::int32_t active{0};
     std::int32_t past{0};
@@ -92,8 +92,8 @@ class KeepAccount {
     std::int64_t start{0};       ///< position of the block's first cell in every holder
   };
   struct Slider {
-    std::int64_t base{0};   ///< dropped up to clock_ + base
-    std::int64_t freed{0};  ///< allocation units let go since it began to slide; kept where it is alone
+    std::int64_t base{0};   ///< the request has dropped up to clock_ + base
+    std::int64_t freed{0};  ///< allocation units freed since it began to slide; counted where it is alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};
@@ -103,7 +103,7 @@ class KeepAccount {
   [[nodiscard]] std::int64_t dropped_to(RequestId r) const { return clock_ + sliders_[r].base; }
   [[nodiscard]] std::int64_t holes(BlockId block) const;
   [[nodiscard]] bool grows(BlockId block) const;
-  /// Runs `change`, then moves what it changed in the block's holes and growth into the totals.
+  /// Runs `change`, then adds to the totals what it changed in the block's holes and growth.
   template <class Change>
   void with_block(BlockId block, Change change);
   void share_eroded(BlockId block);
@@ -117,13 +117,12 @@ class KeepAccount {
   core::KeepRule keep_;
   std::int64_t alloc_unit_tokens_;
   bool alone_;
-  std::vector<std::int32_t> refs_;  // by block, as far as one was ever held: requests that hold it
-  std::vector<Erosion> erosion_;    // likewise, only where the keep rule evicts
+  std::vector<std::int32_t> refs_;  // by block, for all that were ever held: number of holders
+  std::vector<Erosion> erosion_;    // by block, only where the keep rule evicts
   InFlight<Slider> sliders_;
-  std::int64_t clock_{0};  // steps in which sliding requests have dropped a cell
+  std::int64_t clock_{0};  // steps so far in which sliding requests dropped a cell
   std::int64_t sliding_{0};
-  std::int64_t growing_{
-      0};  // blocks, or requests that are alone, in which one more cell becomes a hole per step
+  std::int64_t growing_{0};  // blocks, or requests that are alone, that get one more hole with each step
   std::int64_t holes_{0};
   std::int64_t dropped_tokens_{0};
 };

@@ -140,8 +140,8 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
 
 // ---- ranges that move ----
 
-/// A range that slides is what it was. Until a copy ends, what it reads is live, dropped or not, the rest of the old
-/// range is of no use to anybody, and the new one is still to be written.
+/// A range that slides keeps its states. Until a copy ends, the part of the old range that it reads is live,
+/// dropped or not; the rest of the old range is of no use, and the new range is still to be written.
 void Ledger::on_move(const core::Move& move) {
   const core::RangeMove& range = move.range;
   if (range.slides) return;
@@ -304,7 +304,7 @@ void Ledger::on_steps(const core::Steps& steps) {
 
   cell(State::kLive) += written * steps.series.steps;
   cell(State::kReserved) -= written * steps.series.steps;
-  // The last step's drops come with on_step_end, which knows who ends there.
+  // The drops of the last step come with on_step_end, which knows the requests that end there.
   if (!kept_.slides()) return;
   kept_.run(last);
   set_holes();
@@ -439,7 +439,7 @@ void Ledger::on_free_blocks(const core::FreedBlocks& gone) {
     courses_->free_entries(gone.request, gone.written, blocks, gone.entries);
     set_courses();
   } else {
-    std::int64_t free = 0;  // blocks that nobody holds any more
+    std::int64_t free = 0;  // blocks that no request holds any more
     if (alone_) {
       kept_.free_alone(gone.request, blocks);
       free = blocks;

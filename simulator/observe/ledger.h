@@ -1,20 +1,19 @@
-// The ledger: every byte of KV memory in exactly one state, at every moment.
+// The ledger: every byte of KV memory is in exactly one state, at every moment.
 //
-// It is an observer. States 1-7 are counted from what holders were granted, wrote, dropped and gave back;
-// `cached`, `stranded` and `free` are the pool's own counts. No state is a remainder, so the sum being the
-// capacity is a check of two separate accounts against each other. It is made at construction, at the end of
-// every pass and of every step, and when what a step's end frees is free (on_settled); a difference stops the
+// It is an observer. The seven held states are counted from what requests were granted, wrote, dropped and freed;
+// `cached`, `stranded` and `free` are the pool's own counts. No state is computed as a remainder. So comparing the sum
+// with the capacity checks two independent accounts against each other. This check runs at construction, at the end of
+// every pass and of every step, and when what the end of a step frees is free (on_settled). A difference stops the
 // program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
-// Who holds which cells, and what of them is kept, three accounts know: of a keep rule's drops (keep_account.h), of
-// courses (course_account.h), of groups of layers (group_account.h). The ledger sums, checks and tells.
+// Three accounts know which request holds which cells and keeps which: keep_account.h for keep rules, course_account.h
+// for courses, group_account.h for groups of layers. The ledger sums, checks and reports.
 //
-// It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
-// courses, or layers lie in groups) and where allocation units are not of whole tokens, in bytes:
-// MemoryLayout::count_bytes says which.
+// It counts in tokens. Where a token policy tells the cells of a token apart (courses, groups of layers) and where
+// allocation units do not hold whole tokens, it counts in bytes: see MemoryLayout::count_bytes.
 //
-// Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
-// a fixed amount per step. Integrals, timelines and peaks are sums over spans.
+// Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by a fixed
+// amount per step. Integrals, timelines and peaks are sums over spans.
 #pragma once
 
 #include <array>
@@ -35,28 +34,30 @@
 
 namespace kvplan::observe {
 
-/// What eviction did, counted beside the ledger.
+/// Results of eviction, counted beside the ledger.
 struct EvictionCounts {
-  std::int64_t tokens{0};  ///< tokens dropped, each holder counted for itself; by cells, rounded down
-  std::int64_t blocks_freed{
-      0};  ///< blocks that requests let go because nothing in them was kept, any more or there
+  /// Blocks that running requests freed because nothing in them was kept (any more, or by that request)
+  /// Tokens dropped, counted for each request; if cells of a token are dropped separately, cells divided,
+  /// rounded down
+  std::int64_t tokens{0};
+  std::int64_t blocks_freed{0};
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
   std::int64_t compactions{0};
-  std::int64_t compacted_cells{0};  ///< kept by requests when they were compacted
+  std::int64_t compacted_cells{0};  ///< cells that requests kept when they were compacted
 };
 
 class Ledger final : public core::Observer {
  public:
-  /// `columns`: new ones, shared by the ledgers of a run; null: this one makes its own.
+  /// `columns`: unused ones, shared by the ledgers of a run; null: this ledger makes its own.
   Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
          std::vector<LedgerSink*> sinks, const core::AccountColumns* columns = nullptr);
 
-  /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
+  /// The current states: in counts (without padding) and in bytes (with padding; their sum is the capacity).
   [[nodiscard]] StateCounts cells() const { return told(cells_); }
   [[nodiscard]] StateCounts bytes() const;
-  /// Of one request, what it holds alone. REQUIRES: it is running and follows a course.
+  /// The states of what one request holds alone. REQUIRES: it is running and follows a course.
   [[nodiscard]] StateCounts course_bytes(RequestId request) const;
-  /// Blocks of several requests that follow courses, by id.
+  /// Blocks that several requests with courses hold, by id.
   struct SharedBytes {
     BlockId block;
     std::vector<RequestId> holders;  ///< ascending
@@ -67,7 +68,7 @@ class Ledger final : public core::Observer {
   [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
   /// When the last step ended. REQUIRES: after on_end.
   [[nodiscard]] SimTime end() const { return end_; }
-  /// The state stays as it is until `time`; for replicas that end before others. REQUIRES: after on_end.
+  /// Extends the last state until `time`; for replicas that end before others. REQUIRES: after on_end.
   void extend_to(SimTime time);
 
   void on_pass_begin(SimTime time) override;
@@ -104,7 +105,7 @@ class Ledger final : public core::Observer {
   void add_table(RequestId request, std::int64_t alloc_units, int sign);
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
-  /// What the keep rule's account counts as holes is live no more, or again. Only where the rule evicts.
+  /// Updates live and hole from the keep rule's account. Only where the rule evicts.
   void set_holes() {
     const std::int64_t more = (kept_.holes() - holes_) * token_counts_;
     holes_ = kept_.holes();
@@ -114,20 +115,20 @@ class Ledger final : public core::Observer {
   }
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
-  /// Whether what is counted here is bytes of cells as they are told, in states that an account has.
+  /// True: counts are kept in bytes of cells, as sinks get them, because an account knows the states.
   [[nodiscard]] bool by_cell() const { return courses_ || groups_ || layout_.tables > 1; }
-  /// Counts as sinks are told them. Unless it is by cell, what is counted here is places of tokens; where
-  /// something lies beside each token (scales), a live place is told as bytes of two states.
+  /// Converts counts to those that sinks get. Unless counts are by cell, they are kept in tokens; where each
+  /// token has metadata (scales), a live token becomes bytes of two states.
   [[nodiscard]] StateCounts told(const StateCounts& counts) const;
-  /// The same of the current state.
+  /// The current state, converted.
   const StateCounts& told_now() { return told_as_kept_ ? cells_ : told_ = told(cells_); }
-  /// Whether counts are told as they are kept here: anew when requests turn out to follow courses.
+  /// Decides whether counts are kept as sinks get them; called again when requests turn out to follow courses.
   void find_how_told();
   void set_courses();
   void set_groups();
   void tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const;
   StateCounts run_groups(std::int64_t steps);
-  /// The states 1-7 as an account has them.
+  /// Sets the seven held states from an account.
   void set_held(const core::HeldCells& held);
   void check() const;
 
@@ -149,19 +150,21 @@ class Ledger final : public core::Observer {
   core::Refusal refusal_{core::Refusal::kNone};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
-  /// No allocation unit ever has two holders (contiguous memory, blocks without ids): everything is counted by request.
+  /// No allocation unit is ever shared (contiguous memory, blocks without ids): everything is counted by
+  /// request.
   bool alone_;
-  std::int64_t token_counts_;          // counts of a token's place, where requests follow no courses
+  std::int64_t token_counts_;          // counts of one token, where requests follow no courses
   std::int64_t own_bytes_;             // bytes of such a count
-  std::int64_t alloc_unit_counts_{0};  // of an allocation unit, as kept here
-  std::int64_t check_bytes_{0};        // of a count, as kept here
-  core::AccountColumns columns_;       // of kept_, courses_ or groups_: one of them
-  std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
-  KeepAccount kept_;                      // where requests follow no courses, and layers lie in no groups
-  std::int64_t holes_{0};                 // of it, in tokens' places, as they are in cells_
-  std::optional<CourseAccount> courses_;  // once a request follows one; then all do
-  std::vector<BlockId> found_;            // by the request admitted last, until its course is told
-  std::unique_ptr<GroupAccount> groups_;  // where layers lie in groups
+  std::int64_t alloc_unit_counts_{0};  // counts of an allocation unit, in the unit kept here
+  std::int64_t check_bytes_{0};        // bytes of a count, in the unit kept here
+  core::AccountColumns columns_;       // columns of kept_, courses_ or groups_, whichever is used
+  // by request with the form kTensors: length of its tensors
+  std::unordered_map<RequestId, std::int64_t> tensor_tokens_;
+  KeepAccount kept_;                      // used where requests follow no courses and layers lie in no groups
+  std::int64_t holes_{0};                 // holes of kept_, in tokens, as they are in cells_
+  std::optional<CourseAccount> courses_;  // used once a request follows a course; then all do
+  std::vector<BlockId> found_;  // prefix hit of the request admitted last, until its course is reported
+  std::unique_ptr<GroupAccount> groups_;  // used where layers lie in groups
   std::int64_t steps_in_progress_{0};
 };
 

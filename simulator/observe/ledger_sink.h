@@ -1,4 +1,4 @@
-// What the ledger tells: the ten states over time, as spans in which each changes by a fixed amount per step.
+// What the ledger reports: the ten states over time, as spans in which each changes by a fixed amount per step.
 // Integrals, timelines, peaks and overlays are sinks.
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace kvplan::observe {
 
-/// The states, in the order in which they are decided: a byte is in the first that matches
-/// (simulator/docs/model.md).
+/// The states in order of decision: a byte is in the first state that matches (simulator/docs/model.md).
 enum class State : std::uint8_t {
-  kMetadata,  ///< table, map, accumulator placed in the pool, or scale of a live cell
-  kLive,      ///< held, written, and kept by some holder
-  kReserved,  ///< a holder will write its cell
-  kHole,      ///< written, dropped by all holders, not rewritable before its allocation unit is released
-  kTail,      ///< will never be written, beside a cell of live, reserved or hole in the same allocation unit
+  kMetadata,  ///< block table, index or accumulator placed in the pool, or scales of a live cell
+  kLive,      ///< held, written, and kept by at least one holder
+  kReserved,  ///< held, and a holder will write this cell
+  /// Held, written, and dropped by all holders; cannot be rewritten before its allocation unit is freed
+  kHole,
+  kTail,      ///< held, will never be written, in an allocation unit that has a live, reserved or hole cell
   kPadding,   ///< no cell maps to it: null block, remainders
   kInternal,  ///< any other held byte: over-reservation
   kCached,    ///< not held, content can still be found by a lookup
-  kStranded,  ///< not held, and the latest scheduling pass refused an allocation for lack of memory
+  kStranded,  ///< not held, and the latest pass refused an allocation for lack of memory
   kFree,      ///< the rest
 };
 inline constexpr std::size_t kStates = 10;
@@ -37,18 +37,17 @@ constexpr std::size_t index(State state) {
 inline constexpr std::array<std::string_view, kStates> kStateNames{
     "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
 
-/// The states of what requests hold: all but the last three.
+/// The states of held memory: all but the last three.
 inline constexpr std::array<std::size_t, 7> kHeldStates{0, 1, 2, 3, 4, 5, 6};
 static_assert(kStateNames[6] == "internal" && kStateNames[7] == "cached");
 
-/// Whether what pools say beside the ten states is the same.
+/// True: the pool's counts beside the ten states are the same.
 constexpr bool same_beside_states(const core::PoolCounts& a, const core::PoolCounts& b) {
   return a.duplicates == b.duplicates && a.unreachable == b.unreachable && a.sharers == b.sharers;
 }
 
-/// `series.steps` steps from `begin` to `end`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
-/// each of them layout().count_bytes() bytes. Padding outside the allocation units is not in cells: see
-/// Ledger::layout().
+/// `series.steps` steps from `begin` to `end`. During step k (from 0) state s has cells[s] + k * growth[s] counts
+/// of layout().count_bytes() bytes each. Padding outside allocation units is not in cells: see Ledger::layout().
 struct LedgerSpan {
   SimTime begin, end;
   core::StepSeries series;
@@ -58,28 +57,28 @@ struct LedgerSpan {
   std::int64_t waiting;
 };
 
-/// What a pass inside a decode run moves from idle memory to what requests hold.
+/// What a pass inside a decode run moves from idle memory to held memory.
 struct LedgerGrants {
   SimTime time;
-  std::int64_t step;                      ///< steps of the decode run before it
-  std::int64_t reserved, tail, internal;  ///< what it is from then on
-  std::int64_t cached, free;              ///< what it was, as negative numbers; all five sum to 0
+  std::int64_t step;                      ///< steps of the decode run before this pass
+  std::int64_t reserved, tail, internal;  ///< added to these states from then on
+  std::int64_t cached, free;              ///< taken from these states, as negative numbers; all five sum to 0
 };
 
 void add_grants(StateCounts& cells, const LedgerGrants& pass);
 
-/// A series of steps with passes between them that only grant (core::DecodeRun).
+/// A run of decode steps with passes between them that only grant blocks (core::DecodeRun).
 struct LedgerDecodeRun {
-  LedgerSpan span;                              ///< from its begin to its end, as if no pass granted anything
-  std::span<const LedgerGrants> passes;         ///< not empty; they ascend
-  std::span<const core::GrantingPass> granted;  ///< the same passes, as the engine tells them
-  bool pool_changes;                            ///< some pass changes what LedgerSink::on_pool tells
+  LedgerSpan span;                       ///< from begin to end of the run, as if no pass granted anything
+  std::span<const LedgerGrants> passes;  ///< not empty; they ascend
+  std::span<const core::GrantingPass> granted;  ///< the same passes, as the engine reports them
+  bool pool_changes;                            ///< true: some pass changes what LedgerSink::on_pool reports
   core::PoolCounts pool_before;                 ///< before the first pass
-  core::Refusal refusal;                        ///< as on_pool has it; of no pass: none is refused anything
+  core::Refusal refusal;  ///< the refusal that on_pool has reported; no pass of the run is refused anything
 
-  /// Counts after the last pass, as they are when it has granted.
+  /// Counts after the last pass has granted its blocks.
   [[nodiscard]] StateCounts cells_after_passes() const;
-  /// What LedgerSink::on_pool would be told of it: calls tell(time, pool) for each change.
+  /// Calls tell(time, pool) for each change that LedgerSink::on_pool would report.
   template <class Tell>
   void tell_pools(Tell tell) const {
     if (!pool_changes) return;
@@ -96,21 +95,21 @@ class LedgerSink {
   virtual ~LedgerSink() = default;
   /// Spans come in order, without gaps, from the first arrival of the trace to the end of the run.
   virtual void on_span(const LedgerSpan& span) = 0;
-  /// Many spans at once. As it is here, it tells on_span, on_pool and on_pass one by one; a sink that only sums
-  /// has a shorter way to the same.
+  /// A decode run as a whole. The default calls on_span, on_pool and on_pass one by one; a sink that only sums
+  /// can override it with something faster.
   virtual void on_decode_run(const LedgerDecodeRun& decode_run);
-  /// The pool as it is from `time` on, for the spans and passes that are told next; told when what it says beside the
-  /// states changes (duplicates, unreachable, sharers), or `refusal`: of the latest pass, what idle memory is stranded
-  /// by. Not told before the first change: then nothing is shared or cached, and all of it is free.
+  /// The pool from `time` on, for the spans and passes that follow. Called when the counts beside the states
+  /// change (duplicates, unreachable, sharers), or `refusal`: why the latest pass left idle memory stranded.
+  /// Before the first call nothing is shared or cached and all memory is free.
   virtual void on_pool(SimTime /*time*/, const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
-  /// Where layers lie in groups (core::MemoryLayout::groups): of the span or pass that is told next, the states that
-  /// requests hold by kind of group, in the order of model::kinds_of, and what each step adds. Summed over the kinds
-  /// they are those of the span or pass.
+  /// With groups of layers (core::MemoryLayout::groups): for the span or pass that is reported next, the held
+  /// states by kind of group, in the order of model::kinds_of, and what each step adds. Their sum over the
+  /// kinds is that of the span or pass.
   virtual void on_kinds(std::span<const StateCounts> /*held*/, std::span<const StateCounts> /*growth*/) {}
-  /// The settled state after a scheduling pass.
+  /// The settled state after a pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
-  /// The settled state after steps, when nothing is held: what the span will say that begins there, if no pass is due
-  /// at once. That span is told when it ends. Told to those who want it.
+  /// The settled state after steps when no memory is held: what the next span will say if no pass is due at
+  /// once. The span itself is reported when it ends.
   virtual void on_nothing_held(SimTime /*time*/, const StateCounts& /*cells*/) {}
   [[nodiscard]] virtual bool wants_nothing_held() const { return false; }
   /// The settled state after the last request.

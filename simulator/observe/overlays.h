@@ -1,9 +1,8 @@
-// What is told beside the ten states and never summed with them: who could still have memory, why idle memory is
-// stranded, what of the cache is of no use, what sharing saves.
+// Amounts that are reported beside the ten states and never added to them: how much memory a request could still get,
+// why idle memory is stranded, which part of the cache is useless, what sharing saves.
 //
-// A sink of the ledger: it counts in the ledger's counts. What the ledger's own states say already (available is three
-// of them, and the two kinds of stranded are all of one) is taken from there, so a run that strands and shares nothing
-// pays nothing for this.
+// A sink of the ledger, in the ledger's counts. What follows from the ledger's states (available is the sum of three,
+// and the two kinds of stranded sum to one) is taken from there, so a run that strands and shares nothing pays nothing.
 #pragma once
 
 #include <array>
@@ -14,12 +13,14 @@
 namespace kvplan::observe {
 
 enum class Overlay : std::uint8_t {
-  kAvailable,         ///< cached + stranded + free
-  kStrandedTooShort,  ///< stranded, and the last refusal of the latest pass asked for more than all that was idle
-  kStrandedFragmented,  ///< stranded, and there was as much, but not where or as it was; the two are all of stranded
+  kAvailable,  ///< cached + stranded + free
+  /// Stranded, and the last refusal of the latest pass asked for more than all idle memory
+  kStrandedTooShort,
+  /// Stranded, and idle memory was large enough in total, but not in one piece; the two sum to stranded
+  kStrandedFragmented,
   kCachedDuplicate,    ///< cached, and a lookup finds an older copy of the content first
-  kCachedUnreachable,  ///< cached, and no lookup comes to it: some block of its prefix is gone
-  kSavedBySharing,     ///< what more would be held if every holder had a copy of its own
+  kCachedUnreachable,  ///< cached, but no lookup reaches it, because an earlier block of its prefix is gone
+  kSavedBySharing,     ///< how much more would be held if every holder had its own copy
 };
 inline constexpr std::size_t kOverlays = 6;
 using OverlayCounts = std::array<std::int64_t, kOverlays>;
@@ -32,13 +33,14 @@ inline constexpr std::array<std::string_view, kOverlays> kOverlayNames{
     "available",        "stranded_too_short", "stranded_fragmented",
     "cached_duplicate", "cached_unreachable", "saved_by_sharing"};
 
-/// As memory is with these states and this pool; `alloc_unit`: counts in one.
+/// The overlays of these states and this pool; `alloc_unit`: counts in one allocation unit.
 OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool, core::Refusal refusal,
                           std::int64_t alloc_unit);
 
 class Overlays final : public LedgerSink {
  public:
-  /// Remembers the overlays at the peak. REQUIRES: the ledger tells `peak` before it; both outlive the run.
+  /// Remembers the overlays at the peak. REQUIRES: the ledger calls `peak` before this sink; both outlive the
+  /// run.
   Overlays(const core::MemoryLayout& layout, const Peak& peak)
       : alloc_unit_(layout.alloc_unit_counts()), peak_(peak) {}
 
@@ -47,7 +49,7 @@ class Overlays final : public LedgerSink {
   void on_decode_run(const LedgerDecodeRun& decode_run) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
-  /// Sums over time until `end`, in counts x ticks. `states`: those of the ledger's states.
+  /// Sums over time until `end`, in counts x ticks. `states`: the same sums of the ledger's states.
   [[nodiscard]] std::array<Wide, kOverlays> count_ticks(const std::array<Wide, kStates>& states,
                                                         SimTime end) const;
   /// At the peak.

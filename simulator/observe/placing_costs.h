@@ -1,6 +1,6 @@
-// What placing cost a replica: ranges that were copied to grow, ranges that slid so that another one fits, and the time
-// by which both, survivors that moved together and whatever else an allocator does made steps longer. In reports it is
-// the group `placement`.
+// The costs of placing in a replica: ranges copied to grow, ranges that slid so that another fits, and the time
+// that both, compaction of survivors and other work of the allocator add to steps. In reports it is the group
+// `placement`.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace kvplan::observe {
 
 struct PlacingCosts {
   std::int64_t copies{0};         ///< ranges that were copied to grow
-  std::int64_t copied_tokens{0};  ///< what was written in them
+  std::int64_t copied_tokens{0};  ///< tokens written in those ranges
   std::int64_t compactions{0};    ///< passes in which ranges slid
-  std::int64_t slid_tokens{0};    ///< what was written in those ranges
+  std::int64_t slid_tokens{0};    ///< tokens written in those ranges
   Ticks delay;                    ///< of all steps together
   friend bool operator==(const PlacingCosts&, const PlacingCosts&) = default;
 };

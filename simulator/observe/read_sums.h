@@ -1,5 +1,5 @@
-// Where decode steps read a part of what is kept (core::ReadRule): tokens that their queries saw, and those of them
-// that were not fetched, over a replica's whole run.
+// Sparse attention (core::ReadRule) over a replica's whole run: tokens that decode queries saw, and those of them
+// that were not fetched.
 #pragma once
 
 #include "simulator/base/units.h"
@@ -7,11 +7,11 @@
 
 namespace kvplan::observe {
 
-/// Summed over requests that decode and steps.
+/// Sums over decoding requests and steps.
 struct DecodeReads {
-  Wide seen{0};    ///< tokens, each step's own included
-  Wide unread{0};  ///< by what reads a part
-  Wide ranked{0};  ///< tokens whose metadata was gone through
+  Wide seen{0};    ///< visible tokens, each step's own included
+  Wide unread{0};  ///< tokens not fetched by the layers with sparse attention
+  Wide ranked{0};  ///< tokens of which the metadata was read
 
   DecodeReads& operator+=(const DecodeReads& other) {
     seen += other.seen;
@@ -35,14 +35,14 @@ class ReadSums final : public core::Observer {
 
  private:
   void add(const core::Pass& pass, std::int64_t steps) {
-    const Wide later = Wide{steps} * (steps - 1) / 2;  // 0 + 1 + ... of the steps behind the first
+    const Wide later = Wide{steps} * (steps - 1) / 2;  // 0 + 1 + ... for the steps behind the first
     sums_.seen += (Wide{pass.load.context_tokens} - prompts_ + pass.decoding) * steps +
                   Wide{pass.growth.context_tokens} * later;
     sums_.unread += Wide{pass.load.unread_tokens} * steps + Wide{pass.growth.unread_tokens} * later;
     sums_.ranked += Wide{pass.load.ranked_tokens} * steps + Wide{pass.growth.ranked_tokens} * later;
   }
 
-  std::int64_t prompts_{0};  ///< context of the prompts in work, of this pass
+  std::int64_t prompts_{0};  ///< context of the prompts that this pass computes
   DecodeReads sums_;
 };
 

@@ -1,5 +1,6 @@
-// How much memory each request held, for how long: its whole table, whatever is in it. A block that several requests
-// hold counts for each of them, so that all requests together come to what is held and what sharing saves.
+// The memory that each request held, and for how long: its whole table, whatever is in it. A block that several
+// requests
+// hold counts for each of them; so the sum over requests is held memory plus what sharing saves.
 //
 // Counts allocation units; exact integers of allocation units x ticks.
 #pragma once
@@ -12,17 +13,18 @@
 namespace kvplan::observe {
 
 struct RequestHeld {
-  Wide alloc_unit_ticks{0};          ///< over all its admissions, until `since`
-  std::int64_t most_alloc_units{0};  ///< at one moment; while a range is copied both places count
-  std::int64_t alloc_units{0};       ///< now
-  SimTime since{};                   ///< so many
+  Wide alloc_unit_ticks{0};  ///< over all its admissions, until `since`
+  /// Most at one moment; while a range is copied, old and new range both count
+  std::int64_t most_alloc_units{0};
+  std::int64_t alloc_units{0};  ///< now
+  SimTime since{};              ///< so many
 };
 
-/// Of one replica.
+/// The observer for one replica.
 class RequestMemory final : public core::Observer {
  public:
-  /// `held`: by RequestId, of all requests of the trace; outlives this. Replicas may share them, since each request is
-  /// served by one. Found tokens come in allocation units of `alloc_unit_tokens`.
+  /// `held`: by RequestId, for all requests of the trace; outlives this. Replicas may share it, since each
+  /// request is served by one replica. Prefix hits come in units of `alloc_unit_tokens`.
   RequestMemory(std::vector<RequestHeld>& held, std::int64_t alloc_unit_tokens)
       : held_(held), alloc_unit_tokens_(alloc_unit_tokens) {}
 

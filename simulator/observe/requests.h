@@ -11,7 +11,8 @@ namespace kvplan::observe {
 
 enum class RequestStatus : std::uint8_t { kNotArrived, kRejected, kUnfinished, kCompleted };
 
-/// Times are since the trace's first arrival; valid as far as `status` and the counts say it came to them.
+/// Times are since the trace's first arrival; valid as far as `status` and the counts say that the request got
+/// there.
 struct RequestRecord {
   RequestStatus status{RequestStatus::kNotArrived};
   bool scheduled{false};
@@ -19,19 +20,20 @@ struct RequestRecord {
   std::int32_t preemptions{0};
   SimTime arrival, first_scheduled, first_token, finish;
   std::int64_t computed_tokens{0};    ///< over all its admissions
-  std::int64_t rehit_tokens{0};       ///< at its admissions but the first
+  std::int64_t rehit_tokens{0};       ///< hit tokens at all admissions but the first
   std::int32_t prefix_hit_tokens{0};  ///< at that one
-  /// While it runs: tokens found at its latest admission; where nothing is kept, those that its first step computed
-  /// but one.
+  /// While it runs: hit tokens at its latest admission; where no KV is stored, all tokens but one of its first
+  /// step.
   std::int32_t latest_hit_tokens{0};
 };
 static_assert(sizeof(RequestRecord) == 64, "there are millions of them");
 
-/// Of one replica.
+/// The observer for one replica.
 class RequestRecords final : public core::Observer {
  public:
-  /// `records`: by RequestId, of all requests of the trace; outlives this. Replicas may share them, since each request
-  /// is served by one. `recomputes`: nothing is kept, so that every step computes all tokens of its requests again.
+  /// `records`: by RequestId, for all requests of the trace; outlives this. Replicas may share it, since each
+  /// request is served by one replica. `recomputes`: no KV is stored, so every step computes all tokens of its
+  /// requests again.
   explicit RequestRecords(std::vector<RequestRecord>& records, bool recomputes = false)
       : recomputes_(recomputes), records_(records) {}
 

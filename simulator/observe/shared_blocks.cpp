@@ -78,7 +78,7 @@ void SharedBlocks::look_back(Member& m, const std::vector<std::int64_t>& logical
   });
 }
 
-// ---- who holds what ----
+// ---- holders of blocks ----
 
 /// What the block adds to the surplus comes (+1) or goes (-1).
 void SharedBlocks::add_surplus(const Shared& shared, std::int64_t sign) {
@@ -193,7 +193,7 @@ std::vector<SharedBlocks::Row> SharedBlocks::rows() const {
   std::vector<Row> out;
   out.reserve(shared_.size());
   for (const auto& [block, shared] : shared_) {
-    // Where one of its holders still computes it, nobody has dropped anything of it.
+    // While one of its holders still computes it, no holder has dropped anything of it.
     std::int64_t written = alloc_unit_tokens_;
     for (const RequestId r : shared.holders)
       written = std::min(written, members_.at(r).written - shared.logical * alloc_unit_tokens_);
