@@ -222,8 +222,8 @@ struct LayerInput {
 struct BudgetParam {
   std::string_view param{};   ///< empty: the policy takes no number of tokens
   std::string_view beside{};  ///< the budget is this parameter and `param` together; may be empty
-  std::int64_t usual_beside{
-      INT64_MAX};         ///< what `beside` is where nobody says, but at most half of the budget
+  /// What `beside` is where nobody says, but at most half of the budget
+  std::int64_t usual_beside{INT64_MAX};
   bool of_prompt{false};  ///< it counts tokens of the prompt alone: one as large as the prompt drops nothing
   std::string_view
       why_none{};  ///< where `param` is empty although there is such a number: what it does instead

@@ -50,8 +50,8 @@ enum class AllocUnitIds : std::uint8_t {
 /// Tensors with rows of the same length (one row for each token).
 struct TokenRow {
   std::int64_t bytes{1};  ///< of one token in one tensor
-  std::int64_t alloc_units{
-      1};  ///< kPages: units that are one page of each tensor; kTensors: number of such tensors in a row
+  /// kPages: units that are one page of each tensor; kTensors: number of such tensors in a row
+  std::int64_t alloc_units{1};
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
@@ -59,8 +59,8 @@ struct TokenRow {
 /// table are used for.
 struct TensorAllocUnits {
   std::int64_t alloc_unit_bytes{0};
-  std::int64_t page_bytes{
-      0};  ///< kPages: bytes of a page; an allocation unit is one page of each tensor of a row
+  /// kPages: bytes of a page; an allocation unit is one page of each tensor of a row
+  std::int64_t page_bytes{0};
   std::vector<TokenRow> rows{};
 };
 
@@ -68,9 +68,9 @@ struct TensorAllocUnits {
 struct MemoryLayout {
   /// Where of_tokens() is false, alloc_unit_tokens is 1 without meaning, and no token policy can be used.
   TableForm form{TableForm::kBlocks};
-  std::int64_t alloc_unit_tokens{
-      /// Bytes of one token over all layers and heads; where `groups` is used, over the layers of one group
-      1};  ///< tokens in an allocation unit (a block; 1 for a slot)
+  /// Tokens in an allocation unit (a block; 1 for a slot)
+  std::int64_t alloc_unit_tokens{1};
+  /// Bytes of one token over all layers and heads; where `groups` is used, over the layers of one group
   std::int64_t token_bytes{1};
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to allocation units
   std::int64_t alloc_units{0};     ///< allocation units that requests can hold

@@ -38,8 +38,8 @@ struct StoredBytes {
 
 struct EncodedTokens {
   std::int64_t token_bytes{1};  ///< of an exact token
-  std::int64_t metadata_bytes{
-      0};  ///< of these, what is metadata as soon as it is written: a policy's, scales
+  /// Of these, what is metadata as soon as it is written: a policy's, scales
+  std::int64_t metadata_bytes{0};
   std::vector<StoredBytes> stored{};  ///< [i]: after prompt + i tokens; up to those after final_tokens - 1
 };
 

@@ -1,13 +1,14 @@
-// KV tensors from PyTorch's caching allocator (caching_pool.h), as servers without a memory manager of their own keep
-// them: each request's tensors are made once, at admission, as long as its reservation (as Hugging Face's StaticCache),
-// and freed when it leaves. There is a tensor of keys and one of values for each layer, layer by layer; or one for all.
+// KV tensors from PyTorch's caching allocator (caching_pool.h), as in servers without their own memory manager: the
+// tensors of a request are made once, at admission, as long as its reservation (like Hugging Face's StaticCache), and
+// freed when the request leaves. Each layer has a tensor of keys and one of values; or one tensor serves all layers.
 //
-// What a block is longer than its tensor is padding: rounding to 512 bytes or a division of a power of two, and up to
-// 1 MiB that is not worth a split. Free blocks in segments and what the device has left are free alike: who may take
-// them is seen when somebody is refused.
+// A block may be longer than its tensor: by rounding to 512 bytes or to a division of a power of two, and by up to
+// 1 MiB that is not worth a split. That part is padding. Free blocks in segments and unreserved device memory both
+// count
+// as free; whether a request can use them shows when a request is refused.
 //
-// An admission that fails is tried once more after torch.cuda.empty_cache(), and taken back if that fails too: the pool
-// is then as it was before. An idle pool carries what an empty one carries, so somebody always gets on.
+// An admission that fails is tried once more after torch.cuda.empty_cache(). If that fails too, it is undone and the
+// pool is as before. An idle pool can serve whatever an empty one can, so some request always makes progress.
 //
 // Not modelled: the time of cudaMalloc and cudaFree, other users of the pool (weights, activations), several streams.
 // Caches that grow by concatenation (DynamicCache) copy every tensor in every step and are not offered.

@@ -1,14 +1,14 @@
 // One pool for full-attention and sliding-window layers (vllm-project/vllm v0.15.1: kv_cache_utils.py,
 // single_type_kv_cache_manager.py, kv_cache_coordinator.py; the idea as in Jenga, arXiv 2503.18292). Layers are put
-// into groups of one size (model/layer_groups.h), so that all blocks are alike; a request has a block of each group
-// for every `block_tokens` tokens. Before it is granted what its next tokens need, groups with a window W give back
-// the blocks of which all tokens are at or before position computed - W.
+// into groups of equal size (model/layer_groups.h), so all blocks have one size; a request has a block of each group
+// for every `block_tokens` tokens. Before a request is granted blocks for its next tokens, each group with a window W
+// frees the blocks in which all tokens are at or before position computed - W.
 //
-// Blocks come from the front of one queue and go to its back: at a grant those of one group after the other, at the
-// end of the request those of one group after the other, each from its tail.
+// Blocks come from the front of one queue and go to its back. A grant takes the blocks of one group after the other;
+// the end of a request frees the blocks of one group after the other, each from its tail.
 //
-// Here is the pool that finds no prefixes again; allocator_grouped_prefixes.cpp is the one that does. Nothing depends
-// on which block is which but the ids themselves, so where nobody asks for these blocks are counted.
+// This file is the pool without prefix cache; allocator_grouped_prefixes.cpp has one. Only block ids depend on which
+// block is which, so blocks are merely counted if no observer needs ids.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -84,7 +84,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     for (const std::int32_t entry : entries)
       queue_.push_back(std::exchange(holder.table[static_cast<std::size_t>(entry)], kNoBlock));
   }
-  /// Nobody follows a course here.
+  /// No request follows a course in this pool.
   void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
@@ -141,7 +141,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
         holder.table[static_cast<std::size_t>(b * groups_ + g)] = take_block();
   }
 
-  /// In the beginning all blocks are in the queue, by id, before any that was let go.
+  /// At first all blocks are in the queue, ordered by id, before any block that was freed.
   BlockId take_block() {
     if (next_new_ <= layout_.alloc_units) return id_at<BlockId>(next_new_++);
     const BlockId block = queue_.front();

@@ -104,7 +104,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
       for (std::int64_t b = holder.published; b < full; ++b) insert(holder, r, b, g);
     holder.published = std::max(holder.published, full);
   }
-  /// Nobody drops what a policy says here, nor follows a course.
+  /// No request in this pool drops tokens by a policy or follows a course.
   void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
   void cut_table(RequestId r, std::int64_t /*allocation units*/) override { KVPLAN_CHECK(false, r); }
 

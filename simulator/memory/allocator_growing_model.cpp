@@ -19,7 +19,8 @@ struct SlotsModel {
     std::int64_t first, slots;
   };
   std::vector<RequestId>
-      slots;  ///< who holds each, for itself or for a copy that reads it; kNoRequest: nobody
+      /// The request that holds each slot, for itself or for a copy that reads it; kNoRequest: none
+      slots;
   std::map<RequestId, Range> ranges;  ///< of requests
   std::vector<RangeMove> copies;      ///< that are not done
   std::vector<RangeMove> moves;       ///< of the latest call

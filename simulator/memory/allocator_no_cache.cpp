@@ -35,7 +35,7 @@ class NoCache final : public core::Allocator {
   core::MemoryLayout layout_;
 };
 
-/// The pool stays one piece that nobody takes.
+/// The pool stays one piece that no request takes.
 Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const AllocatorRequest& request) {
   KVPLAN_TRY(core::MemoryLayout layout, byte_layout(request));
   if (layout.capacity_bytes < 1) return bad_input("expected a pool of at least one byte").at_field("memory");

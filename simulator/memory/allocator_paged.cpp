@@ -1,15 +1,14 @@
-// Paged memory with hash-chained prefix caching, as vLLM V1 does it (vllm-project/vllm v0.15.1,
+// Paged memory with hash-chained prefix caching, as in vLLM V1 (vllm-project/vllm v0.15.1,
 // vllm/v1/core/block_pool.py, kv_cache_utils.py, single_type_kv_cache_manager.py):
-// - one queue of blocks that nobody holds; fresh blocks come from its front, freed ones go to its back,
-//   tail first;
+// - blocks that no request holds are in one queue; new blocks come from its front, freed blocks go to its back, the
+//   tail of the table first;
 // - a full block gets the name of its content when it is allocated for; a block in the queue keeps its name
-//   and can be hit until it is handed out again; copies of one content stay side by side, the oldest is found
-//   first;
+//   and can be hit until it is handed out again; copies of one content coexist, and lookups find the oldest;
 // - block 0 is the null block.
-// With a replacement policy (memory.replacement) other blocks are handed out: idle_blocks.h says which.
+// With a replacement policy (memory.replacement) other blocks are handed out: see idle_blocks.h.
 //
-// What blocks hold, and which contents can be found, is named_blocks.h. Where all contents are unique to their requests
-// and nobody asks for ids, allocator_paged_runs.cpp serves instead.
+// named_blocks.h keeps the holders of blocks and the contents that can be found. If all contents are unique to their
+// requests and no observer needs ids, allocator_paged_runs.cpp is used instead.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -124,9 +123,10 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     const std::int64_t fresh =
         ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > pool_.idle()) return false;
-    // A decoding request asks when its table is full; what filled in earlier steps has been findable since
-    // then, so it must be so before anything is handed out. Where somebody listens, `insert` came in time: a policy's
-    // clock always does. Of a prompt it always does, and what this step fills may yet be undone.
+    // A decoding request asks for a block when its table is full. Blocks that filled in earlier steps have
+    // been findable since then, so they must be inserted before anything is handed out. With a listener
+    // `insert` came in time (a policy's clock is one). For a prompt it always does, and the blocks that this
+    // step fills may still be undone.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.alloc_unit_tokens;
     if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1 && tokens > holder.goal)
       make_findable(holder, r, room);
@@ -207,8 +207,8 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     pool_.remember(holder, r, logical, block, [&] { return whole_table(r); });
   }
 
-  /// From the first drop on, what is cached may outlive its prefix. Before, a request lets go of its table from the
-  /// end, so that a block comes to the front of the queue before all that its content follows.
+  /// From the first drop on, cached blocks may outlive their prefix. Before that, a request frees its table
+  /// from the end, so a block comes to the front of the queue before all blocks that its content follows.
   void follow_prefixes() {
     if (pool_.prefix_cache()) pool_.follow_prefixes(workload_, names_);
   }

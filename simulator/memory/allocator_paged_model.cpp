@@ -232,7 +232,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     }
   }
 
-  /// Of the blocks that nobody holds the one that is handed out.
+  /// The block to hand out next, among those that no request holds.
   BlockId next_block() {
     if (!policy_) return free_queue_.front();
     for (const BlockId b : free_queue_)
@@ -299,7 +299,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   std::list<BlockId> free_queue_;
   std::vector<std::int64_t> refs_;
   std::vector<NameOfBlock> name_of_;
-  std::vector<std::list<BlockId>::iterator> place_of_;  // of blocks that nobody holds
+  std::vector<std::list<BlockId>::iterator> place_of_;  // positions of blocks that no request holds
   std::int64_t cached_{0};
   std::int64_t held_{0};
   std::int64_t references_{0};  // entries of all tables

@@ -1,15 +1,14 @@
-// The paged pool where nobody sees which block is which: no request can find another's content, and nobody
-// asks for ids. The rules are those of allocator_paged.cpp; the book-keeping is by runs of blocks.
+// The paged pool where it cannot be seen which block is which: no request can hit another's content, and no observer
+// needs ids. The rules are those of allocator_paged.cpp; the bookkeeping is by runs of blocks.
 //
-// A request's blocks fill and come back in the order of its tokens, so the queue of blocks that nobody holds
-// is a row of runs: logical blocks [low, high) of one request, handed out from `high` down, or a number of
-// blocks without a name. Costs are per run: an admission, a grant and a release are a few runs however long
-// the request is.
+// A request's blocks fill and are freed in the order of its tokens. So the queue of blocks that no request holds is a
+// sequence of runs: logical blocks [low, high) of one request, handed out from `high` down, or a number of blocks
+// without a name. Costs are per run: an admission, a grant and a release are a few runs, however long the request is.
 //
-// One content may have several copies: a request that was preempted finds its leading blocks, computes the
-// rest again and so makes a second copy of what is still in the queue. A run says in which admission of its
-// request its contents were made findable; in one admission each is made once, so the least of these numbers
-// is the oldest copy, the one that a lookup finds.
+// One content may have several copies: a preempted request hits its leading blocks, computes the rest again, and so
+// makes a second copy of what is still in the queue. A run knows in which admission of its request its contents became
+// findable. In one admission each content is made once, so the run with the least number has the oldest copy, which a
+// lookup finds.
 #include <algorithm>
 #include <vector>
 
@@ -28,7 +27,7 @@ using LifeId = std::int32_t;
 constexpr std::int32_t kNone = -1;
 constexpr std::int64_t kNothingGone = INT64_MAX;
 
-/// Blocks that nobody holds, consecutive in the queue.
+/// Consecutive blocks of the queue that no request holds.
 struct Run {
   std::int64_t low{0}, high{0};  ///< logical blocks; without an owner only their number counts
   LifeId owner{kNone};           ///< kNone: no content can be found in them
@@ -61,9 +60,9 @@ struct alignas(64) Life {
   std::int64_t unreachable{0};            ///< the same
   std::vector<Piece> hits;                ///< [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
-  std::int64_t gap_begin{0}, gap_end{0};  ///< let go by the keep rule
-  std::int64_t scattered{0};              ///< let go by a course: these have no names
-  /// While `dropped`: the least block whose content was given up since.
+  std::int64_t gap_begin{0}, gap_end{0};  ///< freed by the keep rule
+  std::int64_t scattered{0};              ///< freed by a course: these have no names
+  /// While `dropped`: the lowest block that lost its content since.
   std::int64_t first_gone{kNothingGone};
 };
 
@@ -540,7 +539,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   struct Copies {
     std::int64_t low, high;
     std::int32_t admission;  ///< in which they were made findable
-    bool idle;               ///< nobody holds them
+    bool idle;               ///< no request holds them
   };
   std::vector<Copies> row_;          // of the request that is recounted
   std::vector<std::int64_t> edges_;  // likewise

@@ -1,6 +1,6 @@
-// The paged pool where a request has a table for each layer or for each KV head (MemoryLayout::tables), whose
-// blocks are smaller and come back table by table as courses say; and where blocks hold encoded bytes, several of which
-// may be granted with a token. Nothing tells one block from another, so they are counted.
+// The paged pool for requests with a table for each layer or KV head (MemoryLayout::tables), in which blocks are
+// smaller and are freed table by table as courses say; also for blocks of encoded bytes, several of which may be
+// granted with one token. Blocks cannot be told apart, so they are counted.
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -80,7 +80,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
 
  private:
   struct Holder {
-    std::int64_t length{0};  ///< of all tables: allocation units, those let go too
+    std::int64_t length{0};  ///< allocation units in all tables, freed ones included
     std::int64_t held{0};
   };
 

@@ -69,10 +69,11 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   }
 
  private:
-  /// Of one request. Tables may be of different lengths, which nobody says: which block is whose is not known.
+  /// The tables of one request. They may differ in length, which is not recorded: it is unknown which block
+  /// belongs to which table.
   struct Tables {
     std::vector<std::int64_t> blocks;  // that it holds
-    std::int64_t length{0};            // of all tables, blocks let go counted too
+    std::int64_t length{0};            // blocks in all tables, freed ones included
     std::set<std::int32_t> gone;       // entries
   };
 

@@ -3,18 +3,20 @@
 // mapped as it grows.
 //
 // A request of n tokens needs ceil(n x row bytes / page bytes) pages under each tensor: the row of a token may begin in
-// one page and end in the next (vAttention's own count rounds the tokens of a page down instead). What is granted at
-// once is one page under each of the tensors that are alike, two for each layer of most models; where rows differ it is
-// the greatest number that divides how many there are of each kind.
+// one page and end in the next (vAttention itself rounds the tokens of a page down). One grant is one page under
+// each of
+// the tensors with equal rows, two for each layer of most models; where rows differ, the number of pages in a grant is
+// the greatest common divisor of the numbers of tensors of each kind.
 //
-// Pages that stay mapped under a slot without being needed (page_slots.h) are free: whoever lacks pages gets them.
+// Pages that stay mapped under a slot without being needed (page_slots.h) count as free: any request that lacks pages
+// can have them.
 //
-// Time: mapping and unmapping cost by page. With overlap a thread maps what requests that decode need for the next step
-// while this one computes (the paper: memory allocation is overlapped with compute); what is unmapped for
-// that, or because a request ends with this step, is its work too. What takes longer than the step computes is waited
-// for. Pages for prompts, and what is unmapped for them, are waited for as a whole. vAttention maps some tokens ahead
-// where pages are left, and gives idle pages back one by one where it does not defer: neither is modelled, nor is its
-// own scheduler's watermark.
+// Time: mapping and unmapping cost a time for each page. With overlap, a thread maps the pages that decoding requests
+// need for the next step while this step computes (the paper: memory allocation is overlapped with compute); it also
+// unmaps what that needs, and the pages of requests that end with this step. Only time beyond the step's own delays the
+// next step. Pages for prompts, and what is unmapped for them, delay it by their whole time. vAttention also maps some
+// tokens ahead where pages are left, and frees idle pages one by one where it does not defer. Neither is modelled, nor
+// is the watermark of its own scheduler.
 //
 // Published costs (A100; as recalled from the paper's table and read in notes on it): map with access rights 8, 8.5 and
 // 9 us for 64, 128 and 256 KiB pages of the patched driver, 40 us for 2 MiB pages of CUDA; unmap 2, 3 and 4 us, and

@@ -1,8 +1,8 @@
 // The allocator family: its catalogue and how members are made.
 //
-// A member is one file allocator_NAME.cpp with an `AllocatorEntry` and one line in allocators.cpp. Every
-// member comes twice: the one that serves, and a slow obvious model with the same answers, used by
-// step-by-step runs and by the conformance suite.
+// A member is one file allocator_NAME.cpp with an `AllocatorEntry`, and one line in allocators.cpp. Every member exists
+// twice: the fast one, and a slow, obvious model with the same answers, which step-by-step runs and the conformance
+// suite use.
 #pragma once
 
 #include <cstdint>
@@ -18,42 +18,42 @@
 
 namespace kvplan::memory {
 
-/// How large the pool is; exactly one of the first three is >= 0.
+/// Size of the pool; exactly one of the first three is >= 0.
 struct PoolSize {
   std::int64_t bytes{-1};
   std::int64_t tokens{-1};
-  std::int64_t blocks{-1};  ///< vLLM's num_gpu_blocks: the null block included
+  std::int64_t blocks{-1};  ///< vLLM's num_gpu_blocks, null block included
 };
 
-/// What an allocator needs to know. Pointers outlive the allocator.
+/// What an allocator is made from. Pointers outlive the allocator.
 struct AllocatorRequest {
   const core::Workload* workload{nullptr};
   PoolSize pool;
-  std::int64_t token_bytes{1};      ///< of one token's place, metadata included
+  std::int64_t token_bytes{1};      ///< bytes of one token, metadata included
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
-  std::int64_t tables{1};           ///< see core::MemoryLayout; of members with a parameter `table`
-  /// Allocation units that a request may hold beyond those of its tokens (courses/encoded_course.h); more than 0: of
-  /// `paged`, and blocks have no ids.
+  std::int64_t tables{1};           ///< see core::MemoryLayout; for members with a parameter `table`
+  /// Allocation units that a request may hold beyond those of its tokens (courses/encoded_course.h). Above 0
+  /// only for `paged`, and then blocks have no ids.
   std::int64_t alloc_units_beyond{0};
-  /// Whose keys and values they are; null: nothing is known but token_bytes. The memory is that of one of
-  /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all from there on), in a format (null: the model's
-  /// own elements).
+  /// The model of the keys and values; null: only token_bytes is known. The memory is that of one of
+  /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all layers from there on), in a format
+  /// (null: the model's own elements).
   const model::ModelShape* model{nullptr};
   const model::KvFormat* format{nullptr};
   std::int64_t tensor_ranks{1};
   std::int64_t first_layer{0}, layers{-1};
-  /// Most tokens of a request that one step computes.
+  /// Most tokens of one request that a step computes.
   std::int64_t step_tokens{INT32_MAX};
   bool prefix_cache{true};
-  /// Of family "replacement", a member that pools can use: which cached block is given up (pool_policy.h). Null: the
-  /// member's own way. Means nothing to those that share no prefixes.
+  /// A member of the family "replacement" that chooses the cached block to evict (pool_policy.h). Null: the
+  /// allocator's own rule. Without meaning for members without a prefix cache.
   const Choice* replacement{nullptr};
-  /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
+  /// False: no caller needs the block ids of a request. A member may then count blocks without ids
   /// (core::AllocUnitIds::kNone); every other answer stays the same.
   bool block_ids{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
-  /// Of all replicas of the run; null: the allocator makes its own.
+  /// Columns shared by all replicas of the run; null: the allocator makes its own.
   core::RequestColumns* columns{nullptr};
 
   [[nodiscard]] core::RequestColumn<std::int32_t> places() const {
@@ -62,25 +62,24 @@ struct AllocatorRequest {
   }
 };
 
-/// What each table of a request is of.
+/// What one table of a request covers.
 enum class TablePer : std::uint8_t { kRequest, kLayer, kHead };
 
 struct AllocatorEntry {
   Descriptor descriptor;
-  /// The allocator that serves. Errors: a pool that this member cannot be given, or that is too small to
-  /// exist.
+  /// Makes the fast allocator. Errors: a pool size that this member does not take, or too small a pool.
   Result<std::unique_ptr<core::Allocator>> (*make)(const Choice&, const AllocatorRequest&);
-  /// Its slow obvious model.
+  /// Makes its slow, obvious model.
   Result<std::unique_ptr<core::Allocator>> (*make_model)(const Choice&, const AllocatorRequest&);
-  /// True: blocks of finished requests can be found again (the engine's prefix_cache means something), and which of
-  /// them is given up may be a policy's to say (AllocatorRequest::replacement).
+  /// True: the member has a prefix cache: blocks of finished requests can be hit (the engine's prefix_cache has
+  /// an effect), and a policy may choose which is evicted (AllocatorRequest::replacement).
   bool shares_prefixes;
-  /// True: nothing is ever kept (core::TableForm::kNothing): no policy has anything to drop, no format to store.
-  /// Whoever makes replicas over it says so to them (core::ReplicaSetup::keeps_nothing).
+  /// True: no KV is ever stored (core::TableForm::kNothing), so policies have nothing to drop and formats
+  /// nothing to store. The code that makes replicas must set core::ReplicaSetup::keeps_nothing.
   bool keeps_nothing{false};
-  /// True: layers with a window hold what it shows, not every token.
+  /// True: layers with a window keep only the tokens that it shows.
   bool follows_windows{false};
-  /// Tables that the choice asks for; null: one.
+  /// What a table covers with this choice; null: one table per request.
   TablePer (*table_per)(const Choice&) = nullptr;
 };
 
@@ -88,7 +87,7 @@ struct AllocatorEntry {
 std::span<const AllocatorEntry* const> allocators();
 /// Their descriptors.
 Catalogue allocator_descriptors();
-/// The member of a parsed choice. REQUIRES: the choice is of family "allocator".
+/// The member that a parsed choice names. REQUIRES: the choice is of family "allocator".
 const AllocatorEntry& allocator_entry(const Choice& choice);
 
 }  // namespace kvplan::memory

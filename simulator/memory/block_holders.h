@@ -10,20 +10,21 @@
 
 namespace kvplan::memory {
 
-/// What a request holds, by entry of its table: a logical block, or one of a group of layers (MemoryLayout::groups).
+/// What a request holds, by table entry: a logical block, or one of a group of layers (MemoryLayout::groups).
 struct BlockHolder {
-  std::vector<BlockId> blocks;  ///< kNoBlock where there is none, or none any more
-  std::vector<BlockId> heads;   ///< oldest findable copy of own content; check its name
-  std::int64_t published{0};    ///< leading logical blocks that have been made findable
-  std::int32_t goal{0};         ///< tokens until it samples one, since its admission
-  bool closed{false};           ///< has dropped a cell since its admission
+  std::vector<BlockId> blocks;  ///< kNoBlock where no block was taken or it was freed
+  /// Oldest findable copy of the request's own contents; may be stale: check the name
+  std::vector<BlockId> heads;
+  std::int64_t published{0};  ///< leading logical blocks that were made findable
+  std::int32_t goal{0};       ///< tokens that it computes before it samples one, since its admission
+  bool closed{false};         ///< true: it has dropped a cell since its admission
 };
 
 class BlockHolders {
  public:
   explicit BlockHolders(core::RequestColumn<std::int32_t> places) : place_of_(std::move(places)) {}
 
-  /// Null for a request of which nothing is remembered.
+  /// Null if nothing is remembered of the request.
   [[nodiscard]] const BlockHolder* find(RequestId r) const {
     const std::int32_t place = place_of_[r];
     return place < 0 ? nullptr : &holders_[static_cast<std::size_t>(place)];
@@ -31,13 +32,13 @@ class BlockHolders {
   [[nodiscard]] BlockHolder* find(RequestId r) {
     return const_cast<BlockHolder*>(std::as_const(*this).find(r));
   }
-  /// REQUIRES: something is remembered of it.
+  /// The request's entry. REQUIRES: there is one.
   BlockHolder& existing(RequestId r) {
     BlockHolder* const holder = find(r);
     KVPLAN_CHECK(holder != nullptr, r);
     return *holder;
   }
-  /// Made where there is none. Others may be somewhere else afterwards.
+  /// The request's entry, made if there is none. References to other entries become invalid.
   BlockHolder& make(RequestId r) {
     std::int32_t& place = place_of_[r];
     if (place < 0) {
@@ -50,7 +51,7 @@ class BlockHolders {
     }
     return holders_[static_cast<std::size_t>(place)];
   }
-  /// Nothing about the request need be remembered. REQUIRES: it holds nothing.
+  /// Removes the request's entry. REQUIRES: it holds nothing.
   void forget(RequestId r) {
     std::int32_t& place = place_of_[r];
     if (place < 0) return;
@@ -62,7 +63,7 @@ class BlockHolders {
   }
 
  private:
-  core::RequestColumn<std::int32_t> place_of_;  // by request, -1 = none
+  core::RequestColumn<std::int32_t> place_of_;  // by request: index of its entry, -1 = none
   std::vector<BlockHolder> holders_;
   std::vector<std::int32_t> idle_;
 };

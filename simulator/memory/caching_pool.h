@@ -1,12 +1,14 @@
 // The rules of PyTorch's caching allocator for one stream (pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp and
-// c10/core/AllocatorConfig.h; a restatement with the constants is in simulator/docs/byte_allocators.md). Device memory
-// is taken in segments and cut into blocks; blocks that come back are kept and handed out again.
+// c10/core/AllocatorConfig.h; simulator/docs/byte_allocators.md restates them with the constants). Device memory
+// is taken in segments and cut into blocks; freed blocks are kept and handed out again.
 //
-// Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
-// four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
-// With the addresses of a recorded sequence all counts are as on the device (tests/golden/caching).
+// The driver chooses the address of a segment, which is not known. Here it is the lowest free range of 2 MiB steps
+// in an
+// address space of four times the capacity. Physical memory is found wherever pages are; addresses only break ties
+// between equal blocks. With the addresses of a recorded sequence all counts equal those on the device
+// (tests/golden/caching).
 //
-// A value: a copy is the same pool at the same moment.
+// A value type: a copy is the same pool at the same moment.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +22,38 @@
 namespace kvplan::memory {
 
 struct CachingRules {
-  std::int64_t capacity_bytes{0};  ///< what the device gives, or what a memory fraction allows
-  /// All of the device's memory: the range of addresses of an expandable segment is 1 1/8 of it. 0, as of runs: the
-  /// capacity is.
+  std::int64_t capacity_bytes{0};  ///< what the device offers, or what a memory fraction allows
+  /// All memory of the device: an expandable segment reserves 1 1/8 of it as addresses. 0 (as in runs): the
+  /// capacity.
   std::int64_t device_bytes{0};
-  /// The capacity is a memory fraction's (of no run, of recordings): an expandable segment then grows only where a
-  /// whole segment would fit too.
+  /// The capacity comes from a memory fraction (in recordings, never in runs): an expandable segment then grows
+  /// only where a whole segment would fit too.
   bool by_fraction{false};
   bool expandable{false};  ///< expandable_segments
   std::int64_t max_split_bytes{INT64_MAX};
-  std::int64_t power2_divisions{0};  ///< roundup_power2_divisions, of all sizes; 0 and 1: off
+  std::int64_t power2_divisions{0};  ///< roundup_power2_divisions, for all sizes; 0 and 1: off
   double garbage_threshold{0};       ///< garbage_collection_threshold, a share of the capacity; 0: off
 };
 
-inline constexpr std::int64_t kCachingUnit = 512;  ///< every block is whole units
+inline constexpr std::int64_t kCachingUnit = 512;  ///< every block is a multiple of this
 inline constexpr std::int64_t kCachingMebibyte = std::int64_t{1} << 20;
-inline constexpr std::int64_t kSmallBlock = kCachingMebibyte;  ///< largest of the small pool
+inline constexpr std::int64_t kSmallBlock = kCachingMebibyte;  ///< largest block of the small pool
 inline constexpr std::int64_t kSmallSegment =
-    2 * kCachingMebibyte;  ///< of the small pool; also the step of addresses
-inline constexpr std::int64_t kLargeSegment = 20 * kCachingMebibyte;  ///< for large blocks below kOwnSegment
+    2 * kCachingMebibyte;  ///< segment of the small pool; also the step of addresses
+/// Segment for large blocks below kOwnSegment
+inline constexpr std::int64_t kLargeSegment = 20 * kCachingMebibyte;
 inline constexpr std::int64_t kOwnSegment =
-    10 * kCachingMebibyte;  ///< from here on a segment as long as the block
+    10 * kCachingMebibyte;  ///< from this size on, the segment is as long as the block
 
-/// What a request for so many bytes is rounded to. REQUIRES: 1 <= bytes <= 2^60.
+/// The size that a request for `bytes` is rounded to. REQUIRES: 1 <= bytes <= 2^60.
 [[nodiscard]] std::int64_t caching_rounded(std::int64_t bytes, std::int64_t power2_divisions);
-/// The segment that is asked for when no block serves a rounded size (without expandable segments).
+/// Size of the segment that is allocated when no free block serves a rounded size (without expandable segments).
 [[nodiscard]] std::int64_t caching_segment(std::int64_t rounded);
 
-/// A block that was handed out.
+/// A block in use.
 struct CachingBlock {
   std::int64_t address{0};
-  std::int64_t bytes{0};  ///< at least what was asked for; what is more is not handed out to anybody else
+  std::int64_t bytes{0};  ///< at least the requested bytes; nothing else can use the rest
   friend bool operator==(const CachingBlock&, const CachingBlock&) = default;
 };
 
@@ -58,24 +61,27 @@ class CachingPool {
  public:
   explicit CachingPool(const CachingRules& rules) : rules_(rules) {}
 
-  /// Absent: out of memory, after everything was tried. What was tried stays (cached segments went back to the device).
+  /// Allocates a block. Absent: out of memory after everything was tried; what was tried stays done (cached
+  /// segments went back to the device).
   std::optional<CachingBlock> allocate(std::int64_t bytes);
-  /// Where the driver will put the next segment, if the next `allocate` takes one (none that is expandable): for
-  /// sequences that were recorded with their addresses. REQUIRES: nothing lies there.
+  /// Sets the address of the next segment, if the next `allocate` takes one (not for expandable segments). For
+  /// sequences recorded with their addresses. REQUIRES: nothing lies there.
   void put_next_segment(std::int64_t address) { next_segment_ = address; }
-  /// A block for each of the sizes, in this order, or absent, and nothing has changed. An attempt that runs out of
-  /// memory is taken back and made once more after empty_cache(), so that an idle pool gives what an empty one gives.
+  /// Allocates a block for each size, in this order; absent: not possible, and nothing has changed. An attempt
+  /// that runs out of memory is undone and repeated once after empty_cache(), so an idle pool can give whatever
+  /// an empty one can.
   std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
-  /// REQUIRES: the address is of a block that was handed out.
+  /// Frees a block. REQUIRES: a block in use has this address.
   void free(std::int64_t address);
-  /// torch.cuda.empty_cache(): every segment without a block in use goes back; of expandable ones every empty chunk.
+  /// torch.cuda.empty_cache(): frees every segment without a block in use, and every empty chunk of expandable
+  /// ones.
   void empty_cache();
 
   /// Bytes of blocks in use.
   [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_; }
   /// Bytes taken from the device.
   [[nodiscard]] std::int64_t reserved_bytes() const { return reserved_; }
-  /// Blocks in use and free ones, without unmapped address space.
+  /// Blocks in use, and free blocks, without unmapped address space.
   [[nodiscard]] std::vector<CachingBlock> free_blocks() const;
 
  private:
@@ -86,13 +92,13 @@ class CachingPool {
     bool first;   ///< of its segment
     bool last;
     std::int8_t pool;       ///< 0: small, 1: large
-    std::int64_t freed_at;  ///< searches of the pool when it came back
+    std::int64_t freed_at;  ///< number of searches of the pool when it was freed
   };
   using Blocks = std::map<std::int64_t, Block>;  // by address
   struct Pool {
     std::set<std::pair<std::int64_t, std::int64_t>> free;  // (bytes, address)
     std::set<std::int64_t> unmapped;                       // addresses
-    std::int64_t searches{0};                              // counted where garbage is collected
+    std::int64_t searches{0};                              // counted only with garbage collection
   };
 
   [[nodiscard]] std::int64_t device_bytes() const {
@@ -125,7 +131,7 @@ class CachingPool {
 
   CachingRules rules_;
   Blocks blocks_;
-  std::map<std::int64_t, std::int64_t> segments_;  // address -> bytes, of address space
+  std::map<std::int64_t, std::int64_t> segments_;  // address -> bytes of address space
   Pool pools_[2];
   std::int64_t allocated_{0};
   std::int64_t reserved_{0};

@@ -1,5 +1,5 @@
-// A second implementation of the rules of caching_pool.h, written from their text to be read, not to be fast: lists of
-// segments and pieces, everything found by looking at all of them. What serves is held against it.
+// A second implementation of the rules of caching_pool.h, written from their text and meant to be read, not to be
+// fast: lists of segments and pieces, every search looks at all of them. Tests compare the fast one with it.
 #pragma once
 
 #include <cstdint>

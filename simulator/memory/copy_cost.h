@@ -1,4 +1,4 @@
-// What moving memory on a device costs in time.
+// Time that moving memory on a device takes.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace kvplan::memory {
 /// A device-to-device copy reads each byte and writes it: 2 x bytes / bandwidth.
 class CopyCost {
  public:
-  /// The parameter kCopyBandwidthParam of a choice. Errors: no plain decimal number.
+  /// Made from the parameter kCopyBandwidthParam of a choice. Errors: not a plain decimal number.
   static Result<CopyCost> make(const Choice& choice, std::int64_t token_bytes);
 
-  /// Rounded up to a tick, at most core::kLongestStepTicks.
+  /// Time for copying `tokens` tokens, rounded up to a tick, at most core::kLongestStepTicks.
   [[nodiscard]] Ticks of(std::int64_t tokens) const;
 
  private:

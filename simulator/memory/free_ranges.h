@@ -1,12 +1,10 @@
-// The free ranges of a memory of equal places, and the fits by which one is chosen.
+// The free ranges of a memory of equal slots, and the rules by which one is chosen.
 //
-// Fits, as Knuth, The Art of Computer Programming 1, section 2.5, has them; whoever takes gets the low end of a free
-// range:
-// - first: the free range with the lowest address that is large enough;
-// - best: the smallest that is large enough, of equal ones the lowest;
-// - next: the first that is large enough of those that begin at or behind the end of the latest one taken, else the
-//   lowest.
-// Neighbours coalesce when they come back.
+// Fits, as in Knuth, The Art of Computer Programming 1, section 2.5; a request gets the low end of a free range:
+// - first: the large enough free range with the lowest address;
+// - best: the smallest range that is large enough, the lowest of equal ones;
+// - next: the first large enough range that begins at or behind the end of the latest range taken, else the lowest.
+// Neighbouring free ranges are joined.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +16,22 @@
 
 namespace kvplan::memory {
 
-/// A length that was refused is refused again, without a search, until something comes back.
+/// A refused length is refused again, without a search, until something is freed.
 class FreeRanges {
  public:
-  /// REQUIRES: `fit` is none of kBuddy. All places are free.
+  /// REQUIRES: `fit` is not kBuddy. At first all places are free.
   FreeRanges(core::RangePlacement fit, std::int64_t places);
 
-  /// Takes `length` places where the fit says; their address, or -1.
+  /// Takes `length` places by the rule of the fit. Returns their address, or -1.
   std::int64_t take(std::int64_t length);
-  /// Free places from `address` on; 0 where none begins there.
+  /// Length of the free range that begins at `address`; 0 if none does.
   [[nodiscard]] std::int64_t free_at(std::int64_t address) const;
-  /// Takes the low end of the range in which `address` begins. REQUIRES: free_at(address) >= length. Next fit goes on
-  /// from where it was.
+  /// Takes the low end of the free range that begins at `address`. REQUIRES: free_at(address) >= length. Does
+  /// not move the pointer of next fit.
   void take_at(std::int64_t address, std::int64_t length);
   void give_back(std::int64_t address, std::int64_t length);
-  /// Moves held places down, into what is free right below them. REQUIRES: they are held, and all between is free.
+  /// Moves held places down into the free range right below them. REQUIRES: they are held, and everything
+  /// between is free.
   void slide(std::int64_t from, std::int64_t to, std::int64_t length);
 
  private:
@@ -49,7 +48,7 @@ class FreeRanges {
   std::set<std::pair<std::int64_t, std::int64_t>> lengths_;  // (length, address), for best fit
   std::int64_t latest_end_{0};
   std::int64_t places_;
-  std::int64_t refused_;  // no range is as long
+  std::int64_t refused_;  // this length and longer ones were refused
 };
 
 }  // namespace kvplan::memory

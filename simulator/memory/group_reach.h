@@ -1,12 +1,15 @@
-// Which cached blocks no lookup comes to, where layers lie in groups. A lookup takes n leading blocks that every group
-// has (grouped_prefixes.h): all of a group without a window, the last ones of a group with one. A block is of use where
-// some prompt would find such n blocks and take it among them.
+// Cached blocks that no lookup reaches, where layers lie in groups. A lookup takes n leading blocks that every
+// group has
+// (grouped_prefixes.h): in a group without a window all n, in a group with one the last few. A block is useful if some
+// prompt would hit such n blocks and the block is among them.
 //
-// Kept by content, in the order in which prompts have them: how many contents in a row, this one the last, each group
-// has; whether that is enough for all of them, so that a hit can end here; and how far behind it the next one lies at
-// which a hit can end. A content that appears or vanishes in a group costs a visit to those behind it whose row it is
-// in, and to those before it that it is the next for: no more than a window has blocks, but where a group without a
-// window loses or gets what lies in the middle.
+// State is kept by content, in the order of prompts: how many contents in a row, ending with this one, each group has;
+// whether that is enough in all groups, so that a hit can end here; and how far behind it the next content lies at
+// which
+// a hit can end. A content that appears or vanishes in a group costs one visit to each content behind it in the
+// same row
+// and to each content before it that it is the next end for. These are at most as many as a window has blocks, except
+// where a group without a window loses or gets a content in the middle.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +23,19 @@ namespace kvplan::memory {
 
 class GroupReach {
  public:
-  /// The first two outlive it. Nothing is there. A name is that of a shared content times the number of groups plus
-  /// the group, or own_name() of an entry of the table (core::MemoryLayout::groups).
+  /// The first two arguments outlive this. At first nothing is cached. A name is the name of a shared content
+  /// times the number of groups plus the group, or own_name() of a table entry (core::MemoryLayout::groups).
   GroupReach(const core::Workload& workload, const core::ContentNames& names,
              std::span<const model::LayerGroup> groups, std::int64_t block_tokens);
 
-  /// The content has a copy in that group now, or none any more. REQUIRES for `vanish`: no copy of it is cached.
+  /// The content now has a copy in that group; `vanish`: it has none any more. REQUIRES for `vanish`: no copy
+  /// of it is cached.
   void appear(std::uint64_t name);
   void vanish(std::uint64_t name);
-  /// So many more copies of the content are held by nobody.
+  /// No request holds `copies` more (or fewer) copies of the content.
   void add_cached(std::uint64_t name, std::int64_t copies);
 
-  /// Cached copies of contents that no lookup comes to.
+  /// Cached copies of contents that no lookup reaches.
   [[nodiscard]] std::int64_t unreachable() const { return unreachable_; }
 
  private:
@@ -41,18 +45,19 @@ class GroupReach {
     Slot parent{0}, first_child{0};
     Slot next{0}, previous{0};      // children of one parent
     std::int32_t groups_there{0};   // that have a copy
-    std::int32_t groups_enough{0};  // that have enough in a row
-    std::int32_t ends_behind{0};    // children at or behind which a hit can end
-    std::int32_t next_end{0};       // how far behind it the nearest such content lies; far_ if not so near
-    bool ends{false};               // a hit can end here
-    bool end_behind{false};         // here, or behind it
+    std::int32_t groups_enough{0};  // number of groups with enough contents in a row
+    std::int32_t ends_behind{0};    // number of children at or behind which a hit can end
+    // distance to the nearest later content at which a hit can end; far_ if it is farther
+    std::int32_t next_end{0};
+    bool ends{false};        // a hit can end here
+    bool end_behind{false};  // here, or behind it
   };
   struct InGroup {
     std::int64_t cached{0};
     std::int32_t row{0};
     bool there{false};
   };
-  /// A content of a group, by place.
+  /// A content in one group.
   struct Place {
     Slot slot;
     std::size_t group;
@@ -72,10 +77,10 @@ class GroupReach {
   }
 
   ContentOrder order_;
-  std::vector<std::int32_t> enough_;  // by group: how many in a row it takes
-  std::vector<bool> windows_;         // by group: it has one
+  std::vector<std::int32_t> enough_;  // by group: contents in a row that a hit needs
+  std::vector<bool> windows_;         // by group: true if it has a window
   std::int32_t far_{1};               // no window has more
-  std::vector<Node> nodes_;           // none, the root, and others
+  std::vector<Node> nodes_;           // [0] none, [1] the root, then contents
   std::vector<InGroup> in_group_;     // by node and group
   std::vector<Slot> unused_;
   std::vector<Slot> to_visit_;

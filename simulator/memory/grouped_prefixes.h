@@ -1,19 +1,20 @@
-// Prefixes found again where groups of layers with and without windows share one pool: what vLLM V1 finds, and which
-// block it gives up (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
-// block_pool.py). Plain containers, one block at a time. It serves a driver without time (drivers/vllm_seqswa.h), which
-// recorded behaviour proves, and is the slow model of the pool that serves runs (allocator_grouped.cpp).
+// A prefix cache for groups of layers, with and without windows, that share one pool: which blocks vLLM V1 hits and
+// which it evicts (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
+// block_pool.py). Plain containers, one block at a time. A driver without time uses it (drivers/vllm_seqswa.h), which
+// recorded behaviour proves; it is also the slow model of the pool that serves runs (allocator_grouped.cpp).
 //
-// A content has a name in each group. A hit of n blocks is one that every group has: a group without a window all n
-// of them, one with a window W the last ceil((W - 1) / block) of them, one behind the other, or all if there are
-// fewer. It is the longest such n, found group by group until none makes it shorter. What a window does not show is
-// not taken: its entry is empty from the start.
+// A content has a name in each group. A hit of n blocks must exist in every group: a group without a window needs all n
+// blocks; a group with a window W needs the last ceil((W - 1) / block) of them in a row, or all if there are fewer. The
+// hit is the longest such n, searched group by group until no group shortens it. Blocks that a window does not show are
+// not taken: their entries are empty from the start.
 //
-// With a policy: its contents are those of blocks in a group; a use has the logical block as depth. Of what a request
-// finds it is told block by block, of each block group by group. A content follows that of the block before it in its
-// group, if that could be found when this one was published first.
+// With a policy: its objects are contents of blocks in one group, and the depth of a use is the logical block. A hit is
+// reported block by block, for each block group by group. A content follows that of the block before it in its
+// group, if
+// that one could be found when this one was first inserted.
 //
-// Life of a request: lookup -> admit -> (leave_windows or free_entries, grow, insert)* -> release, one request at a
-// time or several.
+// Calls for one request: lookup -> admit -> (leave_windows or free_entries, grow, insert)* -> release; requests may
+// alternate.
 #pragma once
 
 #include <cstdint>
@@ -33,35 +34,36 @@ namespace kvplan::memory {
 
 class GroupedPrefixes {
  public:
-  /// `windows`: of each group, 0 for none. `blocks`: those of the pool, the null block included.
+  /// `windows`: by group, 0 for none. `blocks`: blocks of the pool, null block included.
   GroupedPrefixes(const core::Workload& workload, std::int64_t block_tokens,
                   std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache);
-  /// From now on cached blocks to which no lookup comes are counted. REQUIRES: nothing is published.
+  /// Starts counting cached blocks that no lookup reaches. REQUIRES: nothing was inserted.
   void follow_prefixes();
-  /// From now on a policy says which block is handed out (pool_policy.h). REQUIRES: nothing is held or published.
+  /// A policy chooses the block to hand out from now on (pool_policy.h). REQUIRES: nothing is held or inserted.
   void set_policy(PoolPolicy policy);
-  /// What tells the policy the time; null where there is none.
+  /// The observer through which the policy learns the time; null if there is none.
   core::Observer* clock() { return policy_ ? policy_->clock() : nullptr; }
-  /// Told of what is published, by entry of the table, and of what is given up; may be null.
+  /// Gets insertions, by table entry, and evictions; may be null.
   void set_listener(core::BlockListener* listener) { listener_ = listener; }
 
-  /// What is found for a request that computes `num_tokens`: at most num_tokens - 1.
+  /// The hit of a request that computes `num_tokens`: at most num_tokens - 1 tokens.
   core::PrefixHit lookup(RequestId request, std::int64_t num_tokens);
-  /// The tokens that such a lookup would find; it leaves no trace.
+  /// The tokens that such a lookup would find; changes nothing.
   [[nodiscard]] std::int64_t cached_tokens(RequestId request, std::int64_t num_tokens) const;
-  /// Takes what the latest lookup, for this request, found. False: there is no room and nothing has changed.
+  /// Admits the request with the hit of its latest lookup. False: there is no room, and nothing has changed.
   bool admit(RequestId request, std::int64_t tokens);
   bool grow(RequestId request, std::int64_t tokens);
-  /// Blocks wholly below what the token at position `computed` sees come back, group by group, the highest first.
+  /// Frees blocks that lie completely below what the token at position `computed` sees, group by group, highest
+  /// first.
   void leave_windows(RequestId request, std::int64_t computed);
-  /// These entries of its table come back, in this order (core::MemoryLayout::groups).
+  /// Frees these entries of its table, in this order (core::MemoryLayout::groups).
   void free_entries(RequestId request, std::span<const std::int32_t> entries);
-  /// Contents of whole blocks of the first `tokens` tokens can be found from now on.
+  /// Makes the whole blocks of the first `tokens` tokens findable.
   void insert(RequestId request, std::int64_t tokens);
   void release(RequestId request);
 
   [[nodiscard]] bool holds(RequestId request) const { return holders_.count(request) != 0; }
-  /// Could the request hold so many tokens without another block? REQUIRES: it is admitted.
+  /// True: the request has room for `tokens` tokens without another block. REQUIRES: it is admitted.
   [[nodiscard]] bool has_room(RequestId request, std::int64_t tokens) const {
     return missing(holders_.at(request), tokens) == 0;
   }
@@ -69,13 +71,13 @@ class GroupedPrefixes {
   [[nodiscard]] std::span<const BlockId> table(RequestId request, std::size_t group) const {
     return holders_.at(request).tables[group];
   }
-  /// Blocks that nobody holds.
+  /// Blocks that no request holds.
   [[nodiscard]] std::int64_t free_blocks() const {
     return pool_blocks_ - static_cast<std::int64_t>(blocks_.size()) + static_cast<std::int64_t>(free_.size());
   }
   [[nodiscard]] core::PoolCounts counts() const;
   [[nodiscard]] std::int64_t distinct_names() const { return static_cast<std::int64_t>(found_in_.size()); }
-  /// Since the beginning: blocks that were handed out, and contents that were given up for it.
+  /// Totals so far: blocks handed out, and contents evicted for them.
   [[nodiscard]] std::int64_t taken() const { return taken_; }
   [[nodiscard]] std::int64_t evicted() const { return evicted_; }
 
@@ -86,7 +88,7 @@ class GroupedPrefixes {
     std::int64_t holders{0};
     bool named{false};
     Name name{};
-    std::list<BlockId>::iterator place;  // while nobody holds it
+    std::list<BlockId>::iterator place;  // position in free_, while no request holds it
   };
   struct Holder {
     std::vector<std::vector<BlockId>> tables;  // by group
@@ -95,22 +97,22 @@ class GroupedPrefixes {
 
   [[nodiscard]] Name name(RequestId request, std::size_t group, std::int64_t block) const;
   [[nodiscard]] std::uint64_t number(const Name& name) const;
-  /// What the copies of a content that nobody holds count for is taken out (-1), or put in again (1).
+  /// Subtracts (-1) or adds (1) what the content's idle copies count for.
   void count_copies(const Name& name, int sign);
   void change_holders(BlockId block, std::int64_t by);
-  /// Blocks of a group that hold the longest hit of at most `most` blocks.
+  /// Blocks of the longest hit of at most `most` blocks in one group.
   [[nodiscard]] std::vector<BlockId> find(RequestId request, std::size_t group, std::int64_t most) const;
-  /// Those of every group, for the longest hit of a request that computes so many tokens.
+  /// Blocks of every group for the longest hit of a request that computes this many tokens.
   [[nodiscard]] std::vector<std::vector<BlockId>> find_in_all(RequestId request,
                                                               std::int64_t num_tokens) const;
   [[nodiscard]] std::int64_t missing(const Holder& holder, std::int64_t tokens) const;
   void fill(Holder& holder, std::int64_t tokens);
   BlockId take();
-  /// Of the blocks that nobody holds, which somebody has held, the one that is handed out.
+  /// The block to hand out next, among those that were held before and are not held now.
   [[nodiscard]] BlockId next_block();
-  /// Nobody finds the content of a block that nobody holds any more.
+  /// Evicts the content of a block that no request holds.
   void give_up_name(BlockId b);
-  /// It comes back from an entry of a request's table.
+  /// Frees the block at one entry of a request's table.
   void give_back(BlockId& block, RequestId request, std::int64_t entry);
   [[nodiscard]] std::int64_t entry(std::int64_t block, std::size_t group) const {
     return block * std::ssize(windows_) + static_cast<std::int64_t>(group);
@@ -124,19 +126,19 @@ class GroupedPrefixes {
   std::vector<std::int64_t> windows_;
   bool prefix_cache_;
   std::int64_t pool_blocks_;
-  std::vector<Block> blocks_;  // by id, those that were ever handed out, and the null block
+  std::vector<Block> blocks_;  // by id: all blocks that were ever handed out, and the null block
   std::list<BlockId>
-      free_;  // that came back, the next to be handed out first; those never handed out go before
+      free_;  // freed blocks, the next to be handed out first; blocks never handed out go before them
   std::map<Name, std::vector<BlockId>> found_in_;  // the oldest copy first
   std::map<RequestId, Holder> holders_;
   Holder found_;  // by the latest lookup
   std::int64_t taken_{0}, evicted_{0};
-  std::int64_t references_{0};  // entries of all tables that have a block
+  std::int64_t references_{0};  // blocks in all tables together
   std::int64_t cached_{0}, duplicates_{0};
-  std::int64_t spare_{0};  // of what is cached, copies that are not the only ones
+  std::int64_t spare_{0};  // cached copies beside the only or oldest one
   std::optional<GroupReach> reach_;
   std::optional<PolicyModel<Name>> policy_;
-  std::uint64_t epoch_{0};  // for the policy: changes with what is granted, let go or published
+  std::uint64_t epoch_{0};  // for the policy: changes with every grant, free and insertion
   core::BlockListener* listener_{nullptr};
 };
 

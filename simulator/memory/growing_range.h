@@ -1,5 +1,5 @@
-// How much room a request has in contiguous memory that grows by copy (allocator_growing.cpp): the arithmetic that the
-// allocator and its slow model share, and what both are made from.
+// The length of a request's range in contiguous memory that grows by copy (allocator_growing.cpp): arithmetic
+// shared by the allocator and its slow model, and what both are made from.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,21 @@ struct GrowthRule {
   std::int64_t step{1};
   bool in_place{true};
   bool compacts{false};
-  std::int64_t longest{1};  ///< neither the model nor the pool allows more
+  std::int64_t longest{1};  ///< the longest range that the model and the pool allow
 
-  /// Slots at an admission that computes `tokens` tokens before it samples one.
+  /// Slots at an admission that computes `tokens` tokens before it samples.
   [[nodiscard]] std::int64_t at_first(std::int64_t tokens) const { return std::min(tokens + slack, longest); }
-  /// The least that a range of `slots` grows to, so that `tokens` tokens have room.
+  /// The least length to which a range of `slots` grows so that `tokens` tokens have room.
   [[nodiscard]] std::int64_t least(std::int64_t slots, std::int64_t tokens) const {
     return std::min(std::max(tokens, slots + step), longest);
   }
-  /// What it grows to where there is room.
+  /// The length to which it grows if there is room.
   [[nodiscard]] std::int64_t wanted(std::int64_t slots, std::int64_t tokens) const {
     const Wide grown = (Wide{slots} * factor + ((std::int64_t{1} << kFactorBits) - 1)) >> kFactorBits;
     return std::max(least(slots, tokens), static_cast<std::int64_t>(std::min<Wide>(grown, longest)));
   }
-  /// Whether a request of this prompt and end can be served in an empty pool of `pool` slots: where ranges do not grow
-  /// in place, the last copy has to fit beside what it is made from.
+  /// True: an empty pool of `pool` slots can serve a request with this prompt and this final length. Where
+  /// ranges do not grow in place, the last copy must fit beside its source.
   [[nodiscard]] bool fits(std::int64_t prompt, std::int64_t final_tokens, std::int64_t pool) const {
     if (final_tokens > pool) return false;
     return in_place || final_tokens <= at_first(prompt) || 2 * (final_tokens - 1) + step <= pool;

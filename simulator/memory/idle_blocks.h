@@ -1,7 +1,7 @@
-// The blocks of a paged pool that nobody holds: which of them is handed out next. Two ways:
-//   BlocksInQueue   vLLM's: one queue, whatever was let go first
-//   BlocksByPolicy  memory.replacement: contents are ranked by a policy (pool_policy.h has the rules)
-// A pool is made for one of them, so that vLLM's way costs no call.
+// The blocks of a paged pool that no request holds, and which of them is handed out next. Two classes:
+//   BlocksInQueue   vLLM's rule: one queue, freed longest ago first
+//   BlocksByPolicy  memory.replacement: a policy ranks contents (pool_policy.h has the rules)
+// A pool is compiled for one of them, so vLLM's rule costs no virtual call.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace kvplan::memory {
 
-/// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
-/// Walking an array keeps the processor's loads independent, which a linked list does not.
+/// First in, first out, with removal from the middle: a ring of ids in which a removed id leaves a gap. Walking
+/// an array keeps the processor's loads independent, which a linked list does not.
 class BlocksInQueue {
  public:
   static constexpr bool kByContent = false;
 
-  /// Adds at the back. `place_of(id)` is where the id's place is kept: what `remove` needs.
+  /// Adds at the back. `place_of(id)` is where the id's position is stored; `remove` needs it.
   template <class PlaceOf>
   void add(BlockId b, PlaceOf place_of) {
     if (back_ - front_ == ring_.size()) make_room(place_of);
@@ -38,22 +38,22 @@ class BlocksInQueue {
     ring_[place] = kNoBlock;
     --ids_;
   }
-  /// The front. REQUIRES: something is in it.
+  /// Takes the front. REQUIRES: the queue is not empty.
   BlockId take() {
     while (true) {
       const BlockId b = std::exchange(ring_[front_++ & mask_], kNoBlock);
-      if (b == kNoBlock) continue;  // was taken out of the middle
+      if (b == kNoBlock) continue;  // gap of a removed id
       --ids_;
       return b;
     }
   }
-  /// An id near the front, for fetching ahead; 0 where there is none.
+  /// An id near the front, for prefetching; 0 if there is none.
   [[nodiscard]] BlockId ahead(std::uint64_t distance) const {
     return std::max(ring_[(front_ + distance) & mask_], BlockId{0});
   }
 
  private:
-  /// Keeps the order and drops the gaps, in a ring that is at most half full.
+  /// Keeps the order and closes the gaps, in a ring that becomes at most half full.
   template <class PlaceOf>
   void make_room(PlaceOf place_of) {
     std::vector<BlockId> ring(std::bit_ceil(std::max<std::size_t>(2 * ids_, 64)), kNoBlock);
@@ -76,39 +76,39 @@ class BlocksInQueue {
   std::size_t ids_{0};
 };
 
-/// It is told of contents, too, and knows them by number. Who holds what, and which copies a content has, the pool
-/// knows and says.
+/// Hands out blocks by policy. It also learns contents, and numbers them. The pool knows which requests hold a
+/// block and which copies a content has, and reports it.
 class BlocksByPolicy {
  public:
   static constexpr bool kByContent = true;
 
-  /// `shared_names`: how many there are (core::ContentNames). `groups` entries of a table are of one logical block.
+  /// `shared_names`: number of shared names (core::ContentNames). `groups`: table entries of one logical block.
   BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names, std::int64_t groups = 1);
   BlocksByPolicy(const BlocksByPolicy&) = delete;
   BlocksByPolicy& operator=(const BlocksByPolicy&) = delete;
 
-  /// Nobody holds it any more, and nothing can be found in it.
+  /// Adds a block that no request holds and in which nothing can be found.
   void add_empty(BlockId b) { empty_.push_back(b); }
-  /// Nobody holds it any more; this request was the last.
+  /// Adds a block that no request holds any more and that has a content; `request` was its last holder.
   void add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t entry);
-  /// Somebody holds it again, who found its content.
+  /// Removes a block that a request holds again, because it hit its content.
   void remove(BlockId b, std::uint32_t place);
-  /// A request finds it; told after `remove`.
+  /// A request hits it; called after `remove`.
   void hit(BlockId b, RequestId request, std::int64_t entry);
-  /// The next one. REQUIRES: there is one; what was published in it is given up at once.
+  /// Takes the next block. REQUIRES: there is one; its content is evicted at once.
   BlockId take();
   [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return BlockId{0}; }
 
-  /// The block, which is held, can be found from now on. `before`: one that has the content before it, kNoBlock for the
+  /// The held block can be found from now on. `before`: a block with the content before it, kNoBlock for the
   /// first.
   void insert_shared(BlockId b, std::int64_t name, BlockId before, RequestId request, std::int64_t entry);
   void insert_own(BlockId b, BlockId before, RequestId request, std::int64_t entry);
-  /// The content of an idle block has got another copy, or lost all others.
+  /// The content of an idle block got another copy (`leave_spares`: lost all others).
   void join_spares(BlockId b) { spare_.emplace(turn_of_[index(b)], b); }
   void leave_spares(BlockId b) { spare_.erase({turn_of_[index(b)], b}); }
-  /// What was published in the block is given up; `next`: the oldest copy after it, kNoBlock if there is none.
+  /// The content is removed from the block; `next`: the oldest other copy, kNoBlock if there is none.
   void lose_copy(BlockId b, BlockId next);
-  /// What is given up by time alone: `give_up` is told the oldest copy of each, and gives up all of them.
+  /// Evicts by time alone: `give_up` gets the oldest copy of each expired content, and evicts all its copies.
   void expire(const std::function<void(BlockId)>& give_up);
 
   /// Nothing of the request is looked up any more.
@@ -125,7 +125,7 @@ class BlocksByPolicy {
   [[nodiscard]] replacement::Use use(Id content, RequestId request, std::int64_t entry) const {
     return policy_.use(content, request, entry / groups_, clock_.now_ns());
   }
-  /// The content is cached by now and nobody holds it; or that has ended.
+  /// The content is cached and no request holds it (`leave_idle`: that has ended).
   void enter_idle(Id content) {
     if (policy_.leaves()) leaves_.enter(content);
   }
@@ -138,15 +138,16 @@ class BlocksByPolicy {
   std::deque<BlockId> empty_;
   std::set<std::pair<std::uint64_t, BlockId>> spare_;  // by turn
   std::uint64_t turn_{0};
-  // By block, those that were ever published or let go.
+  // By block, for all that were ever inserted or freed.
   std::vector<Id> content_of_;
-  std::vector<std::uint64_t> turn_of_;  // in which it was let go
+  std::vector<std::uint64_t> turn_of_;  // the turn at which it was freed
   // By content.
   std::vector<std::int32_t> held_copies_;
-  std::vector<BlockId> oldest_copy_;  // kNoBlock: it cannot be found
-  replacement::Leaves leaves_;        // where the rule holds: idle contents keep those before them
-  Id numbered_below_;                 // what the policy was told
-  Zeros<Id> shared_contents_;         // by name, one more than the number; 0: none yet
+  std::vector<BlockId> oldest_copy_;  // kNoBlock: no lookup can find it
+  // used with `leaves`: idle contents keep those before them from being evicted
+  replacement::Leaves leaves_;
+  Id numbered_below_;                                            // ids below this are known to the policy
+  Zeros<Id> shared_contents_;                                    // by name: content number + 1; 0: none yet
   std::unordered_map<RequestId, std::vector<Id>> own_contents_;  // by entry
   std::vector<Id> expired_;
 };

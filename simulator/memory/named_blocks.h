@@ -1,13 +1,14 @@
-// Blocks that are shared by content: who holds them, which contents can be found, and in which block. What memory that
-// finds prefixes is made of: allocator_paged.cpp, and allocator_grouped_prefixes.cpp, where a block is of one group of
-// layers. Which blocks a request needs, and which contents it looks for, these say.
-// - A block that nobody holds keeps its content, and can be found, until it is handed out again.
-// - Copies of one content stay side by side, the oldest is found first.
+// Blocks that are shared by content: their holders, the contents that can be found, and the blocks that have them.
+// Memory with a prefix cache is built on this: allocator_paged.cpp, and allocator_grouped_prefixes.cpp, where a block
+// belongs to one group of layers. Those decide which blocks a request needs and which contents it looks up.
+// - A block that no request holds keeps its content, and can be hit, until it is handed out again.
+// - Copies of one content coexist; lookups find the oldest.
 // - Block 0 is the null block.
 //
-// Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table from name
-// to block is an array. A content that is unique to its request can only be found by that request after a preemption,
-// so it is kept in the request (`BlockHolder::heads`), not in the table.
+// Costs are per block, not per token, and there is no hashing: contents have dense names (core/workload.h), so the
+// table
+// from name to block is an array. A content that is unique to its request can only be hit by that request after a
+// preemption, so it is stored with the request (`BlockHolder::heads`), not in the table.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +25,18 @@
 
 namespace kvplan::memory {
 
-/// `Idle` has the blocks that nobody holds, and says which of them is handed out: one of the classes of idle_blocks.h.
-/// `Reach` counts cached blocks to which no lookup comes, as PrefixReach does. Contents have names in one number, those
-/// of a request alone as content_order.h makes them of entries of its table.
+/// `Idle` has the blocks that no request holds and chooses which is handed out: a class of idle_blocks.h. `Reach`
+/// counts cached blocks that no lookup reaches, like PrefixReach. Names of contents are one number; contents of
+/// one request are named as in content_order.h, from entries of its table.
 template <class Idle, class Reach>
 class NamedBlocks {
  public:
   static constexpr BlockId kNullBlock{0};
   static constexpr std::uint64_t kNoName = ~std::uint64_t{0};
-  static constexpr int kAhead = 8;  ///< blocks fetched before they are let go
+  static constexpr int kAhead = 8;  ///< blocks prefetched before they are freed
 
-  /// `alloc_units`: blocks beside the null block. `shared_names`: how many there are. `listener`:
-  /// told of what is given up and made findable; may be null, and become something. `idle`: what Idle is made from.
+  /// `alloc_units`: blocks beside the null block. `shared_names`: number of shared names. `listener`: gets
+  /// evictions and insertions; may be null, and be set later. `idle`: constructor arguments of Idle.
   template <class... MadeFrom>
   NamedBlocks(std::int64_t alloc_units, bool prefix_cache, std::int64_t shared_names,
               core::RequestColumn<std::int32_t> places, core::BlockListener* const& listener,
@@ -59,11 +60,11 @@ class NamedBlocks {
             .unreachable = reach_ ? reach_->unreachable() : 0,
             .sharers = sharers_};
   }
-  /// Blocks that could be handed out.
+  /// Blocks that can be handed out.
   [[nodiscard]] std::int64_t idle() const { return free_ + cached_; }
   [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
-  /// Changes whenever the answer of the latest lookup may have changed, but for contents that appear: of these only
-  /// the one that was told to be missing counts.
+  /// Changes whenever the answer of the latest lookup may have changed. Of contents that appear, only the one
+  /// at which that lookup ended counts.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   void begin_epoch() { ++epoch_; }
   Idle& idle_blocks() { return idle_; }
@@ -82,7 +83,7 @@ class NamedBlocks {
     missing_name_ = kNoName;
     ++lookup_stamp_;
   }
-  /// Oldest findable copy of a shared content; the null block where there is none.
+  /// Oldest findable copy of a shared content; the null block if there is none.
   [[nodiscard]] BlockId shared_copy(std::int64_t name) const {
     return block_of_name_[static_cast<std::size_t>(name)];
   }
@@ -94,16 +95,17 @@ class NamedBlocks {
     return b != kNoBlock && at(b).name == own_name(r, block) ? b : kNoBlock;
   }
 
-  /// The lookup finds this block. True: nobody holds it.
+  /// A lookup hits this block. True: no request holds it.
   bool find(BlockId b) {
     at(b).stamp = lookup_stamp_;
     return at(b).refs == 0;
   }
-  /// The lookup ends at this content, which is not there.
+  /// The lookup ends at this content, which is not cached.
   void miss(std::int64_t name) { missing_name_ = static_cast<std::uint64_t>(name); }
 
-  /// What a policy gives up by time alone. A request that waits at the head is not asked again for that: as long as
-  /// nothing else changes, it finds what it found. So nothing depends on how often it is looked up.
+  /// Evicts what the policy gives up by time alone. For a request that waits at the head of the queue this is
+  /// not repeated: as long as nothing else changes, it gets the same hit. So nothing depends on how often it is
+  /// looked up.
   void expire(RequestId r, std::int64_t num_tokens) {
     if (asked_ == Asked{r, num_tokens, epoch_}) return;
     idle_.expire([&](BlockId b) {
@@ -122,9 +124,9 @@ class NamedBlocks {
     asked_ = {r, num_tokens, epoch_};
   }
 
-  // ---- holding ----
+  // ---- holders ----
 
-  /// A request holds one more block, which it found; `logical`: the entry of its table.
+  /// A request holds one more block, which it hit; `logical`: the entry of its table.
   void hold(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
     Block& block = at(b);
     if (block.refs++ == 0) {
@@ -136,8 +138,8 @@ class NamedBlocks {
     if constexpr (Idle::kByContent) idle_.hit(b, r, logical);
   }
 
-  /// The next idle block is handed out. REQUIRES: there is one. Inline, as all of it: most blocks are handed out many
-  /// at once, and a call for each costs 4 % of a run in which prefixes are shared.
+  /// Hands out the next idle block. REQUIRES: there is one. Inlined with all that it calls: most blocks are
+  /// handed out many at once, and a call for each costs 4 % of a run with shared prefixes.
   [[gnu::always_inline]] BlockId take() {
     if (static_cast<std::int64_t>(blocks_.size()) <= alloc_units_) return take_new();
     __builtin_prefetch(&at(idle_.ahead(kAhead)));
@@ -153,7 +155,7 @@ class NamedBlocks {
     return b;
   }
 
-  /// The block at this entry of its table comes back from a request.
+  /// A request frees the block at this entry of its table.
   void free_block(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
     Block& block = at(b);
     KVPLAN_CHECK(block.refs > 0, b);
@@ -174,11 +176,11 @@ class NamedBlocks {
     }
   }
 
-  /// Its books are needed soon.
+  /// Prefetches the block's record.
   void fetch(BlockId b) const { __builtin_prefetch(&at(b), 1); }
 
-  /// Before a block is let go by a request that goes on: where its own content can be found later.
-  /// `entries`: those of the table when it is whole.
+  /// Called before a running request frees a block: stores where its own content can be found later. `entries`:
+  /// entries of the complete table.
   template <class Entries>
   void remember(BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block, Entries entries) {
     if (!prefix_cache_ || at(block).name != own_name(r, logical)) return;
@@ -190,7 +192,7 @@ class NamedBlocks {
 
   // ---- contents ----
 
-  /// A block, which the request holds, can be found from now on.
+  /// A block that the request holds can be found from now on.
   void insert_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name,
                      [[maybe_unused]] BlockId before) {
     BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
@@ -208,7 +210,7 @@ class NamedBlocks {
     if (listener_ != nullptr) listener_->on_insert(r, logical, block);
   }
 
-  /// From now on what no lookup comes to is counted. `made_from`: what Reach is.
+  /// Starts counting cached blocks that no lookup reaches. `made_from`: constructor arguments of Reach.
   template <class... MadeFrom>
   void follow_prefixes(MadeFrom&&... made_from) {
     if (reach_) return;
@@ -222,13 +224,12 @@ class NamedBlocks {
  private:
   struct Block {
     std::uint64_t name{kNoName};
-    std::uint32_t place{0};  // among the idle ones, while nobody holds it
+    std::uint32_t place{0};  // position among the idle blocks, while no request holds it
     std::int32_t refs{0};
-    std::uint32_t stamp{0};  // lookup that found it last
-    bool oldest{false};      // of the copies of its content: the one that lookups find
+    std::uint32_t stamp{0};  // latest lookup that hit it
+    bool oldest{false};      // among the copies of its content: the one that lookups find
   };
-  /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are alone in
-  /// theirs.
+  /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are the only copy.
   struct Copies {
     BlockId prev, next;
   };
@@ -242,8 +243,8 @@ class NamedBlocks {
   Block& at(BlockId b) { return blocks_[index(b)]; }
   [[nodiscard]] const Block& at(BlockId b) const { return blocks_[index(b)]; }
 
-  /// The next block that nobody has held yet. In the beginning all are in the queue, by id, so that these come
-  /// before any that was let go; a large pool takes our own memory only as it is used.
+  /// The next block that was never held. At first all blocks are in the queue, ordered by id, so these come
+  /// before any that was freed; the records of a large pool take memory only as they are used.
   BlockId take_new() {
     const auto b = id_at<BlockId>(blocks_.size());
     blocks_.emplace_back().refs = 1;
@@ -254,7 +255,7 @@ class NamedBlocks {
 
   [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[index(b)].next == b; }
 
-  /// Its content can be found and nobody holds it.
+  /// Its content can be found and no request holds it.
   void enter_cache(const Block& block) {
     ++cached_;
     if (!block.oldest) ++duplicates_;
@@ -266,7 +267,7 @@ class NamedBlocks {
     if (reach_) reach_->add_cached(block.name, -1);
   }
 
-  /// A content can be found no longer in this block: it is handed out again.
+  /// The block is handed out again: its content can no longer be found in it.
   [[gnu::always_inline]] void give_up_name(BlockId b, Block& block) {
     const std::uint64_t name = block.name;
     block.name = kNoName;
@@ -325,11 +326,11 @@ class NamedBlocks {
   std::int64_t alloc_units_;
   bool prefix_cache_;
   core::BlockListener* const& listener_;
-  std::vector<Block> blocks_;   // by id, those that were ever handed out
+  std::vector<Block> blocks_;   // by id, all blocks that were ever handed out
   std::vector<Copies> copies_;  // likewise
   Idle idle_;
   BlockHolders holders_;
-  Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block where there is none
+  Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block if there is none
   std::int64_t free_;
   std::int64_t cached_{0};
   std::int64_t distinct_{0};

@@ -1,9 +1,11 @@
-// What allocators share that give a request one range of memory: how much it reserves, once, at first admission.
-// - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the least
-//   power of two that holds L + O - 1, output-pow2 the prompt and the least power of two that holds the output (less
-//   its last token, which is never written), none more than max. With buddy, oracle, output-pow2 and max are the three
-//   Orca baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1: a true output of 25 tokens reserves 32.
-// And compaction: where idle slots would suffice and no range of them does, held ranges slide together.
+// Shared by allocators that give a request one range of memory: how much it reserves, once, at its first admission.
+// - `oracle` reserves what the request will use (L + O - 1); `max` the longest request that the model allows;
+// `pow2` the
+//   least power of two that holds L + O - 1; `output-pow2` the prompt and the least power of two that holds the output
+//   (without its last token, which is never written). None reserves more than `max`. With `buddy`, the three Orca
+//   baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1, are oracle, output-pow2 and max: a true output
+//   of 25 tokens reserves 32.
+// Also compaction: if idle slots would suffice but no range of them does, held ranges slide together.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +22,7 @@
 
 namespace kvplan::memory {
 
-/// Tokens that `reserve` keeps for a request.
+/// Tokens that the rule `reserve` keeps for a request.
 inline std::int64_t reserved_tokens(std::string_view reserve, const core::Workload& workload, RequestId r,
                                     std::int64_t max_model_len) {
   const std::int64_t used = workload.final_tokens(r);
@@ -33,11 +35,11 @@ inline std::int64_t reserved_tokens(std::string_view reserve, const core::Worklo
   return std::min(as_it_is + power, max_model_len);
 }
 
-/// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
-/// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
+/// A reservation made once, at first admission, in one range. Members and their models decide which slots are
+/// free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
 class OneRangeAllocator : public core::Allocator, public core::Placing {
  public:
-  /// `compaction`: what it costs; none where ranges stay.
+  /// `compaction`: its cost; absent where ranges do not slide.
   OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
                     const AllocatorRequest& request, const std::optional<CopyCost>& compaction = {})
       : layout_(layout),
@@ -67,7 +69,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
       KVPLAN_CHECK(address >= 0, slots);
     }
     if (address < 0) {
-      const bool enough = layout_.alloc_units - held_ >= reservation(r);  // before it is rounded up
+      // the demand before it is rounded up
+      const bool enough = layout_.alloc_units - held_ >= reservation(r);
       refusal_ = enough ? core::Refusal::kFragmented : core::Refusal::kTooShort;
       return false;
     }
@@ -108,17 +111,17 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   }
 
  protected:
-  /// Takes `slots` free slots in a row; their address, or -1.
+  /// Takes `slots` free slots in a row. Returns their address, or -1.
   virtual std::int64_t place(std::int64_t slots) = 0;
   virtual void put_back(std::int64_t address, std::int64_t slots) = 0;
-  /// All held ranges slide down; `moved` tells each that does. Asked only with compaction.
+  /// Slides all held ranges down; calls `moved` for each that moves. Called only with compaction.
   virtual void slide_down() { KVPLAN_CHECK(false, held_); }
   struct Held {
     std::int64_t address, slots;
     RequestId request;
     auto operator<=>(const Held&) const = default;
   };
-  /// By address.
+  /// Held ranges, ordered by address.
   [[nodiscard]] std::vector<Held> held_ranges() const {
     std::vector<Held> out;
     for (const Holder& holder : holders_)
@@ -131,16 +134,16 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     moves_.push_back({range.request, range.address, to, range.slots, range.slots, true});
     at(range.request).address = core::entry_of_amount(to);
   }
-  /// Slots that a reservation takes, itself at least.
+  /// Slots that a reservation of `slots` really takes, at least `slots`.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
-  /// The longest range of an empty pool.
+  /// The longest range that an empty pool can give.
   [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.alloc_units; }
   [[nodiscard]] std::int64_t total_slots() const { return layout_.alloc_units; }
 
  private:
   struct Holder {
     RequestId request{0};
-    std::int64_t slots{0};  ///< 0: of nobody
+    std::int64_t slots{0};  ///< 0: held by no request
     BlockId address{0};
   };
 
@@ -161,8 +164,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   std::optional<CopyCost> compaction_;
   std::int64_t held_{0};
   core::Refusal refusal_{core::Refusal::kNone};
-  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
-  std::deque<Holder> holders_;                   // they stay where they are: tables point into them
+  core::RequestColumn<std::int32_t> holder_of_;  // by request: index of its range, -1 = none
+  std::deque<Holder> holders_;  // entries stay where they are, because tables point into them
   std::vector<std::int32_t> idle_holders_;
   std::vector<core::RangeMove> moves_;
 };
@@ -209,10 +212,10 @@ inline constexpr Param kCompactParam{
     .high = 0,
     .choices = kCompactions};
 
-/// One slot is one token. Errors: a pool in blocks, or of a size that cannot be.
+/// The layout; one slot is one token. Errors: a pool given in blocks, or of an impossible size.
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);
 
-/// The descriptor's own text of a parameter: the choice's may go away.
+/// The value of a parameter as text that outlives the choice: the descriptor's own copy.
 std::string_view lasting_text(const Choice& choice, std::string_view param);
 
 }  // namespace kvplan::memory

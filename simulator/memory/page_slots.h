@@ -1,10 +1,10 @@
-// Who has which pages mapped where a request's keys and values are contiguous in virtual memory (microsoft/vattention,
-// commit ef3fff25db, vattention/vattention.cu and utils.h). A slot is a piece of every tensor's address space, for one
-// request at a time. Allocation units are counted: one page for each of the tensors that are alike.
+// The pages that each request has mapped where its keys and values are contiguous in virtual memory
+// (microsoft/vattention, commit ef3fff25db, vattention/vattention.cu and utils.h). A slot is a part of every tensor's
+// address space, used by one request at a time. Counts are in allocation units: one page for each of the equal tensors.
 //
-// Deferred reclaim: what a request had stays mapped in its slot when it ends, and serves the next one there. It is
-// unmapped when somebody lacks pages: from the highest slot down, all that a slot has beyond its need, until there is
-// enough. Eager reclaim: it is unmapped at once.
+// Deferred reclaim: when a request ends, its pages stay mapped in its slot and serve the next request there. They are
+// unmapped when a request lacks pages: from the highest slot down, everything that a slot has beyond its need, until
+// there is enough. Eager reclaim: they are unmapped at once.
 //
 // A new request takes the lowest idle slot; a higher idle one instead if it has enough pages mapped and fewer than the
 // one chosen so far.
@@ -19,7 +19,7 @@
 
 namespace kvplan::memory {
 
-/// Allocation units mapped and unmapped.
+/// Number of allocation units mapped and unmapped.
 struct PageCalls {
   std::int64_t mapped{0}, unmapped{0};
   friend bool operator==(const PageCalls&, const PageCalls&) = default;
@@ -29,8 +29,8 @@ class PageSlots {
  public:
   PageSlots(std::int64_t alloc_units, bool deferred) : unmapped_(alloc_units), deferred_(deferred) {}
 
-  /// A slot for a request that will first need `prompt_alloc_units` and now needs `alloc_units`. REQUIRES for this
-  /// and `need`: the needs of all slots come to at most the pages that there are.
+  /// Takes a slot for a request that will first need `prompt_alloc_units` and now needs `alloc_units`. REQUIRES
+  /// for this and `need`: the needs of all slots together are at most the pages that exist.
   std::int64_t take(std::int64_t prompt_alloc_units, std::int64_t alloc_units, PageCalls& calls);
   /// The slot's request needs `alloc_units` in all, no fewer than before.
   void need(std::int64_t slot, std::int64_t alloc_units, PageCalls& calls);
@@ -59,8 +59,8 @@ class PageSlots {
 
   std::int64_t unmapped_;
   bool deferred_;
-  std::vector<BlockId> free_;  // ids that were mapped once, the latest last
-  std::int64_t next_new_{0};   // ids from here on never were
+  std::vector<BlockId> free_;  // ids that are not mapped now but were, the latest last
+  std::int64_t next_new_{0};   // ids from here on were never mapped
   std::vector<Slot> slots_;
   std::set<std::int64_t> idle_;  // slots
   std::set<std::int64_t> over_;  // slots with more mapped than needed

@@ -1,6 +1,5 @@
-// What a replacement policy is told of a pool (pool_policy.h has the rules), for pools that are slow obvious models:
-// contents by their names in maps of the standard library. What the policies themselves decide has models of its own in
-// tests/unit/replacement.
+// What a pool tells its replacement policy (pool_policy.h has the rules), for the slow, obvious pools: contents by
+// name in maps of the standard library. The policies themselves have models in tests/unit/replacement.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +13,28 @@
 
 namespace kvplan::memory {
 
-/// `Name`: of a content; they are ordered.
+/// `Name`: name of a content; names are ordered.
 template <class Name>
 class PolicyModel {
  public:
-  /// `idle`: can the content be found, and does nobody hold any of its copies?
+  /// `idle(name)`: true if the content can be found and no request holds a copy.
   PolicyModel(PoolPolicy policy, std::function<bool(const Name&)> idle)
       : policy_(std::move(policy)), idle_(std::move(idle)) {}
 
-  /// A request holds it now, which found it.
+  /// A request now holds it, after a hit.
   void hit(const Name& name, RequestId request, std::int64_t logical_block) {
     tell_leaf(name);
     policy_->touch(use(name, request, logical_block));
   }
-  /// Nobody holds any of its copies any more; this request was the last.
+  /// No request holds a copy any more; `request` was the last holder.
   void unpin(const Name& name, RequestId request, std::int64_t logical_block) {
     policy_->unpin(use(name, request, logical_block));
   }
-  /// It can be found from now on; `another`: and could before. `before`: the content that it follows.
+  /// It can be found from now on; `another`: it could be found before, too. `before`: the content that it
+  /// follows.
   void published(const Name& name, const std::optional<Name>& before, RequestId request,
                  std::int64_t logical_block, bool another) {
-    // What was said first of what it follows holds.
+    // Only the first report of its predecessor counts.
     if (before && number_of_.count(name) == 0) {
       before_.emplace(name, *before);
       behind_[*before].push_back(name);
@@ -43,16 +43,17 @@ class PolicyModel {
     const replacement::Use published = use(name, request, logical_block);
     another ? policy_->touch(published) : policy_->insert(published);
   }
-  /// One of its copies is given up.
+  /// One of its copies is evicted.
   void given_up(const Name& name) { tell_leaf(name); }
 
-  /// The only copy of which content is handed out. REQUIRES: something is cached.
+  /// The content to evict; its only copy is handed out. REQUIRES: something is cached.
   [[nodiscard]] Name victim() {
     return contents_.at(
         policy_->evict({.time_ns = clock_.now_ns()}, [this](replacement::Id id) { return may_go(id); }));
   }
-  /// Before a lookup of a request: what goes by time alone. `give_up` is told each, and gives up all its copies. Asked
-  /// again in vain, a request finds what it found: `epoch` changes with what is granted, let go or published.
+  /// Called before a lookup: evicts what expires by time alone. `give_up` gets each such content and evicts all
+  /// its copies. If the lookup is repeated in vain, the request gets the same hit: `epoch` changes with every
+  /// grant, free and insertion.
   void expire(RequestId request, std::int64_t num_tokens, std::uint64_t epoch,
               const std::function<void(const Name&)>& give_up) {
     const Asked asked{request, num_tokens, epoch};
@@ -86,14 +87,14 @@ class PolicyModel {
     }
     return policy_.use(place->second, request, logical_block, clock_.now_ns());
   }
-  /// With `leaves`, nothing behind it may be idle.
+  /// With `leaves`: no idle content may follow it.
   [[nodiscard]] bool may_go(replacement::Id content) const {
     if (!idle_(contents_[content])) return false;
     if (!policy_.leaves()) return true;
     const auto behind = behind_.find(contents_[content]);
     return behind == behind_.end() || std::none_of(behind->second.begin(), behind->second.end(), idle_);
   }
-  /// It is held now, or gone: it keeps the one before it from going no more.
+  /// It is held now, or gone, so it no longer protects the one before it.
   void tell_leaf(const Name& name) {
     const auto before = before_.find(name);
     if (before != before_.end()) policy_->may_go(number_of_.at(before->second));
@@ -102,9 +103,9 @@ class PolicyModel {
   PoolPolicy policy_;
   std::function<bool(const Name&)> idle_;
   PoolClock clock_;
-  std::map<Name, replacement::Id> number_of_;  // of contents that were ever published
+  std::map<Name, replacement::Id> number_of_;  // all contents that were ever inserted
   std::vector<Name> contents_;                 // by number
-  std::map<Name, Name> before_;                // of contents that follow another
+  std::map<Name, Name> before_;                // contents that follow another
   std::map<Name, std::vector<Name>> behind_;
   Asked asked_;
 };

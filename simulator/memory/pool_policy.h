@@ -1,40 +1,45 @@
-// A replacement policy in a pool of blocks (memory.replacement): which cached block is handed out where one is needed.
+// A replacement policy in a pool of blocks (memory.replacement): which cached block is evicted when one is needed.
 // Both twins of a pool follow these rules, each with code of its own.
 //
-// Objects. The policy sees contents, not blocks. Contents are numbered from 0 as they are published for the first time
-// in this pool; one that went and comes back has its number again.
+// Objects. The policy ranks contents, not blocks. Contents are numbered from 0 in the order in which they are first
+// inserted into this pool; a content that was evicted and inserted again keeps its number.
 //
-// What it is told, and when:
-//   insert   a content is published of which no copy can be found
-//   touch    a request is admitted and finds it: its hits one by one, first to last; or another copy is published
+// Calls of the policy, and when:
+//   insert   a content is inserted of which no copy can be found
+//   touch    a request is admitted and hits it: its hits one by one, first to last; or another copy is inserted
 //   unpin    the last request that holds one of its copies frees it. A request frees its table from the end, so that
 //            the first of its blocks are the youngest
-//   evict    a block is needed, and neither an empty nor a spare one is idle. Only contents that nobody holds may go.
-//            What comes is not known: a block is handed out before anything is published in it
+//   evict    a block is needed, and neither an empty nor a spare one is idle. Only contents that no request holds may
+//            be evicted. The new content is not known: a block is handed out before anything is inserted in it
 //   expire   a request is looked up (see below)
-// A use has the logical block as depth, the request's tenant as category (those without one are a category, too), and
-// the moment of the pass, or of the step's end, in whole nanoseconds since the trace's first arrival.
+// A use has the logical block as depth, the request's tenant as category (requests without one form a category, too),
+// and as time that of the pass, or of the step's end, in whole nanoseconds since the trace's first arrival.
 //
-// Where layers lie in groups, a content is that of a block in one group, and a use has the logical block as depth in
-// each. What an admitted request finds is told block by block, of each block group by group; what is published, group
-// by group. What a window has left behind was let go as any other block, and is cached until it goes.
+// Where layers lie in groups, a content is that of a block in one group, and the depth of a use is the logical block in
+// each group. The hit of an admitted request is reported block by block, for each block group by group; insertions
+// group
+// by group. A block that a window has left behind is freed like any other, and cached until it is evicted.
 //
-// Who goes. Of the blocks that nobody holds, in this order:
-//   1. empty ones: nothing can be found in them. Those that nobody had yet first, by number; then as they were let go
-//   2. spare copies: their content has another copy, held or not. The one that was let go first
-//   3. the only copy of a content: the policy says which. With `leaves`, only of those that no cached content follows
-//      which nobody holds; of any that nobody holds the last of those behind it is one. In groups a content follows
-//      that of the block before it in its group, if that could be found when this one was published first
-// vLLM's own queue takes whatever was let go first, so that it gives up contents while empty blocks are behind them. A
-// policy ranks contents, and an empty block has none: keeping one costs nothing that anybody could find. So `lru` is
-// vLLM's queue but for 1 and 2. A block that a token policy lets go of, or that a preempted request did, is let go as
-// any other; it is empty where it was not full, or not published.
+// Victim order. Of the blocks that no request holds:
+//   1. empty blocks, in which nothing can be found: first those never held, by number; then in the order of freeing
+//   2. spare copies: the content has another copy, held or not; freed longest ago first
+//   3. the only copy of a content: chosen by the policy. With `leaves` only contents that no idle cached content
+//      follows; of any idle content, the last one behind it is such a leaf. In groups a content follows that of the
+//      block before it in its group, if that one could be found when this one was first inserted
+// vLLM's own queue takes the block that was freed longest ago, so it evicts contents while empty blocks are behind
+// them.
+// A policy ranks contents, and an empty block has none: evicting it loses nothing. So `lru` is vLLM's queue except for
+// 1 and 2. A block freed by a token policy or by a preempted request is freed like any other; it is empty if it was not
+// full, or not inserted.
 //
-// Time. A content that the policy gives up by time alone (ttl) goes when a request is looked up, before that, all its
-// copies, and these are empty from then on, let go last. Until then it counts as cached: nobody has asked. A request
-// that was looked up and refused finds the same again for as long as nothing is granted, let go or published, so that
-// time alone does not change what it finds. A router that asks what is cached sees what is there. With `leaves` a
-// content is given up after those behind it, at the same time if theirs has come.
+// Time. A content that the policy evicts by time alone (ttl) is evicted before the next lookup of a request, with all
+// its copies, which are then empty and count as freed last. Until then it counts as cached. A request that was
+// looked up
+// and refused gets the same hit as long as nothing is granted, freed or inserted, so time alone does not change its
+// hit.
+// A router that asks what is cached sees the present state. With `leaves` a content is evicted after those behind
+// it, at
+// the same time if they have expired too.
 #pragma once
 
 #include <memory>
@@ -45,8 +50,8 @@
 
 namespace kvplan::memory {
 
-/// Tells a pool the time; and, by being there, that contents are published in the step in which their block fills,
-/// and nothing is granted ahead of time.
+/// Tells a pool the time. Its presence also means that contents are inserted in the step in which their block
+/// fills, and that nothing is granted ahead of time.
 class PoolClock final : public core::Observer {
  public:
   void on_pass_begin(SimTime time) override { now_ = time; }
@@ -59,10 +64,10 @@ class PoolClock final : public core::Observer {
   SimTime now_{};
 };
 
-/// A policy, and what it is told of requests.
+/// A policy, and what it learns of requests.
 class PoolPolicy {
  public:
-  /// `leaves`: a content goes only after those behind it.
+  /// `leaves`: a content is evicted only after those that follow it.
   PoolPolicy(std::unique_ptr<replacement::Policy> policy, bool leaves, const core::Workload& workload)
       : policy_(std::move(policy)), leaves_(leaves), workload_(&workload) {}
   replacement::Policy* operator->() const { return policy_.get(); }
@@ -83,12 +88,12 @@ class PoolPolicy {
   const core::Workload* workload_;
 };
 
-/// False: blocks are handed out as vLLM does, or nothing is ever cached.
+/// False: blocks are handed out as in vLLM, or nothing is ever cached.
 inline bool replaces_by_policy(const AllocatorRequest& request) {
   return request.prefix_cache && request.replacement != nullptr;
 }
 
-/// Errors: a parameter that cannot be, more contents than can be numbered. REQUIRES: replaces_by_policy.
+/// Errors: an impossible parameter, more contents than can be numbered. REQUIRES: replaces_by_policy.
 Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const AllocatorRequest& request);
 
 }  // namespace kvplan::memory

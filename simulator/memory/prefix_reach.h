@@ -1,8 +1,8 @@
-// Which cached blocks no lookup comes to. A lookup walks a prompt from its beginning and ends at the first content that
-// is not there; what lies behind that in the tree of contents is cached for nothing.
+// Cached blocks that no lookup reaches. A lookup walks a prompt from its beginning and ends at the first content that
+// is not cached; descendants of a missing block in the tree of contents are unreachable.
 //
-// A content that appears, or vanishes with its last copy, changes what lies behind it; each of those costs one visit
-// then. Where layers lie in groups it is group_reach.h that counts.
+// A content that appears, or vanishes with its last copy, changes the state of its descendants; each of them costs one
+// visit then. Where layers lie in groups, group_reach.h counts.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,34 @@ namespace kvplan::memory {
 
 class PrefixReach {
  public:
-  /// Both outlive it. Nothing is there.
+  /// Both arguments outlive this. At first nothing is cached.
   PrefixReach(const core::Workload& workload, const core::ContentNames& names)
       : order_(workload, names), nodes_(1) {}
 
-  /// The content has a copy now, or none any more. REQUIRES for `vanish`: no copy of it is cached.
+  /// The content now has a copy; `vanish`: it has none any more. REQUIRES for `vanish`: no copy of it is
+  /// cached.
   void appear(std::uint64_t name);
   void vanish(std::uint64_t name);
-  /// So many more copies of the content are held by nobody.
+  /// No request holds `copies` more (or fewer) copies of the content.
   void add_cached(std::uint64_t name, std::int64_t copies);
 
-  /// Cached copies of contents that no lookup comes to.
+  /// Cached copies of contents that no lookup reaches.
   [[nodiscard]] std::int64_t unreachable() const { return unreachable_; }
 
  private:
   using Slot = ContentOrder::Slot;
-  /// Of a content that is there, or that one which is there follows.
+  /// The node of a content that is cached or has a cached descendant.
   struct Node {
     std::uint64_t name{0};
     std::int64_t cached{0};
     Slot parent{0}, first_child{0};
-    Slot next{0}, previous{0};  // children of one parent that are there
+    Slot next{0}, previous{0};  // siblings: other cached children of the same parent
     bool there{false};
     bool reached{false};
   };
 
   Node& at(Slot slot) { return nodes_[slot]; }
-  /// Its node, made where there is none.
+  /// The content's node, made if there is none.
   Slot make(std::uint64_t name);
   void remove(Slot slot);
   void set_reached(Slot slot, bool reached);

@@ -1,6 +1,6 @@
-// The tensors in which requests keep keys and values, one for the keys and one for the values of each layer (one in all
-// where a layer keeps a latent vector), and how long the row of a token is in each. Scales and zero points of a format
-// lie in the row, beside the elements that they are for.
+// The tensors in which requests store keys and values, and the length of a token's row in each: one tensor for
+// keys and one for values in each layer (one in all where a layer stores a latent vector). Scales and zero points
+// of a format lie in the row, beside their elements.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace kvplan::memory {
 
-/// Tensors in a row that are alike, from the first layer to the last.
+/// Consecutive tensors with equal rows, from the first layer to the last.
 struct TensorRows {
   std::int64_t row_bytes{0};  ///< of a token
   std::int64_t tensors{0};
   friend bool operator==(const TensorRows&, const TensorRows&) = default;
 };
 
-/// Of the request's model on its rank and stage, in its format; one tensor with rows of token_bytes where it names no
-/// model. Errors: cells that a token policy widens with data of its own, a format for other layers, or in which keys
-/// and values share a byte, rows too long to be counted.
+/// The rows of the request's model on its rank and stage, in its format; one tensor with rows of token_bytes if
+/// no model is named. Errors: a token policy that adds its own data to each cell, a format for other layers, keys
+/// and values that share a byte, rows too long to be counted.
 Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request);
 
-/// Capacity and what is said of one token. Errors: a pool in blocks, or too large to be counted.
+/// Capacity, and the layout of one token. Errors: a pool given in blocks, or too large to be counted.
 Result<core::MemoryLayout> byte_layout(const AllocatorRequest& request);
 
 }  // namespace kvplan::memory

@@ -36,10 +36,10 @@ namespace kvplan::observe {
 
 /// Results of eviction, counted beside the ledger.
 struct EvictionCounts {
-  /// Blocks that running requests freed because nothing in them was kept (any more, or by that request)
   /// Tokens dropped, counted for each request; if cells of a token are dropped separately, cells divided,
   /// rounded down
   std::int64_t tokens{0};
+  /// Blocks that running requests freed because nothing in them was kept (any more, or by that request)
   std::int64_t blocks_freed{0};
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
   std::int64_t compactions{0};

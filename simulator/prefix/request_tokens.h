@@ -1,6 +1,6 @@
-// The tokens of a workload's requests. A trace has no texts: a prompt's token is named by the id of the prefix block
-// that covers it and its place in that block, so that equal prefixes have equal tokens; every other token (of the
-// output, of a prompt or its end without ids) is like no other.
+// The tokens of a workload's requests. A trace has no texts: a prompt token is named by the id of the prefix block
+// that covers it and its position in that block, so equal prefixes have equal tokens. Every other token (of the
+// output, of a prompt or its end without ids) differs from all others.
 #pragma once
 
 #include "simulator/core/workload.h"
@@ -8,7 +8,7 @@
 
 namespace kvplan::prefix {
 
-/// Blocks by which a trace may name its prompts: longer ones would give numbers to two tokens.
+/// Largest block by which a trace may name its prompts: longer ones would give two tokens the same number.
 inline constexpr std::int64_t kMostHashBlock = std::int64_t{1} << 31;
 
 /// Prompt and output of a request, L + O tokens. REQUIRES: no ids, or blocks of at most kMostHashBlock tokens.

@@ -1,5 +1,5 @@
-// Sequences of tokens, kept as runs of consecutive numbers: a prompt of 100,000 tokens is a few runs, and is compared
-// with another in as many steps.
+// Sequences of tokens, stored as runs of consecutive numbers: a prompt of 100,000 tokens is a few runs, and is
+// compared with another in as many steps.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace kvplan::prefix {
 
 using Token = std::uint64_t;
 
-/// The tokens first, first + 1, ...: `length` of them.
+/// The tokens first, first + 1, ..., first + length - 1.
 struct TokenRun {
   Token first{0};
   std::int64_t length{0};
   friend auto operator<=>(const TokenRun&, const TokenRun&) = default;
 };
 
-/// A sequence. No two runs side by side could be one, so equal sequences have equal runs.
+/// A sequence. Adjacent runs never form a single run, so equal sequences have equal runs.
 class TokenSequence {
  public:
-  /// Adds the run at the end; one without length adds nothing.
+  /// Appends a run; an empty one adds nothing.
   void append(TokenRun run);
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] std::span<const TokenRun> runs() const { return runs_; }
@@ -41,15 +41,15 @@ class TokenReader {
   TokenReader(const TokenSequence& sequence, std::int64_t tokens)
       : run_(sequence.runs().data()), left_(tokens) {}
 
-  /// Tokens that are still to be read.
+  /// Tokens not yet read.
   [[nodiscard]] std::int64_t left() const { return left_; }
-  /// The run from here on. REQUIRES: left() > 0.
+  /// The run from the present position on. REQUIRES: left() > 0.
   [[nodiscard]] TokenRun run() const {
     return {run_->first + static_cast<Token>(read_), std::min(run_->length - read_, left_)};
   }
   /// REQUIRES: 0 <= tokens <= left().
   void skip(std::int64_t tokens);
-  /// Reads so many tokens as a sequence of their own. REQUIRES: 0 <= tokens <= left().
+  /// Reads the next `tokens` tokens into a new sequence. REQUIRES: 0 <= tokens <= left().
   TokenSequence take(std::int64_t tokens);
 
  private:
@@ -58,10 +58,10 @@ class TokenReader {
   std::int64_t left_;
 };
 
-/// Leading tokens that both have.
+/// Length of the common prefix of both.
 std::int64_t common_prefix(TokenReader a, TokenReader b);
 
-/// A number made from the next `tokens` tokens; the same for equal ones. REQUIRES: 0 <= tokens <= reader.left().
+/// A hash of the next `tokens` tokens. REQUIRES: 0 <= tokens <= reader.left().
 std::uint64_t hash_of(TokenReader reader, std::int64_t tokens);
 
 }  // namespace kvplan::prefix

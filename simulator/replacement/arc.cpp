@@ -32,7 +32,7 @@ class Arc {
   void insert(const Use& use) {
     recall(use.id);
     put(state_[use.id] == kAbsent ? kT1 : kT2, use.id);
-    // Of a pool, whose room was not made by evict; otherwise never more than these.
+    // For a pool, where evict did not make the room; otherwise never exceeded.
     if (sizes_[kT1] + sizes_[kB1] > capacity_) forget(kB1);
     if (size() + sizes_[kB1] + sizes_[kB2] > 2 * capacity_) forget(kB2);
   }

@@ -1,4 +1,5 @@
-// Belady's optimum for blocks of one size: the cached block whose next use is farthest goes. It knows the future.
+// Belady's optimum for blocks of one size: the cached block with the farthest next use is evicted. It knows the
+// future.
 #include <array>
 #include <compare>
 #include <vector>

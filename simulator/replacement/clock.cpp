@@ -1,5 +1,5 @@
-// CLOCK: FIFO with a second chance. A use sets a block's bit; a block whose turn it is to go and whose bit is set loses
-// the bit and goes to the young end instead.
+// CLOCK: FIFO with a second chance. A use sets a block's bit. A block that is due for eviction with its bit set
+// loses the bit and moves to the young end instead.
 #include <vector>
 
 #include "simulator/replacement/links.h"

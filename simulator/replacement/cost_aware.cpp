@@ -10,8 +10,9 @@
 namespace kvplan::replacement {
 namespace {
 
-/// The priority is made anew at every use, with the depth of that use. Of equals the one whose priority is oldest goes.
-/// Deep blocks stay longer than those before them, which alone make them useful: say `leaves`.
+/// The priority is computed anew at every use, with the depth of that use. Of blocks with equal priority the one
+/// with the oldest priority is evicted. Deep blocks stay longer than the blocks before them, without which they
+/// are useless: so use `leaves`.
 class CostAware {
  public:
   struct Params {

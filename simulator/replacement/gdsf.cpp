@@ -9,7 +9,8 @@
 namespace kvplan::replacement {
 namespace {
 
-/// The priority is made anew at every use. Of equals the one whose priority is oldest goes.
+/// The priority is computed anew at every use. Of blocks with equal priority the one with the oldest priority is
+/// evicted.
 class Gdsf {
  public:
   struct Params {};

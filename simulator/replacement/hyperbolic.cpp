@@ -11,14 +11,17 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Time is counted in uses of all blocks; the use with which a block comes counts as a use and as time. Blocks are
-/// drawn without repetition, so that where no more than the sample may go the choice is exact and no draw matters. Of
-/// equal priorities the block that came first goes.
+/// Time is counted in uses of all blocks; the use with which a block is inserted counts as a use and as time.
+/// Blocks are
+/// drawn without repetition; so if no more blocks may be evicted than the sample has, the choice is exact and no draw
+/// matters. Of blocks with equal priority the one inserted first is evicted.
 ///
-/// Blocks stand in a row from which places are drawn; who takes which place is part of what a seed means. What comes
-/// stands last, the last one fills a gap, and what was drawn changes places with the one in front of those not drawn
-/// yet. A block that may not go leaves the row when it is drawn. At the first eviction at which it may go it stands
-/// last again, those that came first before the others: when exactly may_go was called makes no difference.
+/// Blocks are in an array from which positions are drawn; which block has which position is part of what a seed
+/// means. A
+/// new block goes to the end, the last block fills a gap, and a drawn block changes places with the first of those not
+/// drawn yet. A block that may not be evicted leaves the array when it is drawn. At the first eviction at which it
+/// may be
+/// evicted it is at the end again, earlier inserted blocks first: when exactly may_go was called makes no difference.
 class Hyperbolic {
  public:
   struct Params {

@@ -1,4 +1,4 @@
-// Ids by a key, the least first, whose keys may change: a binary heap that knows where each id is.
+// A priority queue of ids with changeable keys, the least first: a binary heap that knows the position of each id.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace kvplan::replacement {
 
-/// Where ids are in their heaps. Heaps that share it hold different ids.
+/// Positions of ids in their heaps. Heaps that share it hold different ids.
 class HeapPlaces {
  public:
   explicit HeapPlaces(Id ids) { grow(ids); }
@@ -29,8 +29,8 @@ class HeapPlaces {
   std::vector<std::uint32_t> places_;
 };
 
-/// Keys are compared by <; two ids never have equal keys. Where a victim is looked for, what may not go is set aside
-/// with its key: it stays in the heap for all other calls.
+/// Keys are compared by <; two ids never have equal keys. In a search for a victim, ids that may not be evicted
+/// are set aside with their keys; for all other calls they are still in the heap.
 template <class Key>
 class KeyedHeap {
  public:
@@ -40,7 +40,7 @@ class KeyedHeap {
 
   [[nodiscard]] bool holds(Id id) const { return (*places_)[id] != HeapPlaces::kNowhere; }
 
-  /// REQUIRES: it is in no heap.
+  /// Adds an id. REQUIRES: it is in no heap.
   void push(Id id, const Key& key) {
     entries_.push_back({key, id});
     rise(entries_.size() - 1);
@@ -62,14 +62,14 @@ class KeyedHeap {
     sink((*places_)[last.id]);
   }
 
-  /// Gives it another key. REQUIRES: it is in this heap.
+  /// Changes its key. REQUIRES: it is in this heap.
   void update(Id id, const Key& key) {
     remove(id);
     push(id, key);
   }
 
-  /// The one with the least key that may go; kNoId: none may. A block that may not is looked at again only after
-  /// may_go.
+  /// The id with the least key that may be evicted; kNoId: none may. An id that may not be evicted is looked at
+  /// again only after may_go.
   template <class May>
   Id first(const May& may) {
     while (!entries_.empty()) {
@@ -82,7 +82,7 @@ class KeyedHeap {
     return kNoId;
   }
 
-  /// What kept a block from going has ended. Any id, in this heap or not, whether it was passed over or not.
+  /// The id may be evictable again. Any id, in this heap or not, passed over or not.
   void may_go(Id id) {
     const auto at = aside_.find(id);
     if (at == aside_.end()) return;

@@ -1,5 +1,5 @@
-// Leases: a use of a cached block leases it for a time; what comes new has none. The block whose lease ends first, or
-// ended first, goes: a block that was used again outlives those that came until its lease ends.
+// Leases: a use of a cached block gives it a lease for some time; a new block has none. The block with the
+// earliest lease end is evicted: a block that was used again outlives new ones until its lease ends.
 #include <array>
 #include <compare>
 
@@ -10,7 +10,8 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Of equal ends the one that was used longest ago goes. Leased blocks can go: somebody has to, where all are leased.
+/// Of equal lease ends the least recently used is evicted. Leased blocks can be evicted: if all are leased, one
+/// must be.
 class Lease {
  public:
   struct Params {

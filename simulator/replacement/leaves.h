@@ -1,10 +1,10 @@
-// The rule that a block goes only after those behind it (parameter `leaves`): what lies behind a block that is gone can
-// no longer be found, and takes room for nothing. Radix caches follow it: of a tree only leaves go
+// The rule that a block is evicted only after the blocks that follow it (parameter `leaves`): descendants of an evicted
+// block can no longer be found and only take up room. Radix caches follow this rule: they evict only leaves of the tree
 // (sgl-project/sglang v0.5.5, mem_cache/radix_cache.py, `evict`; NVIDIA/TensorRT-LLM, kv cache manager's
 // evictionPolicy).
 //
-// A policy knows nothing of this. Whoever asks it for a victim lets only leaves go, and tells it of blocks that become
-// leaves (may_go in policy.h).
+// A policy does not know the rule. Its caller allows only leaves as victims and reports blocks that become leaves
+// (may_go in policy.h).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace kvplan::replacement {
 
-/// Blocks in a forest: each follows the one before it in the prompt in which it was first seen, or none. Counted are
-/// those that keep the one before them from going; which these are, the user says.
+/// Blocks in a forest: each follows the block before it in the prompt in which it was first seen, or none.
+/// Counted are the followers that protect a block from eviction; the user decides which followers do.
 class Leaves {
  public:
-  /// The block follows `before` (kNoId: none). What was said of it first holds. REQUIRES: something was said of
-  /// `before` earlier.
+  /// The block follows `before` (kNoId: none). Only the first call for a block counts. REQUIRES: this was
+  /// called for `before` earlier.
   void follows(Id id, Id before) {
     if (id >= nodes_.size()) nodes_.resize(std::size_t{id} + 1);
     Node& node = nodes_[id];
@@ -27,16 +27,16 @@ class Leaves {
     node.known = true;
     node.before = before;
   }
-  /// From now on it keeps the one before it from going. REQUIRES: follows was told; it does not yet.
+  /// From now on it protects the block before it. REQUIRES: follows was called; it does not protect it yet.
   void enter(Id id) {
     if (const Id before = nodes_[id].before; before != kNoId) ++nodes_[before].behind;
   }
-  /// It does no longer. Returns the block before it if that is a leaf now, else kNoId.
+  /// It no longer protects the block before it. Returns that block if it is a leaf now, else kNoId.
   Id leave(Id id) {
     const Id before = nodes_[id].before;
     return before != kNoId && --nodes_[before].behind == 0 ? before : kNoId;
   }
-  /// Nothing keeps it from going that lies behind it. REQUIRES: follows was told.
+  /// True: no follower protects it. REQUIRES: follows was called.
   [[nodiscard]] bool is_leaf(Id id) const { return nodes_[id].behind == 0; }
 
  private:

@@ -1,5 +1,5 @@
-// LeCaR: two experts, LRU and LFU, each with a weight; one of them, drawn by weight, names the block that goes, and
-// it is remembered who named it. What comes back was given up too early: the expert that named it loses weight.
+// LeCaR: two experts, LRU and LFU, each with a weight. One of them, drawn by weight, names the victim, and that is
+// remembered. If the victim is used again, it was evicted too early: the expert that named it loses weight.
 #include <algorithm>
 #include <array>
 #include <compare>

@@ -1,4 +1,4 @@
-// Lists of ids from oldest to youngest, linked through 8-byte nodes in one array by id, so that an access needs no hash
+// Lists of ids from oldest to youngest, linked through 8-byte nodes in one array by id, so an access needs no hash
 // table and one cache line.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace kvplan::replacement {
 
-/// An id is in at most one of kLists lists. Ids enter at the young end. Where a victim is looked for, what may not
-/// go is set aside: it stays in its list for all other calls.
+/// An id is in at most one of kLists lists. Ids enter at the young end. In a search for a victim, ids that may
+/// not be evicted are set aside; for all other calls they are still in their list.
 template <std::uint32_t kLists>
 class Links {
  public:
@@ -26,10 +26,10 @@ class Links {
       nodes_[end] = {static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(end)};
   }
 
-  /// It is in a list.
+  /// True: it is in a list.
   [[nodiscard]] bool linked(Id id) const { return nodes_[id + kLists].older != kUnlinked; }
 
-  /// REQUIRES: it is in no list.
+  /// Adds an id at the young end. REQUIRES: it is in no list.
   void push(std::uint32_t list, Id id) {
     const std::uint32_t place = id + kLists;
     const std::uint32_t youngest = nodes_[list].older;
@@ -50,13 +50,13 @@ class Links {
     node.older = kUnlinked;
   }
 
-  /// From the list where it is to the young end of `list`.
+  /// Moves it from its list to the young end of `list`.
   void renew(std::uint32_t list, Id id) {
     remove(id);
     push(list, id);
   }
 
-  /// kNoId where the list is empty.
+  /// The oldest id; kNoId if the list is empty.
   [[nodiscard]] Id oldest(std::uint32_t list) const {
     if (!aside_.empty()) [[unlikely]] {
       if (const Id id = aside_.oldest(list); id != kNoId) return id;
@@ -67,7 +67,8 @@ class Links {
   /// The next younger one that is not set aside; kNoId after the youngest.
   [[nodiscard]] Id younger(Id id) const { return id_at(nodes_[id + kLists].younger); }
 
-  /// The oldest of the list that may go; kNoId: none may. A block that may not is looked at again only after may_go.
+  /// The oldest id of the list that may be evicted; kNoId: none may. An id that may not be evicted is looked at
+  /// again only after may_go.
   template <class May>
   Id first(std::uint32_t list, const May& may) {
     if constexpr (!std::is_same_v<May, AllMayGo>) {
@@ -82,7 +83,7 @@ class Links {
     return id_at(nodes_[list].younger);
   }
 
-  /// What kept a block from going has ended. Any id, whether it was passed over or not.
+  /// The id may be evictable again. Any id, passed over or not.
   void may_go(Id id) {
     const Node node = nodes_[id + kLists];
     if (node.older == kSetAside) aside_.may_go(node.younger);
@@ -93,7 +94,7 @@ class Links {
   static constexpr std::uint32_t kUnlinked = UINT32_MAX;
   static constexpr std::uint32_t kSetAside = UINT32_MAX - 1;
 
-  /// Places: the list's own number is its end, both before the oldest and after the youngest; ids come behind.
+  /// Indices: a list's own number is its end, both before the oldest and after the youngest; ids come behind.
   struct Node {
     std::uint32_t older{kUnlinked};
     std::uint32_t younger{kUnlinked};

@@ -5,7 +5,7 @@
 namespace kvplan::replacement {
 namespace {
 
-/// The policy concept: policy.h. In a pool a block counts as used until its last holder lets go.
+/// The policy concept: see policy.h. In a pool a block counts as used until its last holder frees it.
 class Lru {
  public:
   struct Params {};

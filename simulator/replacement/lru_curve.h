@@ -1,6 +1,6 @@
-// LRU at all sizes in one pass. What LRU keeps in a smaller cache it keeps in a larger one, too; so a reference is
-// found from some size on: the number of different blocks from the last use of its block to this one, its stack
-// distance (Mattson, Gecsei, Slutz, Traiger 1970).
+// The hit curve of LRU for all cache sizes in one pass. LRU keeps in a larger cache everything that it keeps in a
+// smaller one; so a reference is a hit from some size on: the number of different blocks from the last use of its
+// block to this one, its stack distance (Mattson, Gecsei, Slutz, Traiger 1970).
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 namespace kvplan::replacement {
 
 struct LruCurve {
-  std::vector<Hits> hits;  ///< by capacity in blocks, from 0; more room than the last has finds no more
+  std::vector<Hits> hits;  ///< by capacity in blocks, from 0; capacities beyond the last have no more hits
 
   [[nodiscard]] const Hits& at(std::int64_t capacity) const {
     const auto last = static_cast<std::int64_t>(hits.size()) - 1;
@@ -19,7 +19,7 @@ struct LruCurve {
   }
 };
 
-/// Error: interrupted, where `stop_asked` is not null and says so.
+/// Error: interrupted, if `stop_asked` is not null and returns true.
 Result<LruCurve> lru_curve(const References& refs, bool (*stop_asked)());
 
 /// The curve of object hits estimated from some of the blocks, chosen by a hash of their ids (SHARDS with the
@@ -27,10 +27,10 @@ Result<LruCurve> lru_curve(const References& refs, bool (*stop_asked)());
 /// stands for d / rate.
 class SampledCurve {
  public:
-  /// Part of all references that are found.
+  /// Estimated share of references that are hits.
   struct Estimate {
     double hit_rate;
-    double standard_error;  ///< from the spread between eight curves, each of an eighth of the sample
+    double standard_error;  ///< from the spread of eight curves, each of an eighth of the sample
   };
   [[nodiscard]] Estimate at(std::int64_t capacity) const;
   [[nodiscard]] std::int64_t sampled() const { return sampled_; }  ///< references
@@ -44,9 +44,9 @@ class SampledCurve {
                                                 bool (*)());
   struct Part {
     double rate{0};
-    double references{0};  // that a sample of this rate has on average
+    double references{0};  // expected number of references in a sample of this rate
     std::int64_t sampled{0};
-    std::vector<std::int64_t> hits;  // by distance in the sample
+    std::vector<std::int64_t> hits;  // by stack distance within the sample
     [[nodiscard]] double hit_rate(std::int64_t capacity) const;
   };
   Part whole_;

@@ -1,5 +1,5 @@
-// LRU-K: the block whose K-th last use is longest ago goes. Blocks with fewer uses go before all others, the least
-// recently used first.
+// LRU-K: the block with the longest time since its K-th last use is evicted. Blocks with fewer than K uses are
+// evicted before all others, the least recently used first.
 #include <array>
 #include <compare>
 #include <vector>

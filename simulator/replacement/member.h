@@ -1,4 +1,4 @@
-// Makes the entry of a member from its class. For the members' own files.
+// Makes the entry of a member from its class. For the files of the members.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 
 namespace kvplan::replacement {
 
-/// The parameter that every member that need not know the future ends its list with.
+/// The last parameter of every member that does not know the future.
 inline constexpr Param kLeavesParam{
     .name = "leaves",
     .help = "A block goes only after the cached blocks behind it in their prompts",
     .kind = ParamKind::kFlag,
     .fallback = "false",
     .default_unsaid = true};
-/// Of a member that has no other.
+/// The parameters of a member that has only this one.
 inline constexpr std::array<Param, 1> kLeavesAlone{{kLeavesParam}};
 
-/// The part of `whole` that a parameter names, rounded down; exact where the text is a fraction of parts below 2^31, as
-/// 0.1 is. REQUIRES: the parameter is a decimal that is not negative; the product is below 2^63.
+/// The share of `whole` that a parameter names, rounded down; exact if the text is a fraction with parts below
+/// 2^31, such as 0.1. REQUIRES: the parameter is a decimal that is not negative; the product is below 2^63.
 Result<std::int64_t> part_of(const Choice& choice, std::string_view param, std::int64_t whole);
 
 /// `kParams`: Result<P::Params>(const Choice&, const Room&).
@@ -43,7 +43,7 @@ constexpr ReplacementEntry member(const Descriptor& descriptor, bool uses_time =
           }};
 }
 
-/// Of a member without parameters of its own.
+/// For a member without parameters of its own.
 template <class P>
 constexpr ReplacementEntry member(const Descriptor& descriptor) {
   return member<P, [](const Choice&, const Room&) -> Result<typename P::Params> {

@@ -1,19 +1,19 @@
-// What every replacement policy is, and how it is used where its class is not known.
+// What a replacement policy must have, and an interface for callers that do not know its class.
 //
 // A policy is a class with inline calls, so that replaying references costs no virtual call. It has
-//   P(room, params)   empty
-//   resident(id)      cached now
-//   size()            cached ids
+//   P(room, params)   an empty cache
+//   resident(id)      true: the id is cached now
+//   size()            number of cached ids
 //   touch(use)        a cached id is used
-//   insert(use)       an id that is not cached comes. REQUIRES: there is room, or evict made some
-//   evict(use, may)   gives up and returns a cached id for which may(id) holds; kNoId: none. `use` is of the id that
-//                     comes, or has kNoId where what comes has no content yet
-//   erase(id)         a cached id is gone for other reasons, and is not remembered
+//   insert(use)       an id that is not cached is inserted. REQUIRES: there is room, or evict made some
+//   evict(use, may)   evicts and returns a cached id for which may(id) holds; kNoId: none. `use` is that of the new id;
+//                     its id is kNoId if the new content is not known yet
+//   erase(id)         a cached id is removed for other reasons, and is not remembered
 //   grow(ids)         from now on ids are below `ids`
-//   may_go(id)        what kept an id from going has ended: may(id) may have become true. Any id
+//   may_go(id)        may(id) may have become true. Any id
 // and where it makes a difference
-//   unpin(use)        the last holder of a cached id lets go: for recency it was used until now
-//   expire(now, may, told)   ids that are given up at this time, room or not
+//   unpin(use)        the last holder of a cached id frees it: for recency it was used until now
+//   expire(now, may, told)   evicts ids by time alone, whether room is needed or not
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@
 
 namespace kvplan::replacement {
 
-/// Any policy.
+/// The interface of any policy.
 class Policy {
  public:
   using May = std::function<bool(Id)>;
@@ -39,7 +39,7 @@ class Policy {
   virtual void may_go(Id id) = 0;
 };
 
-/// One of the classes as a Policy.
+/// A policy class behind that interface.
 template <class P>
 class PolicyOf final : public Policy {
  public:

@@ -1,5 +1,6 @@
-// The family `replacement`: which cached block goes when there is no room. A member is one file NAME.cpp with its class
-// (policy.h says what that has), an entry with its descriptor (member.h makes it), and one line in replacements.cpp.
+// The family `replacement`: which cached block is evicted when there is no room. A member is one file NAME.cpp
+// with its class (see policy.h), an entry with its descriptor (made by member.h), and one line in
+// replacements.cpp.
 #pragma once
 
 #include <memory>
@@ -13,17 +14,19 @@ namespace kvplan::replacement {
 
 struct ReplacementEntry {
   Descriptor descriptor;
-  bool uses_time{false};  ///< when a request came makes a difference
-  /// Plays references through an empty cache of `capacity` blocks, at least 1. Errors: a parameter that cannot be;
-  /// interrupted, where `stop_asked` is not null and says so. Null for a pool's own way, which means nothing here.
+  bool uses_time{false};  ///< true: the arrival times of requests matter
+  /// Replays references through an empty cache of `capacity` blocks, at least 1. Errors: an impossible
+  /// parameter; interrupted, if `stop_asked` is not null and returns true. Null for the rule of a pool itself,
+  /// which means nothing here.
   Result<Hits> (*replay)(const Choice&, const References&, std::int64_t capacity, bool (*stop_asked)());
-  /// The policy of a cache, or of a pool. Null for a member that has to know the future, and for a pool's own way.
+  /// Makes the policy for a cache or a pool. Null for a member that knows the future, and for a pool's own
+  /// rule.
   Result<std::unique_ptr<Policy>> (*make)(const Choice&, const Room&);
 };
 
 std::span<const ReplacementEntry* const> replacements();
 Catalogue replacement_descriptors();
-/// How a pool may be asked to choose: its own way, or a policy that need not know the future.
+/// True: a pool can use it: its own rule, or a policy that does not know the future.
 inline bool serves_pools(const ReplacementEntry& entry) {
   return entry.make != nullptr || entry.replay == nullptr;
 }

@@ -1,4 +1,4 @@
-// The loop that plays references through a policy.
+// The loop that replays references through a policy.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace kvplan::replacement {
 
-/// Any block may go.
+/// Every block may be evicted.
 struct AnyGoes {
   template <class P>
   void make_room(P& policy, const Use& incoming, Id /*before*/) {
@@ -24,8 +24,8 @@ struct AnyGoes {
   }
 };
 
-/// A block goes only after the cached ones behind it (leaves.h). The block before the one that comes stays, too, as
-/// a running request would hold it, unless nothing else is left.
+/// A block is evicted only after the cached ones that follow it (leaves.h). The block before the new one also
+/// stays, as a running request would hold it, unless nothing else is left.
 class LeavesGo {
  public:
   template <class P>
@@ -35,14 +35,14 @@ class LeavesGo {
     Id victim = policy.evict(incoming, May{&leaves_});
     if (const Id alone = leaves_.leave(incoming.id); alone != kNoId) policy.may_go(alone);
     if (victim == kNoId) victim = policy.evict(incoming, May{&leaves_});
-    KVPLAN_CHECK(victim != kNoId, policy.size());  // what follows something is never all
+    KVPLAN_CHECK(victim != kNoId, policy.size());  // not every block has a cached follower
     went(policy, victim);
   }
   void came(const Use& use, Id before) {
     leaves_.follows(use.id, before);
     leaves_.enter(use.id);
   }
-  /// What goes makes a leaf of the one before it, whose time may have come, too.
+  /// The evicted block may make a leaf of the one before it, and that one may have expired, too.
   template <class P>
   void expire(P& policy, std::int64_t now_ns) {
     if constexpr (requires { policy.expire(now_ns, May{}, [](Id) {}); }) {
@@ -68,8 +68,8 @@ class LeavesGo {
   Leaves leaves_;
 };
 
-/// Demand caching: what is not found always comes in; if the cache is full something goes before. Ends early, with an
-/// error, where `stop_asked` says so (null: never). `rule`: which blocks may go.
+/// Demand caching: every miss is inserted; if the cache is full, a block is evicted first. Ends early with an
+/// error if `stop_asked` returns true (null: never). `rule`: which blocks may be evicted.
 template <class P, class Rule>
 Result<Hits> replay(P& policy, Rule rule, const References& refs, std::int64_t capacity,
                     bool (*stop_asked)()) {

@@ -1,6 +1,6 @@
-// Blocks that were passed over when a victim was looked for, because somebody holds them: they leave the list in
-// which they were found, so that nobody passes over them again, and keep their rank in it. Those that may go again come
-// first: everything that is still in the list is younger. Empty, and of no cost, where everything may go.
+// Blocks that were passed over in a search for a victim, because a request holds them. They leave their list, so
+// that they are not passed over again, and keep their rank in it. Those that may be evicted again come first:
+// everything that is still in the list is younger. If every block may be evicted this is empty and costs nothing.
 #pragma once
 
 #include <compare>
@@ -15,28 +15,28 @@ namespace kvplan::replacement {
 
 class SetAside {
  public:
-  /// Names a block that is set aside.
+  /// Identifies a block that is set aside.
   using Ticket = std::uint32_t;
 
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  /// REQUIRES: it is the oldest of those in the list, and not set aside.
+  /// Sets an id aside. REQUIRES: it is the oldest of those in the list, and not set aside.
   Ticket add(std::uint32_t list, Id id);
   void remove(Ticket ticket);
-  /// What kept the block from going has ended. Needed, or `first` does not find it.
+  /// The block may be evictable again. Required, otherwise `first` does not find it.
   void may_go(Ticket ticket);
-  /// The oldest of a list that was set aside, whether it may go or not; kNoId: none was.
+  /// The oldest id of a list that was set aside, evictable or not; kNoId: none was.
   [[nodiscard]] Id oldest(std::uint32_t list) const;
 
-  /// The oldest of a list that may go; kNoId: none may.
+  /// The oldest id of a list that may be evicted; kNoId: none may.
   template <class May>
   Id first(std::uint32_t list, const May& may) {
     for (auto at = back_.lower_bound({list, 0}); at != back_.end() && at->first.list == list;) {
       if (may(at->second)) return at->second;
-      at = back_.erase(at);  // held again: until the next may_go
+      at = back_.erase(at);  // held again: wait for the next may_go
     }
     return kNoId;
   }
-  /// The oldest of the first list that has one that may go, and the list; kNoId: none may.
+  /// The oldest evictable id of the first list that has one, and the list; kNoId: none.
   template <class May>
   std::pair<std::uint32_t, Id> first(const May& may) {
     while (!back_.empty()) {
@@ -50,11 +50,11 @@ class SetAside {
  private:
   struct Rank {
     std::uint32_t list;
-    std::uint64_t turn;  // grows: later ones of a list are younger
+    std::uint64_t turn;  // ascending: later ids of a list are younger
     friend auto operator<=>(const Rank&, const Rank&) = default;
   };
   std::map<Rank, Id> all_;
-  std::map<Rank, Id> back_;  // those that may go, as far as was told
+  std::map<Rank, Id> back_;  // ids that were reported by may_go
   std::vector<Rank> ranks_;  // by ticket
   std::vector<Ticket> unused_;
   std::uint64_t turn_{0};

@@ -1,4 +1,4 @@
-// Stack distances: how many different ids were used since the last use of one, itself included.
+// Stack distances: how many different ids were used since the last use of an id, itself included.
 #pragma once
 
 #include <bit>
@@ -10,14 +10,14 @@
 
 namespace kvplan::replacement {
 
-/// A bit for the last use of each id, in the order of time; a Fenwick tree counts them, 64 to a leaf. Where time has no
-/// places left the bits move together.
+/// One bit for the last use of each id, in the order of time; a Fenwick tree counts the bits, 64 to a leaf. When
+/// the array is full, the bits are moved together.
 class StackDistances {
  public:
   explicit StackDistances(Id ids)
       : place_(ids, kNever), at_(places_for(ids)), bits_(at_.size() / 64), tree_(bits_.size() + 1) {}
 
-  /// Uses an id. 0: it was never used before.
+  /// Uses an id and returns its distance. 0: it was never used before.
   std::uint32_t use(Id id) {
     if (next_ == at_.size()) pack();
     const std::uint32_t last = place_[id];
@@ -44,7 +44,7 @@ class StackDistances {
     at_[place] = id;
     place_[id] = static_cast<std::uint32_t>(place);
   }
-  /// Bits at lower places.
+  /// Number of bits at lower places.
   [[nodiscard]] std::uint32_t before(std::size_t place) const {
     const std::uint64_t below = (std::uint64_t{1} << (place % 64)) - 1;
     auto count = static_cast<std::uint32_t>(std::popcount(bits_[place / 64] & below));
@@ -72,9 +72,9 @@ class StackDistances {
     }
   }
 
-  std::vector<std::uint32_t> place_;  // of the last use, by id
+  std::vector<std::uint32_t> place_;  // by id: place of its last use
   std::vector<Id> at_;                // by place
-  std::vector<std::uint64_t> bits_;   // by place: it is the last use of its id
+  std::vector<std::uint64_t> bits_;   // by place: 1 if it is the last use of its id
   std::vector<std::uint32_t> tree_;   // sums of bits, from 1
   std::size_t next_{0};
   std::uint32_t live_{0};

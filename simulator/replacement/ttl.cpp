@@ -1,5 +1,5 @@
-// TTL: a block lives for a time and is then given up, whether room is needed or not. Where room is needed earlier, the
-// one whose time ends first goes.
+// TTL: a block lives for a time and is then evicted, whether room is needed or not. If room is needed earlier, the
+// block that expires first is evicted.
 #include <array>
 #include <vector>
 

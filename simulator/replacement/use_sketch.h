@@ -1,5 +1,5 @@
-// About how often ids were used lately, in a few bytes for each block of the cache: a count-min sketch of four rows of
-// counters up to 15, all of which are halved from time to time.
+// How often ids were used lately, approximately, in a few bits for each block of the cache: a count-min sketch
+// with four rows of counters up to 15, which are all halved from time to time.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ class UseSketch {
     for (auto& row : rows_) row.assign(width, 0);
   }
 
-  /// Counters that have room grow by one. Every 10 x capacity uses all counters are halved, rounding down.
+  /// Increments the counters that are below their maximum. Every 10 x capacity uses all counters are halved,
+  /// rounding down.
   void add(Id id) {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       std::uint8_t& counter = rows_[r][place(r, id)];
@@ -36,7 +37,7 @@ class UseSketch {
     added_ = 0;
   }
 
-  /// The least of its counters: never less than the uses since the last halving, up to 15.
+  /// The least of its counters: at least the number of uses since the last halving, up to 15.
   [[nodiscard]] std::uint32_t estimate(Id id) const {
     std::uint8_t least = 15;
     for (std::size_t r = 0; r < rows_.size(); ++r) least = std::min(least, rows_[r][place(r, id)]);

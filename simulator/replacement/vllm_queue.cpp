@@ -1,6 +1,6 @@
-// What a paged pool does without a policy, as vLLM does: blocks that nobody holds are handed out in the order in which
-// they were let go, whether something can be found in them or not. No ranking of contents, so that it means something
-// in pools only, where blocks are held.
+// A paged pool's rule without a policy, as in vLLM: blocks that no request holds are handed out in the order in
+// which they were freed, whether a lookup can find their content or not. It does not rank contents, so it has a
+// meaning only in pools, where blocks are held.
 #include "simulator/replacement/replacements.h"
 
 namespace kvplan::replacement {

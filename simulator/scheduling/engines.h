@@ -35,9 +35,9 @@ struct EngineTraits {
   bool reads_holes{false};       ///< attention reads what a policy dropped, as long as it is held
   bool reads_parts{true};        ///< decode steps may read a part of what is kept (core::ReadRule)
   bool tells_blocks{true};       ///< observers are told which block is whose
-  bool by_priority{
-      false};  ///< who waits is asked, and who runs gives way, by priority; of those that decode some
-               ///< may then compute nothing in a step
+  /// Who waits is asked, and who runs gives way, by priority; of those that decode some may then compute nothing in a
+  /// step
+  bool by_priority{false};
   bool prefills_apart{false};  ///< while prompts are computed, requests that decode wait
   std::string_view kernels{};  ///< the name under which times of its kernels are measured
 

@@ -17,8 +17,8 @@ namespace kvplan::workload {
 struct LoopCounts {
   std::int64_t waiting{0};  ///< requests that wait for others
   std::int64_t stated{0};   ///< the trace states the pause
-  std::int64_t measured{
-      0};  ///< arrival less the end of the last request before it, both recorded (0 at least)
+  /// Arrival less the end of the last request before it, both recorded (0 at least)
+  std::int64_t measured{0};
   std::int64_t unknown{0};  ///< no end was recorded: it comes when the others have ended, not before its time
 };
 

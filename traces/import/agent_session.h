@@ -51,8 +51,8 @@ class AgentSession {
     bool first{true};
     std::int64_t start_ns{0};  ///< what to add to its times
     std::int64_t index{-1};    ///< of the latest element
-    std::int64_t last{
-        -1};  ///< number of its latest request, before that of the one that started it; -1 = none
+    /// Number of its latest request, before that of the one that started it; -1 = none
+    std::int64_t last{-1};
     bool answered{false};  ///< it has had a request of its own
     /// Last requests of the sub-agents that have ended since.
     std::vector<std::int64_t> joins{};

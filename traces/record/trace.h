@@ -74,8 +74,8 @@ struct Trace {
   /// Pause from the end of the last request that it waits for to its arrival; -1 = not stated.
   std::vector<std::int64_t> think_ns;
 
-  bool shares_clock{
-      true};           ///< false: times are per session or not recorded, so span and rate have no meaning
+  /// False: times are per session or not recorded, so span and rate have no meaning
+  bool shares_clock{true};
   std::string digest;  ///< 16 hex digits over the columns above, made when read or imported
   Provenance provenance;
 

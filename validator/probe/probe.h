@@ -44,8 +44,8 @@ struct ProbeOptions {
 struct Measured {
   std::string when;
   DeviceFacts device;
-  bool cold{
-      false};  ///< of `bandwidth`; false only where memory is so small that caches may hold a part of it
+  /// Of `bandwidth`; false only where memory is so small that caches may hold a part of it
+  bool cold{false};
   std::int64_t least_samples{0};
   std::string stop_rule;
   std::vector<MeasuredTable> tables;

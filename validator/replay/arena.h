@@ -73,8 +73,8 @@ struct Request {
   bool held_back{false};             ///< decodes, but was not reached in this pass
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
-  bool owes_tree{
-      false};  ///< its prompt became whole in this step, with pages that the tree does not have from it
+  /// Its prompt became whole in this step, with pages that the tree does not have from it
+  bool owes_tree{false};
   std::size_t freed_reported{0};  ///< blocks of its course's latest list that have gone back
 
   [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }

@@ -311,8 +311,8 @@ TEST_P(FormatLengthsOf, WhatPositionsLeave) {
       if (HasFatalFailure()) return;
     }
   }
-  static const std::set<std::string> kNever{
-      "minicache"};  // numbers decide which of a pair's tokens are merged
+  // numbers decide which of a pair's tokens are merged
+  static const std::set<std::string> kNever{"minicache"};
   EXPECT_EQ(told == 0, kNever.contains(GetParam()));
   EXPECT_EQ(gone < 50, kNever.contains(GetParam())) << gone;
 }
