@@ -1,4 +1,4 @@
-// Course::alike_steps of a course that is looked up token by token.
+// Computes Course::alike_steps for courses that are looked up token by token.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kvplan::core {
 
-/// [n - prompt], for each n that may be asked. What else the course says of these is known already.
+/// [n - prompt], for each n that may be asked. The course's other answers for these n are complete already.
 template <class C>
 std::vector<std::int32_t> alike_steps_of(const C& course) {
   const std::int64_t prompt = course.shape().prompt;

@@ -34,7 +34,7 @@ class PlacedCourse final : public Course {
     HeldCells settled;
     std::int64_t slots_of_next{0};
     std::int32_t freed_begin{0}, freed_end{0};
-    /// Of the allocation unit that is granted, whose other cells are tail; -1 reserved: none is.
+    /// Cells of the allocation unit that is granted; its other cells are tail. -1 reserved: none is granted.
     std::int64_t grant_reserved{-1}, grant_padding{0};
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
@@ -86,7 +86,7 @@ class PlacedCourse::Holes {
           touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
-    // A block whose cells are all dropped has all been written.
+    // A block with only dropped cells has been written completely.
     std::sort(touched_.begin(), touched_.end(), std::greater<>());
     After after;
     after.freed_begin = static_cast<std::int32_t>(c_.freed_.size());
@@ -110,7 +110,7 @@ class PlacedCourse::Holes {
   const CourseShape& s_;
   std::span<const std::int32_t> tracks_;
   std::int64_t dropped_{0};               ///< cells, so far
-  std::int64_t returned_{0};              ///< cells of blocks let go
+  std::int64_t returned_{0};              ///< cells of freed blocks
   std::vector<std::int64_t> dropped_in_;  ///< by block, each track's once
   std::vector<std::int32_t> positions_, touched_;
 };
@@ -140,8 +140,9 @@ class PlacedCourse::Reuse {
 
   /// Of one track.
   struct Slots {
-    std::vector<std::int32_t> of;       ///< [position]
-    std::vector<std::int32_t> free;     ///< heap, lowest first; may name slots of blocks let go
+    std::vector<std::int32_t> of;  ///< [position]
+    /// Heap of free slots, lowest first; may contain slots of freed blocks
+    std::vector<std::int32_t> free;
     std::int64_t high{0};               ///< slots used so far
     std::vector<std::int32_t> dropped;  ///< positions in order of going
     std::vector<std::int64_t> begin;    ///< [n - prompt] into dropped; one more at the end
@@ -372,7 +373,7 @@ class PlacedCourse::Reuse {
   std::uint32_t alloc_unit_;
   std::vector<Slots> slots_;
   std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
-  std::vector<bool> gone_;             ///< blocks let go
+  std::vector<bool> gone_;             ///< freed blocks
   std::int64_t table_{0};              ///< length of the table in allocation units
   std::int64_t written_{s_.prompt};    ///< slots that have been written, in the track with most
   std::vector<std::int32_t> touched_;

@@ -1,29 +1,31 @@
-// What a token policy with its placement does to the cells and blocks of one request, from an admission to
-// its end, token by token.
+// A course: the retention schedule of one request. It says what a token policy with its placement does to the cells and
+// blocks of the request, token by token, from an admission to the request's end.
 //
-// A cell is one slot of one unit; a unit is what the policy treats alike: a (layer, KV head) pair, a
-// whole layer, or all of them at once. Units that drop the same positions share a track. A block id spans all
-// units of a table; a request has one table, or one for each layer or KV head (course_of_tables.h). Ranks of a
-// deployment share it: what a block holds for another rank is a track without units here, whose cells hold the block
-// and are none of this memory's.
+// A cell is one KV slot of one unit. A unit is what the policy treats as one: a (layer, KV head) pair, a whole layer,
+// or
+// everything. Units that drop the same positions form a track. A block id covers all units of a table; a request has
+// one
+// table, or one for each layer or KV head (course_of_tables.h). The ranks of a deployment share the table: a track
+// without units here belongs to another rank only. Its cells keep blocks from being freed, but take no memory here.
 //
-// "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before
-// the prompt (or what is recomputed: the tokens that an admission has to compute before it samples one) is
-// whole, after `prompt` tokens; nothing is dropped after the last one, since the request ends there.
+// "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before the prompt
+// (or what is recomputed: the tokens that an admission computes before it samples) is complete, which is after `prompt`
+// tokens. Nothing is dropped after the last token, since the request ends there.
 //
 // Placement:
 //   holes   token n is written to slot n of every unit; a dropped cell stays where it is
 //   reuse   in each track a token takes the lowest slot that is free in a block still held, else the lowest
-//           slot never used; a slot is free from the end of the step that dropped its token on
-// With both a block comes back when it has neither a kept cell nor one that was never written, and its slots
-// are never used again. Contiguous memory returns nothing before the request ends.
-//   compact a token is written behind all others; when a block's worth of cells is dropped the survivors move
-//           together and the blocks behind them come back from the end of the table (counted_course.h)
-// Where tokens are encoded in a format whose bytes depend on what else is stored, cells are bytes, and what a request
-// holds follows from those (encoded_course.h).
+//           slot never used; a slot is free from the end of the step that dropped its token
+// With both, a block is freed when it has neither a kept cell nor one that was never written, and its slots
+// are never used again. Contiguous memory frees nothing before the request ends.
+//   compact a token is written behind all others; when a block's worth of cells is dropped, the survivors move
+//           together, and the blocks behind them are freed from the end of the table (counted_course.h)
+// For formats in which the bytes of a token depend on the other stored tokens, cells are bytes, and what a request
+// holds
+// follows from those (encoded_course.h).
 //
-// A course says what follows from this and from the recorded length alone, so all who act on it (engines,
-// ledger) agree; tests hold it against a walk over single cells, and replays against memory.
+// A course depends only on this and on the recorded length, so all its users (engines, ledger) agree. Tests compare it
+// with a walk over single cells, and replays compare it with memory.
 #pragma once
 
 #include <compare>
@@ -39,8 +41,8 @@
 
 namespace kvplan::core {
 
-/// Cells of one request by state (see observe/ledger.h). What the layout has beside every live cell goes with live;
-/// `metadata` are cells that hold nothing else, of requests whose tokens are encoded (encoded_course.h).
+/// Cells of one request by state (see observe/ledger.h). Metadata that the layout adds to every live cell counts as
+/// live; `metadata` counts cells that hold only metadata, in requests with encoded tokens (encoded_course.h).
 struct HeldCells {
   std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0}, metadata{0};
 
@@ -66,36 +68,39 @@ struct HeldCells {
   }
 };
 
-/// What the policy drops: all that a course is made from. Never changed once it is in use.
+/// The positions that the policy drops: everything that a course is made from. Never changed once it is in use.
 class Drops {
  public:
   virtual ~Drops() = default;
-  /// Units of each track, 0 where another rank has its cells; their sum, at least 1, is the cells of one token.
+  /// Units of each track, 0 if its cells are on another rank. Their sum, at least 1, is the number of cells of a
+  /// token.
   [[nodiscard]] virtual std::span<const std::int32_t> track_units() const = 0;
-  /// Positions that a track drops after n tokens, ascending, each at most once. REQUIRES: prompt <= n.
+  /// Appends the positions that a track drops after n tokens, ascending; each position is dropped at most once.
+  /// REQUIRES: prompt <= n.
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
 };
 
-/// Of tokens that come after the prompt, `leave` of each `round` go, as soon as there are `newest` behind the round.
+/// Of the tokens after the prompt, `leave` of each `round` are dropped, as soon as `newest` tokens follow the round.
 struct Thinning {
   std::int64_t newest{0};  ///< >= 0
   std::int64_t round{1};   ///< >= 1
-  std::int64_t leave{0};   ///< < round; 0: all stay
+  std::int64_t leave{0};   ///< < round; 0: none is dropped
 
-  /// Of so many that came.
+  /// Number of tokens dropped when `later` tokens have come.
   [[nodiscard]] std::int64_t gone(std::int64_t later) const {
     return later < newest ? 0 : (later - newest) / round * leave;
   }
   friend auto operator<=>(const Thinning&, const Thinning&) = default;
 };
 
-/// How many tokens stay where nobody knows which; `prompt`: those that an admission computes before it samples one.
+/// Number of kept tokens where it is not known which ones; `prompt`: tokens that an admission computes before it
+/// samples.
 struct KeptCount {
   std::int64_t budget{1};  ///< >= 1
-  bool once{false};        ///< only the prompt is cut; whatever comes later stays, but for
-  Thinning thinning{};     ///< the number goes up and down then. REQUIRES: once, if it leaves any
+  bool once{false};        ///< only the prompt is cut; all later tokens are kept, except for `thinning`
+  Thinning thinning{};     ///< with it, the number goes up and down. REQUIRES: once, if it drops any
 
-  /// Of n tokens. REQUIRES: n >= prompt.
+  /// Kept tokens of n. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t of(std::int64_t n, std::int64_t prompt) const {
     if (once) return (prompt < budget ? prompt : budget) + (n - prompt) - thinning.gone(n - prompt);
     return n < budget ? n : budget;
@@ -103,13 +108,13 @@ struct KeptCount {
   friend auto operator<=>(const KeptCount&, const KeptCount&) = default;
 };
 
-/// So many units that keep alike.
+/// `units` units with the same count.
 struct CountedUnits {
   KeptCount kept;
   std::int64_t units{1};
 };
 
-/// So many units that keep `kept[i]` of prompt + i tokens each, up to the last after which the request goes on. The
+/// `units` units that keep `kept[i]` of prompt + i tokens each, for all lengths after which the request goes on. The
 /// number may go up and down.
 struct KeptUnits {
   std::vector<std::int64_t> kept;
@@ -118,21 +123,21 @@ struct KeptUnits {
 
 enum class Placement : std::uint8_t { kHoles, kReuse, kCompact };
 
-/// What decides a course. REQUIRES: 1 <= prompt <= final_tokens.
+/// What determines a course. REQUIRES: 1 <= prompt <= final_tokens.
 struct CourseShape {
   std::int64_t prompt{1};        ///< tokens computed before the first drop
-  std::int64_t final_tokens{1};  ///< written when the request ends
+  std::int64_t final_tokens{1};  ///< tokens written when the request ends
   std::int64_t alloc_unit_tokens{1};
-  bool returns_alloc_units{true};  ///< false: contiguous memory, a range granted once
+  bool returns_alloc_units{true};  ///< false: contiguous memory, one range for each request
   Placement placement{Placement::kHoles};
-  bool reads_holes{false};  ///< does attention read what was dropped, as long as it is held?
+  bool reads_holes{false};  ///< true: attention reads dropped tokens as long as they are held
 };
 
-/// The survivors of a request have moved, in order, into its first `alloc_units` allocation units; those behind, up to
-/// `alloc_units_before`, come back from the end of its table. Of several tables the allocation units are those of
-/// all, and the survivors those of the tables that gave some back.
+/// The survivors of a request have moved, in order, into its first `alloc_units` allocation units; the units behind,
+/// up to `alloc_units_before`, are freed from the end of its table. With several tables, units are counted over all
+/// tables, survivors over the tables that freed some.
 struct Compaction {
-  /// All survivors, those that stay where they are too. 0: none has moved, what is stored takes less when encoded.
+  /// All survivors, including those that did not move. 0: nothing moved; the stored tokens take less after encoding.
   std::int64_t kept_cells{0};
   std::int64_t alloc_units_before{0};
   std::int64_t alloc_units{0};
@@ -147,48 +152,49 @@ class Course {
   static std::unique_ptr<const Course> make(const CourseShape& shape, std::shared_ptr<const Drops> drops);
 
   [[nodiscard]] const CourseShape& shape() const { return shape_; }
-  /// Which tokens go. Null: only their number is known (counts), or each table of several has its own.
+  /// The dropped positions. Null: only their number is known (counts), or each of several tables has its own.
   [[nodiscard]] virtual const Drops* drops() const { return nullptr; }
-  /// Tables of the request in order, neighbours that follow one course together (course_of_tables.h).
+  /// Tables of the request, in order; neighbours that follow the same course are one entry (course_of_tables.h).
   [[nodiscard]] virtual std::vector<TableRun> tables() const;
-  /// How many tokens stay, of all units in order, neighbours that keep alike together. Empty: only drops() says it.
+  /// Numbers of kept tokens, for all units in order; neighbours with the same number are one entry. Empty: see
+  /// drops().
   [[nodiscard]] virtual std::span<const CountedUnits> counts() const { return {}; }
-  /// Likewise, where the number goes up and down and neither says it.
+  /// The same where the number goes up and down and neither of the former describes it.
   [[nodiscard]] virtual std::span<const KeptUnits> kept_by_length() const { return {}; }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
-  /// Of these, cells that hold nothing but metadata as soon as the token is written (HeldCells::metadata).
+  /// Of these, cells that hold only metadata as soon as the token is written (HeldCells::metadata).
   [[nodiscard]] std::int64_t metadata_units() const { return metadata_units_; }
 
-  /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
-  /// memory: those that are written once n tokens are. Of several tables: those of their allocation units, summed.
+  /// Slots that the table needs so that n tokens can be written: the argument of `Allocator::grow`. Contiguous
+  /// memory: the slots written once n tokens are. Several tables: slots of their allocation units, summed.
   [[nodiscard]] virtual std::int64_t table_slots(std::int64_t n) const = 0;
-  /// States of the allocation units [first, first + allocation units) granted while the prompt is in work; contiguous
+  /// States of the allocation units [first, first + alloc_units) granted while the prompt is computed; contiguous
   /// memory: of the whole range.
   [[nodiscard]] virtual HeldCells granted(std::int64_t first, std::int64_t alloc_units) const = 0;
 
   // REQUIRES for all below: prompt <= n < final_tokens.
 
-  /// All held cells after n tokens, when blocks have been let go.
+  /// All held cells after n tokens, when blocks have been freed.
   [[nodiscard]] virtual HeldCells settled(std::int64_t n) const = 0;
-  /// Cells of the allocation unit that is granted so that token n can be written, or of those of several tables, or
-  /// of what is encoded at the end of that step; none where it needs no allocation unit.
+  /// Cells of the allocation unit that is granted so that token n can be written (of several tables: of their units;
+  /// of encoded tokens: of what is encoded at the end of that step); none if no unit is needed.
   [[nodiscard]] virtual HeldCells grant(std::int64_t n) const = 0;
-  /// Logical blocks let go after n tokens, highest first; their places in the table stay, empty.
+  /// Logical blocks freed after n tokens, highest first; their table entries stay, empty.
   [[nodiscard]] virtual std::span<const std::int32_t> freed_entries(std::int64_t /*n*/) const { return {}; }
-  /// Compact, encoded: what is moved after n tokens, and the blocks that come back by it.
+  /// Placement compact, or encoded tokens: what moves after n tokens, and the blocks that this frees.
   [[nodiscard]] virtual std::optional<Compaction> compaction(std::int64_t /*n*/) const { return {}; }
-  /// Does any block come back after n tokens?
+  /// True: some block is freed after n tokens.
   [[nodiscard]] bool returns_blocks(std::int64_t n) const {
     return !freed_entries(n).empty() || compaction(n);
   }
-  /// By what all held cells are more than settled(n) at the end of that step, before any block comes back. Where
-  /// nothing moves these are the cells of the blocks that do: all `hole`, or all `internal`. Where survivors move, what
-  /// is dropped is `hole` until then, and cells behind it are awaited that are not afterwards: a state may be less.
+  /// All held cells at the end of that step, before any block is freed, minus settled(n). If nothing moves these are
+  /// the cells of the freed blocks: all `hole`, or all `internal`. If survivors move, dropped cells are `hole` until
+  /// then, and cells behind them are reserved that are not afterwards; so a state may be negative.
   [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
-  /// Tokens whose cells are read by the next one: kept cells, with `reads_holes` holes too, by units, rounded up. A
-  /// dropped cell that a later token will take (placement reuse) is not read. Of encoded tokens: as many as would take
-  /// the bytes that are read.
+  /// Tokens that the next one reads: kept cells, and with `reads_holes` holes too, divided by units and rounded up. A
+  /// dropped cell that a later token will take (placement reuse) is not read. Encoded tokens: the number of exact
+  /// tokens with as many bytes as are read.
   [[nodiscard]] std::int64_t read_tokens(std::int64_t n) const {
     const HeldCells cells = settled(n);
     return ceil_div(cells.live + cells.metadata + (shape_.reads_holes ? cells.hole : 0), units_);
@@ -197,12 +203,12 @@ class Course {
   [[nodiscard]] virtual std::int64_t dropped_cells(std::int64_t n) const {
     return units_ * n - settled(n).live;
   }
-  /// Has any cell been dropped by then, of this rank or another? Where survivors move nobody asks of other ranks.
+  /// True: some cell has been dropped by then, on this rank or another. If survivors move, other ranks are not
+  /// considered.
   [[nodiscard]] virtual bool has_dropped(std::int64_t n) const { return dropped_cells(n) > 0; }
-  /// Steps from the one that writes token n on that are alike: in each of them all states and read_tokens
-  /// change by what they change in the first, by at most one token read, and nothing is granted or comes back
-  /// before the last one's end; no rank drops its first cell in any but the first. At least 1; none goes past the last
-  /// token.
+  /// Number of equal steps from the one that writes token n on. In each of them all states and read_tokens change as
+  /// in the first, by at most one token read; nothing is granted or freed before the last one's end; no rank drops
+  /// its first cell in any but the first. At least 1, and never past the last token.
   [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 
  protected:
@@ -213,7 +219,7 @@ class Course {
   std::int64_t metadata_units_;
 };
 
-/// So many tables in a row, each of which follows this course; valid as long as the course that was asked.
+/// `tables` neighbouring tables that each follow this course; valid as long as the course that returned it.
 struct TableRun {
   const Course* course{nullptr};
   std::int64_t tables{1};
@@ -222,12 +228,12 @@ inline std::vector<TableRun> Course::tables() const {
   return {{this, 1}};
 }
 
-/// Where a run gets its courses: one per admission of each request.
+/// Where a run gets its courses: one for each admission of each request.
 class CourseSource {
  public:
   virtual ~CourseSource() = default;
-  /// The course of an admission that computes `prompt` tokens before it samples one; valid until `end` or the
-  /// next `begin` for this request. Errors: a recording that cannot be read.
+  /// The course of an admission that computes `prompt` tokens before it samples; valid until `end` or the next
+  /// `begin` for this request. Errors: a recording that cannot be read.
   virtual Result<const Course*> begin(RequestId request, std::int64_t prompt) = 0;
   virtual void end(RequestId request) = 0;
 };

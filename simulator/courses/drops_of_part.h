@@ -1,4 +1,4 @@
-// What a policy drops, as a part of the memory sees it: a table of a request, or a rank of a deployment.
+// The drops of a policy as one part of the memory sees them: a table of a request, or a rank of a deployment.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace kvplan::core {
 
-/// One of the tracks of all, and the cells of a token that it stands for in the part.
+/// A track of the whole, and how many cells of a token it stands for in this part.
 struct PartTrack {
   std::int32_t track{0};
-  std::int32_t units{1};  ///< 0: they are on other ranks
+  std::int32_t units{1};  ///< 0: its cells are on other ranks
   friend bool operator==(const PartTrack&, const PartTrack&) = default;
 };
 
@@ -35,7 +35,7 @@ class DropsOfPart final : public Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// So many neighbours, which stand for as many cells each.
+/// `tracks` neighbouring tracks from `first` on, each with the same number of units.
 inline std::vector<PartTrack> neighbour_tracks(std::int64_t first, std::int64_t tracks, std::int64_t units) {
   std::vector<PartTrack> out;
   for (std::int64_t t = first; t < first + tracks; ++t)

@@ -58,7 +58,7 @@ void note_format(const ModelOnRanks& placed, const Scenario& s, std::vector<std:
                           "; steps compute the model as it is, and read these bytes.");
 }
 
-/// What one rank's pool is made of, for a run that nobody asks for.
+/// What one rank's pool is made from, without a run.
 memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
                                     const ModelOnRanks& placed, const core::Workload& nobody) {
   return {.workload = &nobody,

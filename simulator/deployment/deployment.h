@@ -1,6 +1,6 @@
-// What a scenario says of the deployment: its device, how the model is divided among ranks, and from both the bytes of
-// a token's place and the pool of a run. A run is one of a rank of the stage whose pool holds fewest tokens; the other
-// ranks of its stage are alike, those of other stages hold the same tokens.
+// What a scenario says of the deployment: its device, how the model is divided among ranks, and from both the bytes
+// of a token and the pool of a run. A run simulates one rank of the stage with the smallest pool in tokens. The other
+// ranks of that stage do the same; those of other stages hold the same tokens.
 #pragma once
 
 #include <cstdint>
@@ -15,67 +15,68 @@
 
 namespace kvplan::plan {
 
-/// A token's keys and values on the ranks.
+/// Bytes of a token's keys and values on the ranks.
 struct RankBytes {
   std::int64_t tensor_ranks{1}, stages{1};
-  std::int64_t stage{0};                   ///< that the run is of
+  std::int64_t stage{0};                   ///< the stage that the run simulates
   std::int64_t first_layer{0}, layers{0};  ///< of that stage
-  std::int64_t token_bytes{0};             ///< on one of its ranks, scales included
-  std::int64_t scale_bytes{0};             ///< of it, scales and zero points of the format
+  std::int64_t token_bytes{0};             ///< on one rank of that stage, scales included
+  std::int64_t scale_bytes{0};             ///< part of token_bytes: scales and zero points of the format
   std::int64_t all_token_bytes{0};         ///< on all ranks of all stages
-  std::int64_t replicated_token_bytes{0};  ///< of those, what is stored again
+  std::int64_t replicated_token_bytes{0};  ///< part of it that is stored more than once
 
   [[nodiscard]] std::int64_t ranks() const { return tensor_ranks * stages; }
 };
 
-/// A model on its ranks, and the pool of one.
+/// A model on its ranks, and the pool of one rank.
 struct ModelOnRanks {
   RankBytes bytes;
-  std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one of each stage
+  std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one rank of each stage
   std::optional<model::Pool> pool;   ///< where it is derived
-  std::vector<model::Obstacle> obstacles{};  ///< of the engine's start; none where the pool is given
-  /// The scenario's, as they are on the model; the first is absent only before it is placed.
+  std::vector<model::Obstacle> obstacles{};  ///< why the engine cannot start; empty where the pool is given
+  /// The scenario's format, applied to the model; absent only before the model is placed.
   std::optional<RunFormat> format{};
   std::optional<RunFormat> window_format{};
-  std::optional<model::KvFormat> places{};  ///< where layers with a window have a format of their own
+  std::optional<model::KvFormat> places{};  ///< set where layers with a window have their own format
 
-  /// Of a token's place.
+  /// The format of a token's bytes.
   [[nodiscard]] const model::KvFormat& of_token() const { return places ? *places : format->of_token; }
   [[nodiscard]] LayerFormats layer_formats() const {
     return {.format = *format, .of_windows = window_format ? &*window_format : nullptr, .places = of_token()};
   }
 };
 
-/// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers;
-/// those of format_on_model, which `open` is for. Appends what is odd and what is assumed.
+/// Places the model on its ranks. Errors: as model::derive_pool; if the pool is given, more stages than layers, or a
+/// format for other layers; those of format_on_model, which needs `open`. Appends warnings and assumptions.
 Result<ModelOnRanks> place_model(const Scenario& scenario, const model::ModelShape& shape,
                                  const SideOpener& open, std::vector<std::string>& warnings,
                                  std::vector<std::string>& assumptions);
 
-/// What keeps the engine from starting, without a run: weights and buffers without room for KV cache, what has to fit
-/// beside, a longest request that the pool does not hold. Absent where the pool is given: nobody said what it is a part
-/// of. Errors: those of place_model that are none of these.
+/// What keeps the engine from starting, found without a run: weights and buffers that leave no room for KV cache,
+/// other memory that has to fit, a longest request that the pool cannot hold. Absent if the pool is given, since the
+/// rest of the device is unknown then. Errors: those of place_model that are not such obstacles.
 Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& scenario,
                                                                  const model::ModelShape& shape,
                                                                  const SideOpener& open);
 
-/// Most tokens of a request that one step computes.
+/// Most tokens of one request that a step computes.
 std::int64_t step_tokens(const Scenario& scenario);
 
-/// How the scenario's allocator divides a derived pool, without a run and its token policy.
+/// How the scenario's allocator divides a derived pool; without a run, and without its token policy.
 struct PoolLayout {
   core::MemoryLayout layout;
-  /// Allocation units that a request of max_model_len holds at most; absent where that is not said by its length alone.
+  /// Most allocation units that a request of max_model_len holds; absent if that does not follow from its length
+  /// alone.
   std::optional<std::int64_t> longest_alloc_units;
 
-  /// As engines report it, the null block included.
+  /// Blocks as engines report them, null block included.
   [[nodiscard]] std::int64_t all_alloc_units() const {
     return layout.alloc_units + (layout.null_block ? 1 : 0);
   }
-  /// Tokens that fit; where layers lie in groups, tokens that every layer has a place for.
+  /// Tokens that fit; where layers lie in groups, tokens that every layer has room for.
   [[nodiscard]] std::int64_t tokens() const;
 };
-/// Errors: an allocator whose allocation units are not of whole tokens, or that keeps nothing; as it is made.
+/// Errors: an allocator with allocation units that are not whole tokens, or that stores nothing; those of making it.
 /// REQUIRES: the pool is derived.
 Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
                                 const ModelOnRanks& placed);

@@ -1,6 +1,6 @@
-// The figures of a result: every number of a report that is not of one replica, one layer group or the scenario, by its
-// key in the report, the keys of objects joined with dots ("latency_s.ttft.p99"). One list: reports are written from
-// it, and columns of sweeps are its names.
+// The figures of a result: every number of a report that does not belong to one replica, one layer group or the
+// scenario. A figure is named by its key in the report, keys of objects joined with dots ("latency_s.ttft.p99"). This
+// is the only list: reports are written from it, and it names the columns of sweeps.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace kvplan::plan {
 
-/// Nothing (null in reports), a count, a real number, or whether something holds (0 or 1 in columns of sweeps).
+/// No value (null in reports), a count, a real number, or a truth value (0 or 1 in columns of sweeps).
 using FigureValue = std::variant<std::monostate, std::int64_t, double, bool>;
 
-/// Which of two values one would rather have, all else equal.
+/// Which of two values is better, all else equal.
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 /// "lower", "higher"; empty for kNeither.
 std::string_view better_name(Better better);
@@ -31,16 +31,16 @@ struct Figure {
   std::function<FigureValue(const RunSummary&)> value;
 };
 
-/// In the order of the report's keys.
+/// All figures, in the order of the report's keys.
 std::span<const Figure> figures();
-/// REQUIRES: there is one of this name.
+/// The figure of this name. REQUIRES: there is one.
 const Figure& figure_named(std::string_view name);
 
-/// Whether something holds is 0 or 1.
+/// The value as a number; true is 1, false is 0; absent if there is no value.
 std::optional<double> number_of(const FigureValue& value);
 
-/// The figures whose names begin with `group` and a dot, as members of the object of that key, which is open; what
-/// has further dots in its name goes into objects of its own. With a name that is a whole figure: that member.
+/// Writes the figures with names that begin with `group` and a dot as members of the open object of that key; further
+/// dots in a name open nested objects. If `group` is the full name of a figure: writes that member.
 void write_figures(JsonWriter& json, const RunSummary& result, std::string_view group);
 
 }  // namespace kvplan::plan

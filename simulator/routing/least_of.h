@@ -1,4 +1,4 @@
-// The least of some numbers, which change one at a time: a tournament, of which a change replays one path.
+// The least of several numbers that change one at a time: a tournament tree, in which a change replays one path.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace kvplan::routing {
 
 class LeastOf {
  public:
-  /// `count` zeros. REQUIRES: count >= 1.
+  /// All numbers are 0. REQUIRES: count >= 1.
   explicit LeastOf(std::int64_t count)
       : leaves_(std::bit_ceil(static_cast<std::size_t>(count))),
         values_(leaves_, INT64_MAX),
@@ -26,7 +26,7 @@ class LeastOf {
     values_[place] = value;
     for (std::size_t node = (leaves_ + place) / 2; node >= 1; node /= 2) play(node);
   }
-  /// Where the least is; of equal ones the first.
+  /// Index of the least number; the first of equal ones.
   [[nodiscard]] std::int64_t least() const { return winner_[1]; }
 
  private:
@@ -39,7 +39,7 @@ class LeastOf {
 
   std::size_t leaves_;
   std::vector<std::int64_t> values_;
-  std::vector<std::int32_t> winner_;  // by node, the root at 1, leaves from leaves_ on
+  std::vector<std::int32_t> winner_;  // by node: winning index; the root at 1, leaves from leaves_ on
 };
 
 }  // namespace kvplan::routing

@@ -1,4 +1,4 @@
-// By what routers compare replicas.
+// The load by which routers compare replicas.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 namespace kvplan::routing {
 
 enum class LoadMeasure : std::uint8_t {
-  kRequests,  ///< that run or wait, preempted ones too
-  kTokens,    ///< prompt and generated so far, of the same requests
-  kBlocks,    ///< that requests hold, a shared one once
+  kRequests,  ///< running and waiting requests, preempted ones included
+  kTokens,    ///< prompt and generated tokens of the same requests
+  kBlocks,    ///< blocks that requests hold, shared ones counted once
 };
 
 inline std::int64_t measured(const core::Load& load, LoadMeasure by) {
@@ -27,7 +27,7 @@ inline std::int64_t measured(const core::Load& load, LoadMeasure by) {
   }
 }
 
-/// The replica with the least; of equal ones the first.
+/// The replica with the least load; the first of equal ones.
 inline std::int64_t least_loaded(const core::FleetView& fleet, LoadMeasure by) {
   std::int64_t best = 0;
   std::int64_t least = INT64_MAX;

@@ -1,5 +1,5 @@
-// The replica with least to do. Which requests run and wait changes now and then, and is followed; tokens and blocks
-// change with every step, and are looked at when somebody arrives.
+// The replica with the least load. Running and waiting requests change rarely, and are followed; tokens and blocks
+// change with every step, and are read when a request arrives.
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"

@@ -1,5 +1,5 @@
-// The router family: which replica serves a request (core/router.h). A member is one file router_NAME.cpp with a
-// `RouterEntry` and one line in routers.cpp.
+// The router family: chooses the replica of a request (core/router.h). A member is one file router_NAME.cpp with a
+// `RouterEntry`, and one line in routers.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How the files that a run names are read: functions that the caller gives, since the model opens no file itself
-// (simulator/io/openers.h has those of the disk). And what is worked out of files once for several runs.
+// How the files that a run names are read: by functions that the caller gives, since the model opens no file itself
+// (simulator/io/openers.h has those that read the disk). And what is computed from files once for several runs.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@
 
 namespace kvplan::plan {
 
-/// Durations of whole steps as they were measured.
+/// Measured durations of whole steps.
 struct MeasuredSteps {
   latency::StepTable table;
-  std::vector<std::string> assumptions;  ///< whole sentences: by whom, when, what was measured
+  std::vector<std::string> assumptions;  ///< whole sentences: source, date, what was measured
 };
-/// Reads the steps of a model from a calibration by its path; called from any thread.
+/// Reads the step durations of a model from a calibration file; called from any thread.
 using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
 
-/// Each is needed where a scenario names such a file.
+/// Each function is needed only if a scenario names such a file.
 struct Openers {
-  RecordingOpener open_recording{};  ///< workload.attention, where the policy is replayed
-  ModelOpener open_model{};          ///< `model`, where it is a path
+  RecordingOpener open_recording{};  ///< workload.attention, if the policy is replayed
+  ModelOpener open_model{};          ///< `model`, if it is a path
   StepsOpener open_steps{};          ///< the calibration that `latency` names
   PricesOpener open_prices{};        ///< `prices`
-  ScoresOpener open_scores{};        ///< numbers of heads that `budget` or `eviction` names
+  ScoresOpener open_scores{};        ///< head scores that `budget` or `eviction` names
   SetsOpener open_sets{};            ///< retained sets that `eviction` names
   SideOpener open_side{};            ///< side files that `format` names
-  /// What policies do to recordings, worked out once for all runs that have it; null: for each run by itself.
+  /// Results of policies on recordings, computed once and shared by all runs; null: each run computes its own.
   std::shared_ptr<attention::TrajectoryStore> trajectories{};
 };
 

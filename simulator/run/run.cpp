@@ -158,7 +158,7 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   return setup;
 }
 
-/// Whoever is admitted in a replayed run is driven, or counted.
+/// Every request admitted in a replayed run is driven by a recording, or counted.
 Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResult& result) {
   Coverage c;
   c.recordings = static_cast<std::int64_t>(setup.tokens.recordings.size());
@@ -345,7 +345,7 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
       std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
 }
 
-/// Where ranks keep different numbers, whose figures these are.
+/// If ranks keep different numbers: says which rank the figures describe.
 void note_ranks(const TokenPlan& tokens, RunResult& result) {
   if (tokens.placed.bytes.ranks() == 1) return;
   const auto has_others = [](const RankTracks& tracks, memory::TablePer per) {

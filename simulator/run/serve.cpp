@@ -12,7 +12,8 @@ namespace {
 
 using observe::kStates;
 
-/// Replicas need one clock where somebody looks at all of them, or a turn may wait for one that another serves.
+/// Replicas need one clock if an observer sees all of them, or if a turn may wait for one that another replica
+/// serves.
 bool share_a_clock(const RunSetup& setup, const core::Router& router) {
   return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.turns.present());
 }
@@ -40,7 +41,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .step_tokens = step_tokens(s),
       .prefix_cache = setup.tokens.finds_prefixes,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
-      // Courses let go of any blocks of a table, which books without ids cannot follow where contents are found.
+      // Courses free any blocks of a table, which counting without ids cannot follow if there is a prefix cache.
       .block_ids = !setup.options.extra_observers.empty() ||
                    (setup.tokens.finds_prefixes && setup.tokens.follows_courses()),
       .max_model_len = s.engine_traits().request_tokens.value,

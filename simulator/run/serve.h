@@ -1,4 +1,4 @@
-// The replicas of a run at work: each with its memory, ledger and observers, apart or on one clock.
+// The replicas of a run at work: each with its memory, ledger and observers, independent or on one clock.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@
 
 namespace kvplan::plan {
 
-/// Everything that is the same for all replicas of a run.
+/// What is the same for all replicas of a run.
 struct RunSetup {
   const Scenario& scenario;
   const RunOptions& options;
   core::Workload workload;
   TokenPlan tokens;
-  std::int64_t undriven{0};  ///< requests that are counted, since their recording is too short for them
+  std::int64_t undriven{0};  ///< requests that are counted, because their recording is too short
   std::unique_ptr<core::LatencyModel> latency;
-  /// Of all replicas, and of the second run where there is one; of other runs too where the caller has one for them.
+  /// Shared by all replicas, by the second run if there is one, and by other runs if the caller has one for them.
   std::shared_ptr<attention::TrajectoryStore> trajectories;
 
-  /// What each request held is asked for, or says which share of memory recordings drove.
+  /// True: the memory of each request is asked for, or needed for the share of memory that recordings drove.
   [[nodiscard]] bool follows_held() const { return options.request_memory || undriven > 0; }
 };
 
@@ -40,22 +40,22 @@ struct Totals {
   std::int64_t max_running{0};
 };
 
-/// What one replica leaves behind.
+/// The result of one replica.
 struct ReplicaOutcome {
   core::MemoryLayout layout;
-  Totals totals;  ///< until all replicas have come to their ends
+  Totals totals;  ///< until all replicas have ended
   std::array<Wide, observe::kOverlays> overlay_ticks{};
-  std::vector<std::array<Wide, observe::kStates>> kind_ticks;  ///< where layers lie in groups
+  std::vector<std::array<Wide, observe::kStates>> kind_ticks;  ///< present where layers lie in groups
   // At the peak of all replicas together:
   SimTime peak_time{};
   observe::StateCounts peak_cells{};
   observe::OverlayCounts peak_overlays{};
   std::vector<observe::StateCounts> peak_kinds;
-  std::int64_t least_idle{0};  ///< counts that nobody held at its own peak
+  std::int64_t least_idle{0};  ///< counts of idle memory at its own peak
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
   observe::PlacingCosts placing;
-  observe::DecodeReads reads;  ///< where a part is read
+  observe::DecodeReads reads;  ///< present with sparse attention
   std::vector<bool> used;      ///< recordings
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
@@ -67,17 +67,17 @@ struct Served {
   std::vector<std::int32_t> replica_of;         ///< by request; -1: it did not arrive
   std::vector<observe::RequestRecord> records;  ///< by request
   std::vector<observe::RequestHeld> held;       ///< by request; empty unless asked for
-  SimTime end{};                                ///< of the last step of all
+  SimTime end{};                                ///< end of the last step of all replicas
   std::int64_t max_running{0};                  ///< at one moment
   std::int64_t most_holes{0};                   ///< counts, likewise
 };
 
-/// Bins of any equal width will do, and there is one replica: they come from the run itself.
+/// True: any equal bins will do, and there is one replica, so the bins come from the run itself.
 [[nodiscard]] bool joins_timeline(const Scenario& scenario, const RunOptions& options);
 
 /// Errors: the pool cannot be made, a recording that does not fit, interrupted, time exceeded.
 Result<Served> serve(const RunSetup& setup);
-/// An equal run, for the bins of timelines whose end had to be known first: put into `served`.
+/// Runs again to fill timeline bins, for which the end had to be known first; stores them in `served`.
 Status serve_timelines(const RunSetup& setup, Served& served);
 
 }  // namespace kvplan::plan

@@ -1,14 +1,14 @@
-// What devices that talk to each other at one time get of the links between them, and how long a ring of them takes.
+// The rate that devices get when they communicate at the same time, and the time of a ring collective.
 //
 // A ring of n devices passes pieces of 1/n of the bytes from each device to the next, in rounds: n - 1 until every
-// device has the sum of one piece, n - 1 more until all have all (Patarasuk and Yuan, "Bandwidth optimal all-reduce
-// algorithms for clusters of workstations", JPDC 69, 2009):
+// device has the sum of one piece, n - 1 more until all have everything (Patarasuk and Yuan, "Bandwidth optimal
+// all-reduce algorithms for clusters of workstations", JPDC 69, 2009):
 //
 //     all-reduce   2 (n - 1) / n x bytes / rate + 2 (n - 1) x latency
 //     all-gather     (n - 1) / n x bytes / rate +   (n - 1) x latency
 //
-// with the rate of the narrowest link, divided by what runs over it at one time, and the mean latency of the n routes:
-// a piece takes them one after the other, and devices wait for pieces, not for each other's rounds.
+// with the rate of the narrowest link, divided by the number of routes over it, and the mean latency of the n routes:
+// a piece takes the routes one after the other, and devices wait for pieces, not for each other's rounds.
 #pragma once
 
 #include <optional>
@@ -18,32 +18,32 @@
 
 namespace kvplan::topology {
 
-/// What each of several routes gets while all of them are used.
+/// The rate of each of several routes when all are used at once.
 struct SharedRate {
-  std::int64_t bytes_per_s{0};  ///< of the one that gets least, rounded down
-  std::int64_t latency_ns{0};   ///< of the one that takes longest
+  std::int64_t bytes_per_s{0};  ///< of the route that gets least, rounded down
+  std::int64_t latency_ns{0};   ///< of the route with the largest latency
 };
 /// REQUIRES: at least one route, each with a link.
 SharedRate shared_rate(const Topology& topology, std::span<const Route> routes);
 
-/// Time of moving bytes, in nanoseconds: fixed + per byte x bytes.
+/// Time for moving bytes, in nanoseconds: fixed + per byte x bytes.
 struct TransferTime {
   double fixed_ns{0}, ns_per_byte{0};
   [[nodiscard]] double ns(double bytes) const { return fixed_ns + ns_per_byte * bytes; }
 };
 
-/// Each device sends to the next of the list, the last one to the first, over widest routes.
+/// Each device sends to the next of the list, the last to the first, over the widest routes.
 class Ring {
  public:
-  /// Nothing where no links join two of them. REQUIRES: at least two places, no two alike.
+  /// Nothing if some devices are not connected. REQUIRES: at least two places, all different.
   static std::optional<Ring> over(const Topology& topology, std::span<const Place> places);
 
   [[nodiscard]] std::int64_t bytes_per_s() const { return bytes_per_s_; }
-  /// Mean latency of a round.
+  /// Mean latency of a round, in nanoseconds.
   [[nodiscard]] double round_ns() const { return round_ns_; }
-  /// `bytes` on each device, summed over all of them.
+  /// Time to sum `bytes` over all devices; each device has that many bytes.
   [[nodiscard]] TransferTime all_reduce() const;
-  /// A share of `bytes` on each device, all of them on each in the end.
+  /// Time until each device has all `bytes`; at first each has an equal share.
   [[nodiscard]] TransferTime all_gather() const;
 
  private:

@@ -1,7 +1,7 @@
-// What is wired to what, as a graph: devices, hosts, switches and networks are its places, links its edges.
+// The wiring as a graph: devices, hosts, switches and networks are its places, links its edges.
 //
-// A link carries bytes both ways, each way apart (NVLink, PCIe, InfiniBand: full duplex) or both ways together. What
-// runs over a link at one time shares its rate evenly. Only routes.cpp knows how a route is found.
+// The rate of a link holds for each direction separately (NVLink, PCIe, InfiniBand: full duplex), or for both together.
+// Transfers over a link at the same time share its rate evenly. Only routes.cpp knows how a route is found.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace kvplan::topology {
 enum class PlaceKind : std::uint8_t { kDevice, kHost, kSwitch, kNetwork };
 
 enum class Sharing : std::uint8_t {
-  kEachWay,   ///< its rate in each direction
-  kBothWays,  ///< its rate for both directions together
+  kEachWay,   ///< the rate holds in each direction
+  kBothWays,  ///< the rate holds for both directions together
 };
 
 /// Index of a place.
@@ -25,36 +25,36 @@ using Place = std::size_t;
 struct Link {
   Place first{0}, second{0};
   std::int64_t bytes_per_s{0};  ///< > 0
-  std::int64_t latency_ns{0};   ///< >= 0, that a message takes longer for it
+  std::int64_t latency_ns{0};   ///< added to the time of a message, >= 0
   Sharing sharing{Sharing::kEachWay};
 };
 
-/// A link, and in which direction.
+/// A link, and the direction in which it is used.
 struct Hop {
   std::size_t link{0};
   bool forwards{true};  ///< from `first` to `second`
   friend bool operator==(const Hop&, const Hop&) = default;
 };
 
-/// In the order in which bytes take them; none where both ends are one place.
+/// Hops from source to target; none if both are the same place.
 using Route = std::vector<Hop>;
 
 class Topology {
  public:
   Place add(PlaceKind kind);
-  /// REQUIRES: both places are there and not the same; a rate above 0, a latency of at least 0.
+  /// Adds a link. REQUIRES: both places exist and differ; rate > 0, latency >= 0.
   void link(const Link& link);
 
   [[nodiscard]] std::span<const PlaceKind> places() const { return places_; }
   [[nodiscard]] std::span<const Link> links() const { return links_; }
 
-  /// The route whose narrowest link is widest; of those the one with the least latency, then with fewest links.
-  /// Nothing where no links join the places.
+  /// The route with the widest narrowest link; of equal ones that with the least latency, then with fewest links.
+  /// Nothing if the places are not connected.
   [[nodiscard]] std::optional<Route> widest(Place from, Place to) const;
   /// The route with the least latency, then with fewest links.
   [[nodiscard]] std::optional<Route> shortest(Place from, Place to) const;
 
-  /// REQUIRES: the route has a link.
+  /// Rate of the route's narrowest link. REQUIRES: the route has a link.
   [[nodiscard]] std::int64_t width_of(const Route& route) const;
   [[nodiscard]] std::int64_t latency_of(const Route& route) const;
 

@@ -1,4 +1,4 @@
-// Sessions as closed loops: turns what a trace says of turns that wait for each other into what the engine follows.
+// Sessions as closed loops: converts what a trace says of turns that wait for each other into the engine's form.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,32 @@
 
 namespace kvplan::workload {
 
-/// How the pauses of requests that wait for others were found.
+/// How the pauses of waiting requests were found.
 struct LoopCounts {
   std::int64_t waiting{0};  ///< requests that wait for others
-  std::int64_t stated{0};   ///< the trace states the pause
-  /// Arrival less the end of the last request before it, both recorded (0 at least)
+  std::int64_t stated{0};   ///< the trace has the pause
+  /// arrival minus the end of the last request before it, both recorded (at least 0)
   std::int64_t measured{0};
-  std::int64_t unknown{0};  ///< no end was recorded: it comes when the others have ended, not before its time
+  /// No end was recorded: the request arrives when the others have ended, and not before its time
+  std::int64_t unknown{0};
 };
 
-/// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), as the rule says.
+/// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), by the rule.
 ///
-/// A request that waits arrives when those before it have ended and its pause is over. The pause is the trace's; else
-/// the recorded arrival less the recorded ends; where ends were not recorded it is 0, and the request keeps its
-/// distance to the start of its group (all that waits join) at least. Starts of groups are recorded times divided by
-/// `rate_scale`, as all arrivals; pauses and distances within a group are not, those of a second request that waits for
-/// nobody neither. `order` is by the times of those that wait for nobody and by recorded times of the others.
+/// A waiting request arrives when the requests before it have ended and its pause is over. The pause is the trace's;
+/// else
+/// the recorded arrival minus the recorded ends; if ends were not recorded it is 0, and the request keeps at least its
+/// distance to the start of its group (all requests that waits connect). Starts of groups are recorded times divided by
+/// `rate_scale`, like all arrivals. Pauses and distances within a group are not divided, nor the distance of a second
+/// request of the group that waits for no other. `order` uses the times of requests that wait for no other, and the
+/// recorded times of the rest.
 ///
-/// The workload was built of the trace's first requests (workload_builder.h). Errors: waits in a circle; a time that
+/// The workload was built from the trace's first requests (workload_builder.h). Errors: a cycle of waits; a time that
 /// does not fit.
 Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::SessionRule& rule,
                                Fraction rate_scale, core::Workload& workload);
 
-/// Whole sentences for a report; empty where nobody waits.
+/// Whole sentences for a report; empty if no request waits.
 std::vector<std::string> describe(const LoopCounts& counts);
 
 }  // namespace kvplan::workload

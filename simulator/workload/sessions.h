@@ -1,5 +1,5 @@
-// The sessions family: when the turns of recorded sessions arrive. Members are names and settings; what they mean
-// for a trace is simulator/workload/closed_loops.cpp, and the engine's part simulator/core/arrivals.cpp.
+// The sessions family: when the turns of recorded sessions arrive. Members are names and settings;
+// simulator/workload/closed_loops.cpp applies them to a trace, simulator/core/arrivals.cpp is the engine's part.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace kvplan::workload {
 
 struct SessionRule {
   enum class Waits : std::uint8_t {
-    kStated,    ///< those that the trace states
-    kSessions,  ///< and those that sessions suggest (traces/record/turns.h)
-    kNone,      ///< everything arrives at its recorded time
+    kStated,    ///< waits that the trace states
+    kSessions,  ///< also waits that follow from sessions (traces/record/turns.h)
+    kNone,      ///< no waits: everything arrives at its recorded time
   };
   Waits waits{Waits::kStated};
-  std::int64_t think_scale_2_20{1 << 20};  ///< pauses are this many 2^-20 times as long
+  std::int64_t think_scale_2_20{1 << 20};  ///< pauses are multiplied by this / 2^20
   std::int64_t most_think_ns{INT64_MAX};   ///< longer pauses are cut to this, before they are scaled
 };
 

@@ -1,5 +1,4 @@
-// From a trace to what an engine serves: arrivals as ticks since the trace's first arrival, stretched or
-// compressed.
+// From a trace to an engine's workload: arrivals in ticks since the trace's first arrival, stretched or compressed.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace kvplan::workload {
 
-/// Requests [0, limit) of the trace (limit < 0: all). Times since the trace's first arrival (of those
-/// requests) are divided by `rate_scale` exactly and rounded down to the tick. The trace outlives the
-/// workload, which refers to its hashes and optional columns. Nobody waits for anybody (closed_loops.h).
-/// Errors: times that do not fit after scaling.
+/// Requests [0, limit) of the trace (limit < 0: all). Times since the first arrival (of those requests) are divided
+/// by `rate_scale` exactly and rounded down to the tick. The trace outlives the workload, which refers to its hashes
+/// and optional columns. No request waits for another (closed_loops.h adds that). Errors: times that do not fit after
+/// scaling.
 Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit);
 
 /// The integer-step clock of the golden `sched` driver: arrival = floor(milliseconds since the clock's zero /
-/// quantum_ms), one tick per step. Nobody waits for anybody.
+/// quantum_ms), one tick per step. No request waits for another.
 core::Workload build_step_workload(const traces::Trace& trace, std::int64_t quantum_ms);
 
 /// Sets `order` to all requests by (arrival, position).
