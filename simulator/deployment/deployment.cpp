@@ -60,8 +60,8 @@ void note_format(const ModelOnRanks& placed, const Scenario& s, std::vector<std:
 
 /// What one rank's pool is made from, without a run.
 memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
-                                    const ModelOnRanks& placed, const core::Workload& nobody) {
-  return {.workload = &nobody,
+                                    const ModelOnRanks& placed, const core::Workload& no_requests) {
+  return {.workload = &no_requests,
           .pool = {.bytes = placed.pool->rank().pool_bytes},
           .token_bytes = placed.bytes.token_bytes,
           .metadata_bytes = placed.bytes.scale_bytes,
@@ -79,8 +79,8 @@ memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& 
 /// The longest request that fits, where layers lie in groups: as a setting.
 std::vector<std::string> shorter_request(const Scenario& s, const model::ModelShape& shape,
                                          const ModelOnRanks& placed, const PoolLayout& pool) {
-  const core::Workload nobody;
-  const memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  const core::Workload no_requests;
+  const memory::AllocatorRequest request = request_of(s, shape, placed, no_requests);
   const auto parts = memory::grouped_parts(s.allocator, request);
   if (!parts.ok()) return {};
   std::int64_t fits = 0, too_long = request.max_model_len;
@@ -124,8 +124,8 @@ std::int64_t PoolLayout::tokens() const {
 Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape,
                                 const ModelOnRanks& placed) {
   KVPLAN_CHECK(placed.pool.has_value());
-  const core::Workload nobody;
-  memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  const core::Workload no_requests;
+  memory::AllocatorRequest request = request_of(s, shape, placed, no_requests);
   const memory::AllocatorEntry& entry = memory::allocator_entry(s.allocator);
   const std::int64_t longest = request.max_model_len;
   if (entry.follows_windows) {
