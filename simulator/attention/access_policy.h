@@ -1,4 +1,5 @@
-// Least frequently or least recently used: a resident is used when a query gives it at least a share of its attention.
+// Least frequently or least recently used: a resident counts as used when a query gives it at least a given share of
+// its attention.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Budgets: how many tokens of a prompt each layer (or each KV head) retains, by schemes that know only lengths
-// and scores of heads: fixed ones, or what is measured of the prompt's attention. `kvplan budget` prints them.
+// Budgets: how many tokens of a prompt each layer (or each KV head) keeps. The schemes know only lengths and scores of
+// heads; scores are given, or measured from the prompt's attention. `kvplan budget` prints the result.
 //
 // To add one: a file in budgets/ that defines a `BudgetKind`, and a line in budget.cpp.
 #pragma once
@@ -18,22 +18,23 @@ namespace kvplan::attention {
 class Recording;
 
 inline constexpr std::string_view kBudgetFamily = "budget";
-/// In place of scores: they are measured (BudgetKind::measure).
+/// Value of `scores` that means: measure them (BudgetKind::measure).
 inline constexpr std::string_view kMeasured = "measured";
 
 struct BudgetInput {
   const Choice& choice;
   std::int64_t layers;  ///< at least 1
   std::int64_t prompt;  ///< tokens, at least 1
-  /// [layer][KV head], not negative: what a scheme that distributes by heads is told of them; else empty.
+  /// [layer][KV head], not negative: scores for a scheme that distributes by heads; else empty.
   std::span<const std::vector<double>> scores{};
 };
 
-/// Tokens retained, windows included. Whole numbers but for schemes defined over real ones.
+/// Number of kept tokens, windows included. Whole numbers, except for schemes defined over real numbers.
 struct Retained {
   std::vector<std::vector<double>> tokens;  ///< [layer]: one number, or one for each KV head
   bool by_head{false};
-  std::vector<bool> whole{};  ///< [layer] left alone: retains its prompt and all that follows; empty: none is
+  /// [layer] true: the layer keeps its prompt and all that follows; empty: no layer does
+  std::vector<bool> whole{};
 
   [[nodiscard]] bool leaves_alone(std::size_t layer) const { return !whole.empty() && whole[layer]; }
 };
@@ -41,35 +42,35 @@ struct Retained {
 /// One member of the family.
 struct BudgetKind {
   Descriptor descriptor;
-  bool takes_scores{false};  ///< has a parameter `scores`, a file or text with BudgetInput::scores
+  bool takes_scores{false};  ///< true: it has a parameter `scores`, a file or text with BudgetInput::scores
   Result<Retained> (*retained)(const BudgetInput&);
-  /// Its scores, of the first `prompt` tokens of a recorded sequence, where `scores` may be kMeasured; null elsewhere.
-  /// Errors: layers or heads that were not recorded, or not so many tokens of them.
+  /// Measures its scores on the first `prompt` tokens of a recorded sequence, if `scores` may be kMeasured; else
+  /// null. Errors: layers or heads that were not recorded, or fewer tokens.
   Result<std::vector<std::vector<double>>> (*measure)(const Recording&, std::int32_t sequence,
                                                       std::int64_t prompt) = nullptr;
 };
 
-/// Every member, in the order in which lists show them.
+/// All members, in the order in which lists show them.
 std::span<const BudgetKind* const> budgets();
 Catalogue budget_descriptors();
 const BudgetKind& budget_of(const Choice& choice);
-/// True if its scores are to be measured.
+/// True: its scores are to be measured.
 bool measures_scores(const Choice& choice);
 
-/// What the pyramids of KVCache-Factory and Ada-KV share: capacities beside the window, linear over the layers. A step
-/// that does not divide is rounded down, so that the layers together may keep more than layers x capacity.
+/// The pyramid of KVCache-Factory and Ada-KV: capacities beside the window, linear over the layers. The step between
+/// layers is rounded down, so the sum over layers may exceed layers x capacity.
 std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
                                            std::int64_t layers);
 
-/// What each layer of a model retains of a prompt in the public code of PyramidKV, windows included. With one layer it
-/// is the capacity. REQUIRES: capacity >= window; all but the window at least 1.
+/// Tokens of a prompt that each layer keeps in the public code of PyramidKV, windows included. With one layer it is
+/// the capacity. REQUIRES: capacity >= window; every other argument at least 1.
 std::vector<std::int64_t> pyramid_retained(std::int64_t capacity, std::int64_t window, double beta,
                                            std::int64_t prompt, std::int64_t layers);
 
 /// One number for each layer.
 Retained by_layer(std::span<const double> tokens);
-/// Errors: a scheme that is linear from the first to the last layer has no meaning with one layer; a capacity below
-/// the window (of choices that have both).
+/// Errors: one layer, for which a scheme that is linear from the first to the last layer has no meaning; a capacity
+/// below the window, for choices with both.
 Status check_layers(const BudgetInput& input);
 Status check_capacity(const Choice& choice);
 

@@ -1,4 +1,4 @@
-// All token policies. An explicit list: objects that register themselves vanish from static libraries.
+// All token policies, as an explicit list: objects that register themselves are dropped from static libraries.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kvplan::attention {
 
-/// Every member, in the order in which lists show them.
+/// All members, in the order in which lists show them.
 std::span<const PolicyKind* const> policies();
 /// Their descriptors, for parsing, `list`, `explain` and forms.
 Catalogue policy_descriptors();
@@ -20,15 +20,15 @@ struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
   std::shared_ptr<const RecordedLayers>
-      recorded{};                   ///< what its file says, once it was read (PolicyTraits::recorded)
-  std::vector<HeadTable> tables{};  ///< what its files say of heads (PolicyTraits::head_tables)
-  std::vector<Choice> by_head{};    ///< set where each KV head has a budget of its own (budgeted.h)
+      recorded{};                   ///< content of its file, once it was read (PolicyTraits::recorded)
+  std::vector<HeadTable> tables{};  ///< content of its files about heads (PolicyTraits::head_tables)
+  std::vector<Choice> by_head{};    ///< set if each KV head has its own budget (budgeted.h)
 };
-/// What the policy refuses although its ranges allow it.
+/// Errors: combinations of parameters that the policy refuses although each is in range.
 Status check_policy(const PolicyChoice& policy);
 /// Parses `NAME[:key=value,...]`; errors as parse_component and check_policy.
 Result<PolicyChoice> parse_policy(std::string_view text);
-/// The member that a choice made from `policy_descriptors()` belongs to.
+/// The policy that a choice made from `policy_descriptors()` names.
 PolicyChoice policy_of(Choice choice);
 
 }  // namespace kvplan::attention

@@ -1,5 +1,5 @@
-// Bytes that a policy keeps beside the cells of the cache, on the device: the sum that `kvplan evict` shows
-// and by which runs widen their blocks.
+// Bytes on the device that a policy stores beside the KV cache: `kvplan evict` shows their sum, and runs make their
+// blocks larger by them.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace kvplan::attention {
 inline constexpr std::int64_t kPositionBytes = 4;  ///< an entry of a map from slots to positions
 
 struct CellMetadata {
-  std::int64_t state{0};      ///< numbers of the policy beside each stored (head, token)
-  std::int64_t positions{0};  ///< map entries: per stored (head, token), or per token of a set
-  bool one_map{false};        ///< one map serves all heads of a set of residents
+  std::int64_t state{0};      ///< metadata of the policy for each stored (head, token)
+  std::int64_t positions{0};  ///< map entries: for each stored (head, token), or for each token of a set
+  bool one_map{false};        ///< true: one map serves all heads of a set of residents
 
-  /// Of one token in one set of residents that serves `heads` KV heads.
+  /// Bytes of one token in a set of residents that serves `heads` KV heads.
   [[nodiscard]] std::int64_t of_token(std::int64_t heads) const {
     return heads * state + (one_map ? 1 : heads) * positions;
   }
 };
 
 inline CellMetadata cell_metadata(const PolicyChoice& policy, const PolicyTraits& traits) {
-  // Out of order only where a token takes the place of a dropped one and positions do not tell which.
+  // Tokens are out of order only if a token takes the slot of a dropped one and positions do not tell which.
   const bool mapped =
       policy.choice.text("placement") == "reuse" && !lengths_decide(traits) && !traits.keeps_everything();
   return {.state = traits.state_bytes_per_cell,

@@ -1,5 +1,5 @@
-// What token policies drop, as courses of serving runs ask for it (courses/course.h): known from lengths alone,
-// or read from a trajectory over a recording.
+// The drops of token policies in the form that courses need (courses/course.h): known from lengths alone, or read
+// from a trajectory over a recording.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@
 
 namespace kvplan::attention {
 
-/// Of a positional policy, without a recording: all units alike, or tracks that keep intervals of their own.
+/// Drops of a positional policy, without a recording: the same for all units, or tracks that keep intervals of their
+/// own.
 class IntervalDrops final : public core::Drops {
  public:
-  /// `prompt`: tokens before the first drop; `units`: cells of one token, of each track.
+  /// `prompt`: tokens before the first drop; `units`: cells of one token in each track.
   IntervalDrops(KeptInterval keep, std::int64_t prompt, std::int32_t units)
       : IntervalDrops(std::vector<KeptInterval>{keep}, prompt, units) {}
   IntervalDrops(std::vector<KeptInterval> keep, std::int64_t prompt, std::int32_t units)
       : keep_(std::move(keep)), prompt_(prompt), units_(keep_.size(), units) {}
-  /// The same cells in fewer tracks: neighbours that keep the same are one.
+  /// The same drops in fewer tracks: neighbours that keep the same are joined.
   [[nodiscard]] IntervalDrops joined() const;
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
@@ -30,20 +31,20 @@ class IntervalDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// The cells of one token that a policy treats apart, for a model of some layers and KV heads per layer.
+/// The cells of one token that a policy drops separately, for a model with some layers and KV heads per layer.
 struct CellUnits {
-  std::int64_t per_token{1};       ///< 1: all alike; layers; or layers x KV heads
+  std::int64_t per_token{1};       ///< 1: all at once; layers; or layers x KV heads
   std::int64_t metadata_bytes{0};  ///< beside each of them
 };
 
-/// Of a policy that is counted (courses/counted_course.h): all cells of a token are one unit. `kv_heads`: of all
-/// layers together.
+/// For a policy that is only counted (courses/counted_course.h): all cells of a token are one unit. `kv_heads`: of
+/// all layers together.
 CellUnits counted_units(const PolicyChoice& policy, std::int64_t kv_heads);
 
-/// Of a recording.
+/// Drops computed from a recording.
 class RecordedDrops final : public core::Drops {
  public:
-  /// REQUIRES: the trajectory is computed as far as the last token that can drop anything, last_that_drops.
+  /// REQUIRES: the trajectory is computed up to the last token that can drop anything, last_that_drops.
   explicit RecordedDrops(std::shared_ptr<const Trajectory> trajectory);
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
@@ -53,13 +54,13 @@ class RecordedDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// Of retained sets that a file has, for requests with its prompt.
+/// Drops from a file of retained sets, for requests with the prompt of that file.
 class SetDrops final : public core::Drops {
  public:
-  /// REQUIRES: check_recorded (recorded_sets.h) finds nothing in any of so many layers.
+  /// REQUIRES: check_recorded (recorded_sets.h) reports no error for any of these layers.
   SetDrops(std::shared_ptr<const RecordedLayers> recorded, std::int64_t layers);
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
-  /// REQUIRES: the sets tell of so many tokens.
+  /// REQUIRES: the sets cover this many tokens.
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
 
  private:
@@ -67,7 +68,8 @@ class SetDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// Of a request that has so many tokens in the end, at least one: nothing is dropped after the last of them.
+/// The last token that can drop anything in a request with `final_tokens` tokens (at least one): nothing is dropped
+/// after the last token.
 constexpr std::int64_t last_that_drops(std::int64_t final_tokens) {
   return final_tokens >= 2 ? final_tokens - 2 : 0;
 }

@@ -1,4 +1,4 @@
-// What a token policy keeps on one layer of a recording, what its queries still see, and what that saves.
+// What a token policy keeps on one layer of a recording, what its queries still see, and how much memory that saves.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace kvplan::attention {
 
 struct EvaluationRequest {
   PolicyChoice policy;
-  std::int64_t prompt{1};  ///< rows 0 .. prompt-1 are the prompt, the others decode steps
+  std::int64_t prompt{1};  ///< rows 0 .. prompt-1 are the prompt, later rows decode steps
   std::int32_t sequence{0};
   std::int32_t layer{0};
 };
 
-/// The class whose tokens were planted to be asked for later.
+/// The class of tokens that were planted in order to be asked for later.
 inline constexpr std::string_view kNeedleClass = "needle";
 
-/// How much of a class of tokens is retained: the share of those fed so far, after the prompt and after every decode
-/// step, in each KV head; states without a token of the class do not count. Of a policy whose queries read a part
-/// of what is kept, the part counts as retained (LayerReplay::reported).
+/// How much of a class of tokens is kept: the share of the tokens so far, after the prompt and after every decode
+/// step, in each KV head. States without a token of the class do not count. If queries read only a part of what is
+/// kept, that part counts (LayerReplay::reported).
 struct ClassShare {
   std::string name{};
   double shares{0};        ///< summed
@@ -36,50 +36,50 @@ struct ClassShare {
   }
 };
 
-/// Bytes are of one layer of one sequence: cells of keys and values, and the policy's metadata beside them.
+/// Bytes are of one layer of one sequence: keys and values, and the policy's metadata beside them.
 struct EvaluationSummary {
   std::int64_t steps{0};
   std::int32_t group{1};
   std::int32_t kv_heads{1};
   std::int64_t bytes{0};                ///< after the last step, metadata included
   std::int64_t metadata_bytes{0};       ///< after the last step
-  std::int64_t full_bytes{0};           ///< what the full cache holds then
+  std::int64_t full_bytes{0};           ///< bytes of the full cache at that time
   std::int64_t peak_bytes{0};           ///< greatest while a token attends, the prompt included
   std::int64_t entries{0};              ///< cells (KV head, token) after the last step
-  std::int64_t peak_entries{0};         ///< most tokens of one KV head at a time, the prompt included
-  std::int64_t peak_decode_entries{0};  ///< the same while decoding: a budget B has B + 1
-  std::optional<double> mean_mass;      ///< over steps and query heads; nothing without decode steps
+  std::int64_t peak_entries{0};         ///< most tokens of one KV head at one time, the prompt included
+  std::int64_t peak_decode_entries{0};  ///< the same while decoding: B + 1 for a budget B
+  std::optional<double> mean_mass;      ///< mean over steps and query heads; absent without decode steps
   std::optional<double> min_mass;
   std::int64_t min_mass_t{-1};
-  std::int32_t min_mass_head{-1};           ///< query head of the model
-  std::optional<double> mean_output_error;  ///< over steps and query heads; nothing without values
+  std::int32_t min_mass_head{-1};           ///< number of the query head in the model
+  std::optional<double> mean_output_error;  ///< mean over steps and query heads; absent without values
   std::optional<double> max_output_error;
-  std::optional<double> mean_overlap;    ///< likewise, of a caller that measures it (overlap.h)
-  std::vector<ClassShare> classes;       ///< [token class of the recording]; empty where it has none
+  std::optional<double> mean_overlap;    ///< likewise; set by a caller that measures it (overlap.h)
+  std::vector<ClassShare> classes;       ///< [token class of the recording]; empty if it has none
   std::vector<std::string> assumptions;  ///< whole sentences
 };
 
 /// Called after the prompt (replay.tokens() == prompt) and after every decode step; an error ends the run.
 using EvaluationObserver = std::function<Status(const LayerReplay& replay)>;
 
-/// Runs the policy over the whole sequence. Errors: prompt outside 1 .. recorded tokens, a sequence or layer
-/// that is not there, a group that does not divide, rows that cannot be read.
+/// Runs the policy over the whole sequence. Errors: prompt outside 1 .. recorded tokens, a missing sequence or layer,
+/// a group that does not divide, rows that cannot be read.
 Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
                                    const EvaluationObserver& observer);
 
-/// Where several policies are run.
+/// Where several policies run.
 struct LayerRun {
   std::int64_t prompt{1};
   std::int32_t sequence{0};
   std::int32_t layer{0};
-  /// Asked now and then before the prompt ends; where it is true the run ends, interrupted.
+  /// Called now and then before the prompt ends; if it returns true, the run ends as interrupted.
   StopAsked stop_asked{};
 };
-/// Called as an EvaluationObserver is, with the replay of each policy; after a decode step `rows` stands at its token.
+/// Called like an EvaluationObserver, with the replay of each policy; after a decode step `rows` is at its token.
 using TogetherObserver = std::function<Status(std::span<const LayerReplay> replays, const LayerRows& rows)>;
 
-/// Runs policies beside each other: the rows are read once for all of them, token by token. The summaries are those of
-/// `evaluate`, as are the errors; an error of one policy ends the run.
+/// Runs several policies at once: rows are read once for all of them, token by token. The summaries and errors are
+/// those of `evaluate`; an error of one policy ends the run.
 Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& recording, const LayerRun& run,
                                                          std::span<const PolicyChoice> policies,
                                                          const TogetherObserver& observer);

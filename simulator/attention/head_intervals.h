@@ -1,6 +1,6 @@
-// Policies that keep everything in some KV heads and sinks with a window in the others. Tables of heads say which
-// (PolicyTraits::head_tables), so that the kept tokens of each head follow from lengths, as those of a positional
-// policy do (interval_policy.h), but head by head.
+// Policies that keep everything in some KV heads, and sinks with a window in the others. Tables of heads say which
+// (PolicyTraits::head_tables), so the kept tokens follow from lengths, as for positional policies
+// (interval_policy.h), but head by head.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace kvplan::attention {
 
-/// Of a head that keeps everything: more than any sequence has, and far from where numbers end.
+/// The interval of a head that keeps everything: longer than any sequence, and far from overflow.
 inline constexpr KeptInterval kWhole{.sink = 0, .recent = INT64_MAX / 4};
 
 class HeadIntervals final : public SetPolicy {
  public:
-  /// `whole`: [KV head] keeps everything.
+  /// `whole`: [KV head] true: keeps everything.
   HeadIntervals(const std::vector<bool>& whole, KeptInterval others) {
     for (const bool each : whole) keep_.push_back(each ? kWhole : others);
   }
@@ -31,23 +31,23 @@ class HeadIntervals final : public SetPolicy {
   std::vector<KeptInterval> keep_;
 };
 
-/// [layer][KV head] what stays.
+/// [layer][KV head] the kept interval.
 using IntervalTable = std::vector<std::vector<KeptInterval>>;
 
-/// Lengths alone say which tokens stay: in all heads alike, or in each as tables of heads have it.
+/// True: lengths alone say which tokens are kept, in all heads alike or in each by tables of heads.
 inline bool lengths_decide(const PolicyTraits& traits) {
   return traits.interval.has_value() || traits.head_tables;
 }
 
-/// What each KV head of a model keeps. Errors (field: NAME:parameter): tables that were not read, or are of another
-/// shape. REQUIRES: PolicyTraits::head_tables.
+/// The interval that each KV head of a model keeps. Errors (field: NAME:parameter): tables that were not read or have
+/// another shape. REQUIRES: PolicyTraits::head_tables.
 Result<IntervalTable> intervals_by_head(const PolicyChoice& policy, std::int64_t layers,
                                         std::int64_t kv_heads);
 
-/// The gate of a KV head, cut to 0 .. 1. REQUIRES: the table has it.
+/// The gate of a KV head, clamped to 0 .. 1. REQUIRES: the table has it.
 double gate_of(const HeadTable& gates, std::int32_t layer, std::int32_t head);
-/// The gate from which on a head keeps everything: a quantile of all gates, linear between two of them; above all of
-/// them for a share of 1.
+/// Heads with at least this gate keep everything: a quantile of all gates, interpolated linearly; above all of them
+/// for a share of 1.
 double gate_threshold(const HeadTable& gates, double sparsity);
 
 constexpr Param head_table_param(std::string_view name, std::string_view help) {

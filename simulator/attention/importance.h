@@ -1,5 +1,5 @@
-// Importance of a token over the rows during which it was resident, as three rules define it; kept in the columns
-// of its residents.
+// The importance of a token over the rows during which it was resident, by one of three definitions; stored in the
+// columns of its residents.
 #pragma once
 
 #include <array>
@@ -43,13 +43,13 @@ inline constexpr Param kProtectedSinkParam{.name = "sink",
 
 class Importance {
  public:
-  /// Of a choice whose descriptor has kImportanceParam and kGammaParam.
+  /// From a choice with kImportanceParam and kGammaParam.
   explicit Importance(const Choice& choice);
   [[nodiscard]] int columns() const { return kind_ == Kind::kMax ? 1 : 2; }
   [[nodiscard]] std::int64_t state_bytes() const { return std::int64_t{4} * columns(); }
-  /// The newest row came: residents have a weight each.
+  /// Updates all residents from the newest row: one weight for each.
   void update(Residents& residents, Weights weights) const;
-  /// Of each resident in [begin, end); valid until the next call.
+  /// Importance of the residents [begin, end); valid until the next call.
   std::span<const double> of(const Residents& residents, std::int32_t begin, std::int32_t end);
 
  private:
@@ -58,15 +58,15 @@ class Importance {
   std::vector<double> values_;
 };
 
-/// Indices of residents that may go.
+/// Indices of residents that may be evicted.
 struct Candidates {
   std::int32_t begin;
   std::int32_t end;  ///< not below begin
 };
-/// All but the first `sink` tokens of the sequence and the newest `recent` residents.
+/// All residents except the first `sink` tokens of the sequence and the newest `recent` residents.
 Candidates unprotected(const Residents& residents, std::int64_t sink, std::int64_t recent);
 
-/// How many tokens kProtectedSinkParam and kProtectedRecentParam let nobody drop, of enough.
+/// Number of tokens that kProtectedSinkParam and kProtectedRecentParam protect, if there are enough.
 inline std::int64_t guarded_of(const Choice& choice) {
   return choice.integer("sink") + choice.integer("recent");
 }

@@ -1,4 +1,4 @@
-// Policies whose kept set is known from lengths alone: the first `sink` and the last `recent` residents.
+// Policies with kept sets that follow from lengths alone: the first `sink` and the last `recent` residents.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace kvplan::attention {
 
-/// True if the token at `position` is kept when tokens 0 .. n-1 are there and the prompt has ended: what a
-/// serving run needs of a positional policy, without any recording. REQUIRES: 0 <= position < n.
+/// True: the token at `position` is kept when tokens 0 .. n-1 exist and the prompt has ended. All that a serving run
+/// needs of a positional policy, without a recording. REQUIRES: 0 <= position < n.
 constexpr bool keeps(KeptInterval keep, std::int64_t position, std::int64_t n) {
   return position < keep.sink || position >= n - std::min(keep.recent, n);
 }
 
-/// Drops what lies between the first `sink` and the last `recent` once more than sink + recent are resident.
+/// If more than sink + recent tokens are resident, drops those between the first `sink` and the last `recent`.
 class IntervalPolicy final : public SetPolicy {
  public:
   explicit IntervalPolicy(KeptInterval keep) : keep_(keep) {}

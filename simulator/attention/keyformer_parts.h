@@ -1,5 +1,5 @@
-// What both forms of Keyformer share: parameters, budgets from the prompt's length, and scores that grow by the
-// row at a temperature which rises with every generated token. Without the noise of the original (Gumbel).
+// Shared by both forms of Keyformer: parameters, budgets from the prompt's length, and scores that accumulate row by
+// row at a temperature that rises with every generated token. Without the Gumbel noise of the original.
 #pragma once
 
 #include <array>
@@ -36,16 +36,16 @@ inline constexpr std::array kKeyformerParams{
     kAggParam,
     kPlacementParam};
 
-/// Tokens kept of a prompt of so many, and of all that follows it.
+/// Number of kept tokens for a prompt of this length, for the whole request.
 std::int64_t keyformer_kept(const Choice& choice, std::int64_t prompt);
 
 class KeyformerScores {
  public:
   KeyformerScores(const Choice& choice, const LayerPlace& place);
-  /// Tokens kept for their score.
+  /// Number of tokens kept for their score.
   [[nodiscard]] std::int64_t keys() const { return keys_; }
   [[nodiscard]] std::int64_t recent() const { return recent_; }
-  /// Adds the rows at the temperature of the newest resident to column 0.
+  /// Adds the rows, at the temperature of the newest resident, to column 0.
   void update(Residents& residents, std::span<const HeadRow> heads);
 
  private:

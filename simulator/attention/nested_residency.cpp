@@ -182,7 +182,7 @@ class ResidencyFlow {
   std::vector<std::int64_t> line_flow_;  ///< [b] units on the line between b and b + 1
   std::vector<char> kept_through_;       ///< [token's node] a unit comes here from the step before
   std::vector<char> returns_;            ///< [token's node] a unit goes back to the line
-  std::vector<std::vector<std::int64_t>> returned_at_;  ///< [b] tokens whose unit came back
+  std::vector<std::vector<std::int64_t>> returned_at_;  ///< [b] tokens that are no longer kept after step b
   using Waiting = std::pair<std::int64_t, std::int64_t>;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
 };

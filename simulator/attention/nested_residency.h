@@ -1,9 +1,9 @@
 // The most attention that any eviction policy could have kept: every token is kept from its arrival for some steps
-// and then is gone for good, with at most `budget` tokens after each step.
+// and is then gone for good, with at most `budget` tokens after each step.
 //
-// That is a linear program over intervals, so a whole-numbered flow solves it: `budget` units walk along the steps;
-// where a token arrives a unit may leave the line, follow the token for as long as it is kept, earn what each query
-// gives it, and come back. Best paths are added one by one (successive shortest paths with potentials).
+// This is a linear program over intervals, so an integral flow solves it: `budget` units of flow move along the steps.
+// Where a token arrives, a unit may leave the line, follow the token as long as it is kept, earn what each query gives
+// the token, and return. Best paths are added one by one (successive shortest paths with potentials).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,11 @@
 
 namespace kvplan::attention {
 
-/// weight[s][i]: what decode step s gives token i, in any fixed unit; row s has prompt + s + 1 entries. A step sees
-/// its own token in any case.
-/// Returns after how many decode steps each token is no longer needed: those that are needed at a time are at most
-/// `budget`, and keeping them gives the greatest sum. Time grows with budget x steps x tokens. `stop_asked`, if set, is
-/// asked many times a second; once it is true what is returned has the right size and no meaning.
-/// REQUIRES: prompt >= 1, budget >= 1, weights in [0, 2^44], fewer than 2^18 steps.
+/// For each token: the number of decode steps after which it is no longer needed, so that at most `budget` tokens are
+/// needed at a time and the sum of attention is greatest. weight[s][i]: the attention of decode step s to token i, in
+/// any fixed unit; row s has prompt + s + 1 entries. A step always sees its own token. Time grows with budget x steps
+/// x tokens. `stop_asked`, if set, is called many times a second; once it returns true, the result has the right size
+/// but no meaning. REQUIRES: prompt >= 1, budget >= 1, weights in [0, 2^44], fewer than 2^18 steps.
 std::vector<std::int64_t> needed_until(const std::vector<std::vector<std::int64_t>>& weight,
                                        std::int64_t prompt, std::int64_t budget,
                                        const std::function<bool()>& stop_asked = {});

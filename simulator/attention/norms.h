@@ -1,4 +1,4 @@
-// Lengths of recorded keys and values.
+// Euclidean norms of recorded keys and values.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace kvplan::attention {
 
-/// Of the key that query head `head` reads of the token. REQUIRES: keys were recorded.
+/// Norm of the token's key that query head `head` reads. REQUIRES: keys were recorded.
 inline double key_norm(const LayerRows& rows, std::int32_t head, std::int32_t token) {
   const KeyView keys = rows.keys(head);
   double sum = 0;
@@ -17,7 +17,7 @@ inline double key_norm(const LayerRows& rows, std::int32_t head, std::int32_t to
   return std::sqrt(sum);
 }
 
-/// Of its value: as recorded, or worked out of recorded values. REQUIRES: one of them is there.
+/// Norm of its value: as recorded, or computed from recorded values. REQUIRES: one of them exists.
 inline double value_norm(const LayerRows& rows, std::int32_t head, std::int32_t token) {
   if (const LayerTensors* all = rows.beside(); all != nullptr && !all->value_norms.empty())
     return static_cast<double>(all->value_norms[static_cast<std::size_t>(

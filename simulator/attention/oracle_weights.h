@@ -1,4 +1,4 @@
-// What bounds add up: the attention that tokens have, or what this moves of the output.
+// The weights that bounds add up: the attention of tokens, or its effect on the output.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ inline constexpr Param kOracleWeightsParam{
     .choices = kOracleWeights,
     .default_unsaid = true};
 
-/// Of a choice whose descriptor has kOracleWeightsParam.
+/// From a choice with kOracleWeightsParam.
 inline bool weighs_output(const Choice& choice) {
   return choice.text(kOracleWeightsParam.name) == "output";
 }
 
-/// Lengths of the values of a layer's tokens by KV head; all 1 where mass is wanted.
+/// Norms of the values of a layer's tokens by KV head; all 1 if mass is wanted.
 class ValueLengths {
  public:
   explicit ValueLengths(const LayerInput& input)
@@ -35,16 +35,16 @@ class ValueLengths {
         length_(static_cast<std::size_t>(input.place.kv_heads())) {}
 
   [[nodiscard]] bool wanted() const { return wanted_; }
-  /// Where lengths are, until the next call or the last of `reach`.
+  /// Sets the source of norms, valid until the next call or the last call of `reach`.
   void tensors(const LayerRows& rows) { rows_ = &rows; }
-  /// Knows those of the first `tokens` of a set from now on. REQUIRES: `tensors`, if they are wanted.
+  /// Reads the norms of the first `tokens` of a set. REQUIRES: `tensors` was called, if norms are wanted.
   void reach(std::int32_t set, std::size_t tokens) {
     if (!wanted_) return;
     auto& known = length_[static_cast<std::size_t>(set)];
     while (known.size() < tokens)
       known.push_back(value_norm(*rows_, set * group_, static_cast<std::int32_t>(known.size())));
   }
-  /// 0 of a token that `reach` has not come to: no row told of it.
+  /// 0 for a token that `reach` has not covered: no row told of it.
   [[nodiscard]] double of(std::int32_t set, std::int32_t token) const {
     if (!wanted_) return 1.0;
     const auto& known = length_[static_cast<std::size_t>(set)];

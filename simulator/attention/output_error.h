@@ -1,4 +1,4 @@
-// How far the attention output moves when only a part of the tokens is read.
+// How far the attention output moves if only a part of the tokens is read.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace kvplan::attention {
 /// The sum of a_i v_i over tokens [0, tokens). REQUIRES: values.data set.
 std::vector<double> attention_output(RowView row, std::int64_t tokens, ValueView values);
 
-/// The same for the queries of one token after another, each computed when it is first asked for: what several policies
-/// are compared with.
+/// The same for the queries of one token after another, each computed when first needed: the reference for several
+/// policies.
 class FullOutputs {
  public:
-  /// Of query head `head` of the token that the rows stand at, the last of `tokens`. REQUIRES: values are there.
+  /// Output of query head `head` for the token at which the rows are, the last of `tokens`. REQUIRES: values exist.
   std::span<const double> of(const LayerRows& rows, std::int64_t tokens, std::int32_t head);
 
  private:
   struct Output {
-    std::int64_t tokens{0};  ///< whose it is; 0: nobody's yet
+    std::int64_t tokens{0};  ///< token count for which it was computed; 0: not computed yet
     std::vector<double> numbers;
   };
   std::vector<Output> outputs_;  ///< [query head]
 };
 
-/// |o - o'| / |o| (Euclidean). 0 where both are zero; infinite where only o is. REQUIRES: of one size.
+/// o - o'| / |o| (Euclidean). 0 if both are zero; infinite if only o is. REQUIRES: equal sizes.
 double relative_difference(std::span<const double> output, std::span<const double> other);
 
-/// relative_difference with o = `output`, that of all tokens, and o' the sum of a_i v_i over `attended` with the
-/// weights divided by their sum and the sink's, which is never dropped. REQUIRES: `attended` ascending, below the
+/// relative_difference with o = `output`, that of all tokens, and o' the sum of a_i v_i over `attended`, with weights
+/// divided by their sum plus the sink's weight, which is never dropped. REQUIRES: `attended` ascending, below the
 /// tokens of the row; values.data set.
 double relative_output_error(std::span<const double> output, RowView row,
                              std::span<const std::int32_t> attended, ValueView values);

@@ -1,4 +1,4 @@
-// How much of what a query attends is among as many tokens of the greatest weights of its recorded row.
+// Overlap of the tokens that a query attends with equally many tokens of the greatest weights in its recorded row.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace kvplan::attention {
 
-/// Positions that the queries of each set attended at the last step, ascending; nothing where a query reads a part of
+/// Positions that the queries of each set attended at the last step, ascending; empty if a query reads only a part of
 /// what is kept.
 std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& replay);
 
-/// How many stand in both of two ascending lists.
+/// Size of the intersection of two ascending lists.
 std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
 
-/// The share of `own` that is in `other`, both ascending; 0 of nothing.
+/// The share of `own` that is in `other`, both ascending; 0 if `own` is empty.
 double shared_part(std::span<const std::int32_t> own, std::span<const std::int32_t> other);
 
-/// Memory of one step to the next.
+/// Keeps its buffers from one step to the next.
 class Overlap {
  public:
-  /// [query head], of the last step, a decode step; `rows` stands at its token. Empty: as attended_positions. Valid
-  /// until the next call.
+  /// [query head], of the last step, a decode step; `rows` is at its token. Empty under the same condition as
+  /// attended_positions. Valid until the next call.
   std::span<const double> of(const LayerReplay& replay, const LayerRows& rows);
 
  private:

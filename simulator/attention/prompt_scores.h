@@ -1,5 +1,5 @@
-// What policies share that look at the prompt once, when it ends, and only append afterwards: sums of the rows
-// they were given, for each query head, and the reductions that follow.
+// Shared by policies that look at the prompt once, when it ends, and only append afterwards: sums of their rows for
+// each query head, and the reductions that follow.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ class PromptScores {
   void add(std::int32_t set, std::span<const HeadRow> heads);
   /// Sums of query head `head` at positions 0, 1, ...
   [[nodiscard]] std::span<double> of_head(std::int32_t head);
-  /// One score per position of [0, n): mean or maximum over the query heads of the KV head.
+  /// One score for each position of [0, n): mean or maximum over the query heads of the KV head.
   [[nodiscard]] std::vector<double> of_set(std::int32_t set, std::int64_t n, Aggregate aggregate) const;
-  /// Gives the memory back: the prompt has ended.
+  /// Frees the memory: the prompt has ended.
   void forget(std::int32_t set);
 
-  /// True right after the prompt's last token has come to these residents.
+  /// True right after the prompt's last token was added to these residents.
   [[nodiscard]] bool prompt_ends(const Residents& residents) const;
 
  private:
@@ -39,11 +39,11 @@ class PromptScores {
 enum class Pooling : std::uint8_t { kAverage, kMax };
 inline constexpr std::array<std::string_view, 2> kPoolings{"avg", "max"};
 
-/// Each score becomes the average (missing neighbours count as zero, always divided by `kernel`) or the maximum
+/// Replaces each score by the average (missing neighbours count as zero, always divided by `kernel`) or the maximum
 /// of the `kernel` scores around it; additions in ascending order. REQUIRES: kernel odd.
 std::vector<double> pool(std::span<const double> scores, std::int64_t kernel, Pooling pooling);
 
-// The parameters of SnapKV, which its relatives have too.
+// The parameters of SnapKV and its relatives.
 inline constexpr Param kWindowParam{
     .name = "window",
     .help = "Last tokens of the prompt: always kept, and their rows are the score",
@@ -70,7 +70,7 @@ struct PromptWindow {
   std::int64_t kernel;
   Pooling pooling;
 };
-/// Of a choice whose descriptor has the four parameters above.
+/// From a choice with the four parameters above.
 PromptWindow prompt_window_of(const Choice& choice);
 /// Errors: an even kernel, a capacity below the window.
 Status check_prompt_window(const Choice& choice);

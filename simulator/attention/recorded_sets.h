@@ -1,4 +1,4 @@
-// Retained sets that were made elsewhere: by another program, by hand, or by an earlier `kvplan evict --json`.
+// Retained sets from elsewhere: another program, a hand-written file, or an earlier `kvplan evict --json`.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace kvplan::attention {
 
 struct LayerPlace;
 
-/// Of one layer.
+/// The sets of one layer.
 struct RecordedSets {
   using Sets = std::vector<std::vector<std::int32_t>>;  ///< [set] positions, ascending
 
-  std::optional<std::int32_t> layer;  ///< not given: of any that asks
+  std::optional<std::int32_t> layer;  ///< absent: for any layer
   std::vector<Sets> after;            ///< [0] after the prompt, [i] after decode step i - 1
 };
 
@@ -24,7 +24,7 @@ struct RecordedLayers {
   std::int64_t prompt{1};
   std::vector<RecordedSets> layers;
 
-  /// Null where it has none of that layer.
+  /// The sets of a layer; null if there are none.
   [[nodiscard]] const RecordedSets* of(std::int32_t layer) const {
     const auto found = std::find_if(layers.begin(), layers.end(), [&](const RecordedSets& sets) {
       return !sets.layer || *sets.layer == layer;
@@ -33,8 +33,8 @@ struct RecordedLayers {
   }
 };
 
-/// Errors: nothing of the layer; sets for another prompt, another number of heads or of steps than the sequence has; a
-/// position that comes twice, out of order or back, or was not there yet.
+/// Errors: no sets for the layer; sets for another prompt, number of heads or number of steps than the sequence has;
+/// a position that comes twice, out of order, again after it was dropped, or before it existed.
 Status check_recorded(const RecordedLayers& recorded, const LayerPlace& place, std::int64_t sets,
                       std::int64_t tokens);
 

@@ -1,4 +1,4 @@
-// How the query heads that share one set of residents become one weight per resident.
+// How the query heads that share a set of residents become one weight per resident.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace kvplan::attention {
 
 enum class Aggregate : std::uint8_t { kMean, kMax };
-/// Of a choice whose descriptor has kAggParam.
+/// From a choice with kAggParam.
 Aggregate aggregate_of(const Choice& choice);
 
 /// One weight per resident: value[i] / divisor.
@@ -19,8 +19,8 @@ struct Weights {
   double divisor{1.0};
 };
 
-/// Reduces rows over the same positions: each head's row is divided by its divisor, then mean or maximum over
-/// the heads. The result is valid until the next call. One head is passed on as it is.
+/// Reduces rows over the same positions: each head's row is divided by its divisor, then mean or maximum over the
+/// heads. A single head is returned unchanged. The result is valid until the next call.
 class Reducer {
  public:
   explicit Reducer(Aggregate aggregate) : aggregate_(aggregate) {}

@@ -1,7 +1,8 @@
 // Replays one policy on one layer of one sequence, token by token, by the step model of policy.h.
 //
-// Life cycle: construct; call `step` for tokens 0, 1, 2, ...; between calls ask what is kept, what the last
-// step dropped, and what its query saw. Memory: what is kept, never the rows.
+// Life cycle: construct; call `step` for tokens 0, 1, 2, ...; between calls ask what is kept, what the last step
+// dropped,
+// and what its query saw. Memory: what is kept, never the rows.
 #pragma once
 
 #include <cstdint>
@@ -17,45 +18,45 @@
 
 namespace kvplan::attention {
 
-/// Query heads per KV head for this policy on this layer; an error where they do not divide.
+/// Query heads per KV head for this policy on this layer; an error if they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer);
-/// On the first recorded layer; an error where they do not divide on any of them.
+/// The same on the first recorded layer; an error if they do not divide on any layer.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
-/// Where a policy decides that has so many query heads per KV head. REQUIRES: info.has_layer(layer).
+/// The place of a policy with `group` query heads per KV head. REQUIRES: info.has_layer(layer).
 LayerPlace place_of(const RecordingInfo& info, std::int32_t layer, std::int32_t group, std::int64_t prompt);
 
-/// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
+/// For a policy that follows recorded sets: an error if they were not read or do not fit a layer of this many tokens.
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
 
-/// Of a policy that has tables of heads: an error where they were not read or are not of a model with these
-/// `kv_heads` in its layers; 0: nobody says how many.
+/// For a policy with tables of heads: an error if they were not read, or do not fit a model with these `kv_heads` in
+/// its layers; 0: unknown number.
 Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv_heads);
-/// The same of the model of a recording; it says nothing of layers that were not recorded.
+/// The same for the model of a recording; layers that were not recorded are not checked.
 Status check_tables(const PolicyChoice& policy, const RecordingInfo& info);
 
-/// Of a policy that decides by keys, queries or values: an error where the layer has none, or stores them for fewer
-/// query heads together than the policy does.
+/// For a policy that decides by keys, queries or values: an error if the layer has none, or stores them for smaller
+/// groups of query heads than the policy's.
 Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::int32_t group);
 
 class LayerReplay {
  public:
-  /// `measure`: also compute attended mass (and output errors where the rows bring values) of every decode
-  /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; what
-  /// check_recorded_for and check_tables ask. The policy's recorded sets outlive this. `stop_asked`, if set, is asked
-  /// now and then by `foresee` and by policies whose steps take long; once it is true, ask for nothing more.
+  /// `measure`: also computes attended mass (and output errors, if there are values) of every decode step, which
+  /// needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; check_recorded_for and
+  /// check_tables report no error. The policy's recorded sets outlive this. `stop_asked`, if set, is called now and
+  /// then by `foresee` and by policies with long steps; once it returns true, do not use this object further.
   LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure, StopAsked stop_asked = {});
 
-  /// Shows the decode rows of the first `tokens` tokens to a policy that decides by them (PolicyTraits::foresight): all
-  /// that will ever attend, which may be fewer than were recorded. Shows the layers below to one whose layer depends on
-  /// them (lower_layers). Before the first `step`. Errors: more rows than the policy can work on, rows that cannot be
-  /// read, interrupted. REQUIRES: place.prompt <= tokens <= those of the layer.
+  /// Shows a policy with PolicyTraits::foresight the decode rows of the first `tokens` tokens: all that will ever
+  /// attend, which may be fewer than were recorded. Shows a policy with lower_layers the layers below. Call before
+  /// the first `step`. Errors: more rows than the policy can process, rows that cannot be read, interrupted.
+  /// REQUIRES: place.prompt <= tokens <= those of the layer.
   Status foresee(const Recording& recording, std::int32_t sequence, std::int64_t tokens);
 
-  /// True if `step` for token t reads rows.
+  /// True: `step` for token t reads rows.
   [[nodiscard]] bool needs_rows(std::int64_t t) const;
-  /// Processes the next token, t = tokens(). `full`: what the full cache gives, of replays that go through the same
-  /// rows together; null: its own. REQUIRES: `rows` stands at t, or needs_rows(t) is false.
+  /// Processes the next token, t = tokens(). `full`: outputs of the full cache, shared by replays over the same rows;
+  /// null: its own. REQUIRES: `rows` is at t, or needs_rows(t) is false.
   void step(const LayerRows* rows, FullOutputs* full = nullptr);
   /// Tokens processed so far.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
@@ -68,21 +69,21 @@ class LayerReplay {
   [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t set) const;
   /// Positions that the last step dropped, ascending.
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t set) const;
-  /// What a report calls retained: `kept`; what the next query may see beside itself (Reads::kShown); what the last
-  /// query read (Reads::kChosen).
+  /// The tokens that a report calls retained: `kept`; for Reads::kShown what the next query may see beside itself;
+  /// for Reads::kChosen what the last query read.
   [[nodiscard]] std::vector<std::int32_t> reported(std::int32_t set) const;
-  /// Entries while the last query attended: what was kept before it, and itself.
+  /// Entries while the last query attended: what was kept before it, and its own token.
   [[nodiscard]] std::int64_t attended_entries(std::int32_t set) const;
 
-  /// Per query head, of the last decode step (only with `measure`): sum of the recorded row over what was
-  /// attended, and |o - o'| / |o| of the attention output (empty where there are no values).
+  /// By query head, for the last decode step (only with `measure`): sum of the recorded row over what was attended,
+  /// and |o - o'| / |o| of the attention output (empty without values).
   [[nodiscard]] std::span<const double> attended_mass() const { return mass_; }
   [[nodiscard]] std::span<const double> output_error() const { return error_; }
-  /// Per query head, of the last decode step (only with `measure`): tokens that it attended, itself included.
+  /// By query head, for the last decode step (only with `measure`): number of attended tokens, its own included.
   [[nodiscard]] std::span<const std::int64_t> read_entries() const { return read_; }
 
  private:
-  /// What is beside a set of residents.
+  /// State beside a set of residents.
   struct Beside {
     std::int32_t first_head{0};
     std::int64_t attended{0};
@@ -95,7 +96,7 @@ class LayerReplay {
   [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
   void ask_ahead(std::size_t set, const LayerRows& rows) const;
   void attend(std::size_t set, const LayerRows& rows, FullOutputs& full);
-  /// The row of each of the set's heads over what it sees, gathered; masses for the report.
+  /// The row of each of the set's heads over what it sees, gathered; also masses for the report.
   std::span<const HeadRow> gather_rows(std::size_t set, const LayerRows& rows);
   std::span<const std::int32_t> seen(std::size_t set, std::size_t head);
   static double divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight);
@@ -110,9 +111,9 @@ class LayerReplay {
   bool measure_;
   StopAsked stop_asked_;
   bool reads_tensors_;
-  std::size_t heads_;  ///< query heads of a set
+  std::size_t heads_;  ///< query heads of one set
   std::unique_ptr<LayerPolicy> policy_;
-  SetPolicy* by_set_;  ///< the policy, if its sets decide for themselves
+  SetPolicy* by_set_;  ///< the policy, if its sets decide for themselves; else null
   std::int64_t tokens_{0};
   std::vector<ResidentSet> sets_;
   std::vector<Beside> beside_;  ///< [set]
@@ -123,7 +124,7 @@ class LayerReplay {
   std::vector<HeadRow> rows_;                     ///< [heads of a set]
   std::vector<std::vector<std::int32_t>> shown_;  ///< [heads of a set] positions (Reads::kShown)
   std::vector<std::int32_t> indices_;
-  std::vector<double> scratch_;  ///< weights of what a choosing policy reads
+  std::vector<double> scratch_;  ///< weights of what a policy with Reads::kChosen reads
   FullOutputs full_;
 };
 

@@ -1,7 +1,7 @@
-// The tokens that one KV head holds, packed: ascending positions and, beside each, the numbers that the
-// policy keeps about it (accumulated score, last score, ...). Packed arrays, because replaying a policy is
-// limited by memory: one step reads these arrays once and gathers from the attention row. What is dropped leaves by
-// the nearer end: a budget mostly drops one of the older half, so few numbers move.
+// The tokens that one KV head keeps, packed: ascending positions, and beside each the policy's numbers (accumulated
+// score, last score, ...). Arrays are packed because memory limits the speed of a replay: one step reads them once
+// and gathers from the attention row. A dropped entry is closed from the nearer end: a budget mostly drops one of the
+// older half, so few numbers move.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Residents {
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(positions_.size()); }
   /// Absolute 0-based positions, ascending.
   [[nodiscard]] std::span<const std::int32_t> positions() const { return positions_.all(); }
-  /// The policy's number `c` about each resident; 0 when a token is appended.
+  /// The policy's number `c` of each resident; 0 when a token is appended.
   [[nodiscard]] std::span<double> column(int c) { return columns_[static_cast<std::size_t>(c)].all(); }
   [[nodiscard]] std::span<const double> column(int c) const {
     return columns_[static_cast<std::size_t>(c)].all();

@@ -1,5 +1,5 @@
-// How queries and keys were rotated by their positions (rotary position embedding), so that it can be undone.
-// Source: arXiv 2104.09864; layouts and scalings as in Hugging Face Transformers (modeling_rope_utils.py).
+// How queries and keys were rotated by their positions (rotary position embedding), so that it can be undone. Source:
+// arXiv 2104.09864; layouts and scalings as in Hugging Face Transformers (modeling_rope_utils.py).
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 namespace kvplan::attention {
 
 enum class RotaryLayout : std::uint8_t {
-  kHalves = 1,       ///< element j turns with element j + dims / 2
-  kInterleaved = 2,  ///< element 2 j turns with element 2 j + 1
+  kHalves = 1,       ///< element j rotates with element j + dims / 2
+  kInterleaved = 2,  ///< element 2 j rotates with element 2 j + 1
 };
 
-/// Pair j of a head at position p became amplitude * (pair turned by the angle p * frequency of j).
+/// Pair j of a head at position p was multiplied by `amplitude` and rotated by the angle p * frequency(j).
 struct Rotary {
   RotaryLayout layout{RotaryLayout::kHalves};
   std::int32_t first{0};                    ///< the first rotated element
-  std::int32_t dims{0};                     ///< rotated elements, even; 0 = none
+  std::int32_t dims{0};                     ///< number of rotated elements, even; 0 = none
   double base{10000};                       ///< frequency of pair j: base^(-2 j / dims) / linear_factor
   double linear_factor{1};                  ///< of positions
-  std::vector<double> inverse_frequencies;  ///< dims / 2, in place of base and factor; or empty
+  std::vector<double> inverse_frequencies;  ///< dims / 2 values, instead of base and factor; or empty
   double amplitude{1};
 
   /// The frequency of pair j.
@@ -36,7 +36,7 @@ struct Rotary {
   bool operator==(const Rotary&) const = default;
 };
 
-/// Takes the rotation for `position` off the elements of one head of one token.
+/// Undoes the rotation for `position` on the elements of one head of one token.
 void unrotate(const Rotary& rotary, std::int64_t position, std::span<double> head);
 
 }  // namespace kvplan::attention

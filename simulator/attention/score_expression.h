@@ -1,6 +1,6 @@
-// A score that a user writes as an expression, with muParser. Only what IEEE arithmetic fixes is offered, so that the
-// same expression gives the same bits everywhere: + - * / comparisons && || ?: and the functions below, whose
-// exponential and logarithm are our own.
+// A score that a user writes as an expression, parsed by muParser. It offers only operations that IEEE arithmetic
+// determines, so the same expression gives the same bits everywhere: + - * / comparisons && || ?: and the functions
+// below, with our own exponential and logarithm.
 #pragma once
 
 #include <array>
@@ -13,37 +13,37 @@
 
 namespace kvplan::attention {
 
-/// What an expression knows of a token that it scores.
+/// The variables of a token that is scored.
 enum class ScoreVariable : std::uint8_t {
-  kAccumulated,  ///< weights that it received while it was resident, summed
+  kAccumulated,  ///< sum of the weights that it received while it was resident
   kLast,         ///< its weight in the newest row
   kWindowed,     ///< the sum over the latest rows
-  kAge,          ///< tokens that came after it
+  kAge,          ///< number of tokens that came after it
   kPosition,     ///< its own, from 0
   kTokens,       ///< seen so far
   kPrompt,       ///< tokens of the prompt
   kLayer,        ///< that is decided
-  kHead,         ///< KV head, or 0 where the layer has one set
-  kKeyNorm,      ///< length of its key; where the layer has one set, the mean over its KV heads
-  kValueNorm,    ///< the same of its value
+  kHead,         ///< KV head, or 0 if the layer has one set
+  kKeyNorm,      ///< norm of its key; if the layer has one set, the mean over its KV heads
+  kValueNorm,    ///< norm of its value, likewise
 };
 inline constexpr std::size_t kScoreVariables = 11;
-/// As written in expressions, in the order of ScoreVariable.
+/// Names in expressions, in the order of ScoreVariable.
 inline constexpr std::array<std::string_view, kScoreVariables> kScoreVariableNames{
     "accumulated", "last",  "windowed", "age",      "position",  "tokens",
     "prompt",      "layer", "head",     "key_norm", "value_norm"};
 
 class ScoreExpression {
  public:
-  /// Errors: what cannot be read as an expression, unknown names, `^` (write pow).
+  /// Errors: text that is not an expression, unknown names, `^` (write pow).
   static Result<ScoreExpression> make(const std::string& text);
   ScoreExpression(ScoreExpression&&) noexcept;
   ~ScoreExpression();
 
   [[nodiscard]] bool uses(ScoreVariable variable) const;
-  /// For the next calls of `score`.
+  /// Sets a variable for the next calls of `score`.
   void set(ScoreVariable variable, double value);
-  /// What is not a number counts as lowest.
+  /// The score; NaN counts as lowest.
   [[nodiscard]] double score() const;
 
  private:

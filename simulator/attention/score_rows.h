@@ -1,4 +1,4 @@
-// The parameter `score_rows`, which several policies have: which weights their scores are made of.
+// The parameter `score_rows` of several policies: the weights that their scores are made of.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr Param kScoreRowsParam{
     .fallback = "renorm",
     .choices = kScoreRows};
 
-/// Of a choice whose descriptor has kScoreRowsParam.
+/// From a choice with kScoreRowsParam.
 inline RowUse score_rows_of(const Choice& choice) {
   return choice.text(kScoreRowsParam.name) == "raw" ? RowUse::kRaw : RowUse::kRenorm;
 }

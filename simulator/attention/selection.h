@@ -1,5 +1,4 @@
-// The one tie rule of all token policies: the higher score stays; among equal scores the newer position
-// stays.
+// The one tie rule of all token policies: the higher score is kept; among equal scores the newer position is kept.
 #pragma once
 
 #include <cstdint>

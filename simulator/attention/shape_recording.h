@@ -1,5 +1,5 @@
-// A model's shape in the place of a recording: as long as any sequence, and without attention. Policies that ask for
-// none (PolicyTraits::needs_recording) are replayed on it, so that they can run on any model.
+// A recording made from a model's shape alone: as long as any sequence, and without attention. Policies that need no
+// recording (PolicyTraits::needs_recording) are replayed on it, so they can run on any model.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace kvplan::attention {
 
 class ShapeRecording final : public Recording {
  public:
-  /// Layers that are all alike. REQUIRES: all at least 1; kv_heads divides query_heads.
+  /// All layers are equal. REQUIRES: all at least 1; kv_heads divides query_heads.
   ShapeRecording(std::int32_t layers, std::int32_t query_heads, std::int32_t kv_heads);
   [[nodiscard]] const RecordingInfo& info() const override { return info_; }
   /// Always an error: there are no rows.

@@ -1,5 +1,5 @@
-// A column of numbers that grows at its end and loses some in between: what replays spend on moving numbers is halved
-// and more where it closes a gap from the nearer end.
+// A column of numbers that grows at its end and loses some in between. It closes a gap from the nearer end, which at
+// least halves the time that replays spend on moving numbers.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kvplan::attention {
 
-/// Numbers one after the other, with room before them. Pointers into it are valid until the next push_back or drop.
+/// Contiguous numbers, with room before them. Pointers into it are valid until the next push_back or drop.
 template <class T>
 class SlidingColumn {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -47,7 +47,7 @@ class SlidingColumn {
   }
 
  private:
-  /// At the end of the room: back to its begin where half of it is free, else a larger one.
+  /// At the end of the room: moves to its begin if half of it is free, else allocates more.
   void make_room() {
     const std::size_t count = size();
     if (2 * count >= room_.size()) room_.resize(std::max<std::size_t>(16, 2 * room_.size()));

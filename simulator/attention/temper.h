@@ -1,5 +1,5 @@
-// Rows at another temperature: a^(1/tau), which is the softmax of logits/tau, since logits enter a row only up to
-// a constant.
+// Rows at another temperature: a^(1/tau), which is the softmax of logits/tau, since a row determines logits up to a
+// constant.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace kvplan::attention {
 
 class Temper {
  public:
-  /// The rows at temperature tau; valid until the next call. At 1 they are passed on as they are. REQUIRES: tau > 0.
+  /// The rows at temperature tau; valid until the next call. At 1 they are returned unchanged. REQUIRES: tau > 0.
   std::span<const HeadRow> operator()(std::span<const HeadRow> heads, double tau);
 
  private:

@@ -1,4 +1,4 @@
-// A recording of one layer of one sequence as tensors in memory.
+// A recording of one layer of one sequence, from tensors in memory.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@ namespace kvplan::attention {
 
 class TensorRecording final : public Recording {
  public:
-  /// `info` as it will be told; its form, counts of heads, sizes and tokens become those of the tensors. REQUIRES:
-  /// sizes as the fields of `tensors` say, all finite, at most one sequence in `info`.
+  /// `info`: its form, numbers of heads, sizes and tokens are replaced by those of the tensors. REQUIRES: sizes as in
+  /// `tensors`, all finite, at most one sequence in `info`.
   TensorRecording(RecordingInfo info, LayerTensors tensors);
   [[nodiscard]] const RecordingInfo& info() const override { return info_; }
-  /// Layer 0 of sequence 0 is all there is.
+  /// Only layer 0 of sequence 0 exists.
   [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
                                                         std::int32_t layer) const override;
   [[nodiscard]] Result<LayerTensors> tensors(std::int32_t sequence, std::int32_t layer) const override;

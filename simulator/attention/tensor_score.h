@@ -1,5 +1,5 @@
-// Policies that score tokens by their recorded keys or values alone: they keep a number of tokens when the prompt ends
-// and, if asked, again and again while decoding.
+// Policies that score tokens by their recorded keys or values alone. They select a number of tokens when the prompt
+// ends and, if asked, repeatedly while decoding.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ namespace kvplan::attention {
 
 class TensorScore : public SetPolicy {
  public:
-  /// Of a choice whose descriptor has kBudgetParam and kEveryParam.
+  /// From a choice with kBudgetParam and kEveryParam.
   explicit TensorScore(const LayerInput& input);
   void tensors(const LayerRows& rows) final { rows_ = &rows; }
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) final;
 
  protected:
-  /// Of one KV head: one score for each position; the lowest go. No NaN. REQUIRES: out.size() == positions.size().
+  /// Scores of one KV head: one for each position; the lowest are dropped. No NaN. REQUIRES: out.size() ==
+  /// positions.size().
   virtual void score(KeyView keys, ValueView values, std::span<const std::int32_t> positions,
                      std::span<double> out) = 0;
 
@@ -40,7 +41,7 @@ inline constexpr Param kEveryParam{
     .low = 0,
     .high = kMaxTokens};
 
-/// Rows are not used, but reading them is what brings tensors along.
+/// Rows are not used, but tensors come with the rows.
 inline PolicyTraits tensor_traits(const Choice& choice, bool values) {
   const bool again = choice.integer("every") > 0;
   PolicyTraits out{.prompt_rows = 1, .decode_rows = again, .keys = true, .values = values};

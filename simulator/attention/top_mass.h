@@ -1,5 +1,5 @@
-// The most attention that a query can give to k tokens: the sum of the k greatest weights of its recorded row. It is a
-// bound on mass for everything that reads k tokens of this row, and no bound on how far the output moves.
+// The most attention that a query can give to k tokens: the sum of the k greatest weights of its recorded row. A
+// bound on mass for everything that reads k tokens of this row; it does not bound how far the output moves.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace kvplan::attention {
 
-/// Memory of one row to the next.
+/// Keeps its buffers from one row to the next.
 class TopMass {
  public:
-  /// out[i]: the sum of the entries[i] greatest of row[0, tokens), added as a replay adds an attended mass; more
-  /// entries than tokens are all of them. REQUIRES: entries descending, at least 1; out as long.
+  /// out[i]: the sum of the entries[i] greatest weights of row[0, tokens), added in the order in which a replay adds
+  /// attended mass; more entries than tokens mean all tokens. REQUIRES: entries descending, at least 1; out has the
+  /// same length.
   void sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out);
   /// The same, and chosen[i]: the positions of these entries, ascending; of equal weights the newer ones.
   void choose(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out,
               std::span<std::vector<std::int32_t>> chosen);
 
  private:
-  std::vector<std::int32_t> positions_;  ///< ascending: what is left of the row
+  std::vector<std::int32_t> positions_;  ///< ascending: remaining positions of the row
   std::vector<double> weights_;          ///< of these
   std::vector<std::int32_t> chosen_;
 };

@@ -200,7 +200,7 @@ constexpr std::chrono::milliseconds kPatience{20};
 
 }  // namespace
 
-/// An entry that one thread computes: whoever else wants it waits, until this is gone.
+/// An entry that one thread computes; other threads that want it wait until this object is gone.
 class TrajectoryStore::Work {
  public:
   /// REQUIRES: the store is locked.

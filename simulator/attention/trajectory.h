@@ -1,21 +1,26 @@
-// What a token policy does to a sequence over time, for a serving run that moves real blocks: after t tokens,
-// which positions does each (layer, KV head) keep, and what did the last token change?
+// The effect of a token policy on a sequence over time, for serving runs that move real blocks: the positions that each
+// (layer, KV head) keeps after t tokens, and those that the last token dropped.
 //
-// A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
-// its layers) and on nothing else, so all requests driven by that recording share one; of a policy that looks ahead
-// (PolicyTraits::foresight) it depends on how many tokens there will be, too. It is computed as far as it is asked
-// for, one layer after the other: each is opened once for its own replay and worked through from its first token,
-// and nothing but what it drops stays. A policy that looks ahead has its layer opened once more before; of one whose
-// layer depends on those below (lower_layers) each layer opens all of these, so that work and reading grow with the
-// square of the layers. Memory holds, per track, 4 bytes for each dropped token and 8 for each decode step, and
-// while it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the
-// last one that matters. Where tokens are placed, and what that frees, is a course (courses/course.h) made from it.
+// A trajectory depends only on (recording, sequence, prompt split, policy with its parameters, budget granted to its
+// layers), so all requests driven by that recording share it. With PolicyTraits::foresight it also depends on the final
+// number of tokens. It is computed as far as it is asked for, one layer after the other: each layer is opened once for
+// its own replay and processed from its first token, and only its drops are stored. A policy with foresight has its
+// layer
+// opened once more before that. With lower_layers each layer opens all layers below it, so work and reading grow with
+// the
+// square of the number of layers. Memory, per track: 4 bytes for each dropped token and 8 for each decode step, and
+// during
+// the computation the rows of one layer. If later tokens are asked for, everything is computed again: so ask for the
+// last
+// token that matters. A course (courses/course.h) made from it says where tokens are placed and which blocks that
+// frees.
 //
-// Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
-// prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
+// Time is counted in tokens: "after token t" is the end of the step that wrote token t, counted from 0; t = prompt -
+// 1 is
+// the end of the prompt, where the policy first selects. Before it nothing is dropped.
 //
-// Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. While it
-// advances nobody else may ask; a TrajectoryStore hands out those that no longer do.
+// Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. No other thread
+// may use it while it advances; a TrajectoryStore hands out trajectories that no longer do.
 #pragma once
 
 #include <condition_variable>
@@ -33,35 +38,34 @@
 
 namespace kvplan::attention {
 
-/// Cells kept by several (layer, KV head) pairs alike: where all are (PolicyTraits::all_alike) there is one track
-/// (one per pair where layers have budgets of their own); TOVA has one per layer, H2O one per pair.
+/// (layer, KV head) pairs that keep the same cells form a track. With PolicyTraits::all_alike there is one track (one
+/// per pair if layers have budgets of their own); TOVA has one per layer, H2O one per pair.
 struct TrackInfo {
   std::int32_t layer{0};    ///< first pair of the track
   std::int32_t kv_head{0};  ///< first pair of the track
   std::int32_t pairs{1};    ///< pairs that are alike
 };
 
-/// What a serving run needs of a recording: every layer, with all of its heads, as many in each, and what rows are made
-/// from if they are asked for. Errors (field "layer N", or those of check_recorded_layer): another one.
+/// Checks what a serving run needs of a recording: every layer with all of its heads, the same number in each, and
+/// the source of rows if they are asked for. Errors (field "layer N", or those of check_recorded_layer).
 Status check_all_layers(const Recording& recording, std::int32_t sequence, bool for_rows);
 
 class Trajectory {
  public:
-  /// Of the first `most_tokens` of the recorded tokens: a policy that looks ahead sees no more.
-  /// Errors: sequence not there, prompt outside 1 .. recorded tokens, group that does not divide, those of with_budget.
+  /// Uses the first `most_tokens` recorded tokens: a policy with foresight sees no more. Errors: missing sequence,
+  /// prompt outside 1 .. recorded tokens, group that does not divide, those of with_budget.
   static Result<std::unique_ptr<Trajectory>> make(std::shared_ptr<const Recording> recording,
                                                   std::int32_t sequence, std::int64_t prompt,
                                                   const PolicyChoice& policy, const Grants& grants = {},
                                                   std::int64_t most_tokens = INT64_MAX);
 
   [[nodiscard]] std::int64_t prompt() const { return prompt_; }
-  /// Recorded ones, unless fewer were asked for: a request of P + O - 1 tokens needs at least as many.
+  /// Recorded tokens, or fewer if asked for; a request of P + O - 1 tokens needs at least as many.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
-  /// Questions may name tokens below this.
+  /// Questions may be asked about tokens below this.
   [[nodiscard]] std::int64_t computed() const { return computed_; }
-  /// Computes up to and including token t, unless it was. `stop_asked`, if set, is asked now and then, and ends it.
-  /// Errors: rows that cannot be read; interrupted. Then what was computed before still stands.
-  /// REQUIRES: t < tokens().
+  /// Computes up to and including token t, if not yet done. `stop_asked`, if set, is called now and then and can end
+  /// it. Errors: rows that cannot be read; interrupted. What was computed before stays valid. REQUIRES: t < tokens().
   Status advance(std::int64_t t, const StopAsked& stop_asked = {});
 
   [[nodiscard]] std::span<const TrackInfo> tracks() const { return infos_; }
@@ -71,24 +75,24 @@ class Trajectory {
 
   // REQUIRES for all below: 0 <= t < computed(), 0 <= track < tracks().
 
-  /// Positions that go at the end of token t, ascending.
+  /// Positions dropped at the end of token t, ascending.
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t track, std::int64_t t) const;
-  /// Positions kept after token t.
+  /// Number of positions kept after token t.
   [[nodiscard]] std::int64_t kept_count(std::int32_t track, std::int64_t t) const;
   /// All positions kept after token t, ascending; O(t).
   [[nodiscard]] std::vector<std::int32_t> kept(std::int32_t track, std::int64_t t) const;
 
-  /// Memory of all that it holds but for the recording and the policy's text.
+  /// Memory of everything except the recording and the policy's text.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
   struct Track {
-    std::vector<std::int32_t> drops;       ///< positions in order of going
+    std::vector<std::int32_t> drops;       ///< positions in the order in which they are dropped
     std::vector<std::int64_t> drop_begin;  ///< [t - (prompt - 1)] index into drops; one more at the end
   };
   Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, const LayerPlace& place,
              PolicyChoice policy, Grants grants, std::int64_t tokens);
-  /// The tracks of one layer, to their end.
+  /// Computes the tracks of one layer, up to `end`.
   Status compute_layer(std::int32_t layer, std::int64_t end, const StopAsked& stop_asked,
                        std::span<Track> tracks) const;
   void record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const;
@@ -108,29 +112,28 @@ class Trajectory {
   std::vector<Track> tracks_;
 };
 
-/// Trajectories by key, shared by requests, runs and threads. As many as fit into a size are kept for requests to
-/// come, the latest used ones; the others are forgotten (they can be computed again and come out the same). What was
-/// read from a policy's files is kept with them and not counted. What it has handed out never changes. Its functions
-/// may be called by any thread; of several that want the same one computes it.
+/// Trajectories by key, shared by requests, runs and threads. The latest used ones are kept for later requests up to
+/// a total size; others are forgotten (computing them again gives the same). Content read from a policy's files is
+/// kept with them and not counted. Trajectories handed out never change. Any thread may call it; if several want the
+/// same trajectory, one computes it.
 class TrajectoryStore {
  public:
-  /// Those still held by a request stay whatever they take.
+  /// Trajectories that a request still holds stay, whatever their size.
   explicit TrajectoryStore(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// One that is computed up to and including token `last`; a policy that looks ahead sees one token more, the last
-  /// one of a request (last_that_drops in drops.h), and those of other lengths have other trajectories. `policy` is
-  /// compared by its name, all parameters but `placement`, which changes nothing here, and what was read from its
-  /// files. Errors: those of Trajectory::make and advance.
-  /// REQUIRES: last < Trajectory::tokens().
+  /// A trajectory computed up to and including token `last`. A policy with foresight sees one token more, the last
+  /// one of a request (last_that_drops in drops.h); requests of other lengths have other trajectories. `policy` is
+  /// compared by its name, all parameters except `placement` (which has no effect here), and the content of its
+  /// files. Errors: those of Trajectory::make and advance. REQUIRES: last < Trajectory::tokens().
   Result<std::shared_ptr<const Trajectory>> get(const std::shared_ptr<const Recording>& recording,
                                                 std::int32_t sequence, std::int64_t prompt, std::int64_t last,
                                                 const PolicyChoice& policy, const Grants& grants = {},
                                                 const StopAsked& stop_asked = {});
-  /// Forgets those of recordings that nobody else has any more.
+  /// Forgets trajectories of recordings that have no other owner.
   void forget_left_recordings();
   [[nodiscard]] std::int64_t size() const;
-  /// Of all trajectories here.
+  /// Memory of all trajectories in the store.
   [[nodiscard]] std::int64_t bytes() const;
-  /// How often one was computed.
+  /// Number of computations so far.
   [[nodiscard]] std::int64_t computations() const;
 
  private:
@@ -138,7 +141,7 @@ class TrajectoryStore {
     std::shared_ptr<const Recording> recording;
     std::int32_t sequence;
     std::int64_t prompt;
-    std::int64_t tokens;  ///< INT64_MAX: as many as were recorded
+    std::int64_t tokens;  ///< INT64_MAX: all recorded tokens
     std::string policy;
     std::shared_ptr<const RecordedLayers> sets;  ///< that its file has
     std::vector<HeadTable> tables;               ///< that its files have
@@ -147,7 +150,7 @@ class TrajectoryStore {
   };
   struct Entry {
     Key key;
-    std::shared_ptr<const Trajectory> trajectory;  ///< null while the first one is computed
+    std::shared_ptr<const Trajectory> trajectory;  ///< null while it is computed for the first time
     std::int64_t used;
     bool in_work;
   };

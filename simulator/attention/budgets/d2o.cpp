@@ -91,7 +91,7 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
   for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
     const Status recorded = check_recorded_layer(recording, sequence, layer);
     if (!recorded.ok() && recorded.error().field != "--layer") return recorded.error();
-    // Nobody asked for this layer by itself.
+    // The caller did not ask for this layer by number.
     if (!recorded.ok())
       return bad_input("measures the attention of all layers: " + recorded.error().message)
           .at_field("d2o:scores");

@@ -1,5 +1,5 @@
-// Ada-KV: SnapKV whose budget moves between the heads of a layer: heads that hold more of the best scores of the
-// whole layer keep more, a floor apart that each head has.
+// Ada-KV: SnapKV with a budget that moves between the heads of a layer. Heads that hold more of the best scores of
+// the whole layer keep more; each head keeps at least a floor.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,5 +1,5 @@
-// Keyformer as the paper defines it: H2O whose scores grow by rows at a rising temperature, with budgets from the
-// prompt's length.
+// Keyformer as the paper defines it: H2O with scores that accumulate over rows at a rising temperature, and with
+// budgets from the prompt's length.
 #include <memory>
 
 #include "simulator/attention/keyformer_parts.h"

@@ -1,5 +1,5 @@
-// LagKV: each partition of the prompt is measured with the range of the next one; tokens whose keys and values stand
-// out stay. First tokens and the last whole partition with what follows it stay before others.
+// LagKV: each partition of the prompt is normalised with the range of the next one; tokens with keys and values that
+// stand out are kept. The first tokens, and the last whole partition with all that follows it, are always kept.
 #include <algorithm>
 #include <array>
 #include <cmath>

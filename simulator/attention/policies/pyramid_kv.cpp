@@ -1,4 +1,4 @@
-// PyramidKV: SnapKV whose capacity falls from the first layer to the last.
+// PyramidKV: SnapKV with a capacity that falls from the first layer to the last.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,5 +1,5 @@
-// The ring buffer that kvplan's founding notes call H2O: a sliding window whose tokens are written in chunks. Tokens
-// wait beside the ring until their chunk is whole; then it takes the place of the oldest ones.
+// The ring buffer that kvplan's founding notes call H2O: a sliding window with tokens written in chunks. Tokens wait
+// beside the ring until their chunk is complete; then the chunk replaces the oldest tokens.
 #include <algorithm>
 #include <array>
 #include <memory>

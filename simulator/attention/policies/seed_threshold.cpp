@@ -1,4 +1,4 @@
-// Drops every token whose importance falls below a threshold. How many stay is decided by the data.
+// Drops every token with an importance below a threshold. The data decide how many are kept.
 #include <memory>
 
 #include "simulator/attention/importance.h"
