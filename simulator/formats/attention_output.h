@@ -1,4 +1,4 @@
-// The attention output of one query over what a codec stores, and over everything as it was recorded.
+// The attention output of one query over what a codec stores, compared with that over everything as recorded.
 #pragma once
 
 #include <memory>
@@ -16,21 +16,21 @@ class AttentionOutput {
   /// The tensors outlive this. Logits and rows of the full cache are computed in blocks of queries.
   explicit AttentionOutput(const attention::LayerTensors& tensors);
 
-  /// Errors of the query of token t over what is stored. What the full cache gives is computed once for any number of
-  /// codecs. REQUIRES: t >= the last one; t < tokens; each head stores at least one token.
-  /// `rotation`: how what is stored of a key still has to turn; null: not at all.
+  /// Computes the errors of the query of token t over what is stored. The full cache's output is computed once for
+  /// any number of codecs. REQUIRES: t >= the last t; t < tokens; each head stores at least one token. `rotation`:
+  /// rotation that stored keys still need; null: none.
   void compare(std::int64_t t, const Codec& codec, const Rotation* rotation);
   /// [query head], of the latest `compare`.
   [[nodiscard]] const std::vector<double>& output_error() const { return output_error_; }
   [[nodiscard]] const std::vector<double>& logit_error() const { return logit_error_; }
-  /// [query head], of the latest `compare`: the full cache's weights, summed over the tokens that are stored.
+  /// [query head], of the latest `compare`: the full cache's weights, summed over the stored tokens.
   [[nodiscard]] const std::vector<double>& attended_mass() const { return mass_; }
-  /// What the tokens that a KV head stores got in the latest `compare`, means over its query heads; where the codec is
-  /// told of weights.
+  /// Attention that the tokens stored by a KV head received in the latest `compare`, mean over its query heads; for
+  /// codecs that use weights.
   [[nodiscard]] std::span<const double> weights(std::int32_t head) const {
     return weights_[static_cast<std::size_t>(head)];
   }
-  /// Rows of the full cache, at the token that was compared last.
+  /// Rows of the full cache, at the token compared last.
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
  private:
@@ -41,14 +41,14 @@ class AttentionOutput {
   const attention::LayerTensors& in_;
   std::unique_ptr<attention::LayerRows> rows_;
   std::vector<std::vector<double>> logits_;  ///< [query head of a KV head][token index]
-  std::int64_t at_{-1};                      ///< whose outputs of the full cache these are
+  std::int64_t at_{-1};                      ///< token of these outputs of the full cache
   std::vector<std::vector<double>> full_;    ///< [query head][channel]
   std::vector<double> output_error_;
   std::vector<double> logit_error_;
   std::vector<double> mass_;
   std::vector<double> gathered_;
   std::vector<double> packed_;                ///< keys of a few tokens
-  std::vector<double> queries_;               ///< of a KV head, beside each other
+  std::vector<double> queries_;               ///< queries of a KV head, side by side
   std::vector<const double*> values_of_;      ///< [token index] of a KV head
   std::vector<std::vector<double>> weights_;  ///< [KV head][token index]
 };

@@ -1,19 +1,22 @@
-// A format of the KV cache as a codec: what is stored of each token of one layer, what comes back when it is read, and
-// the bytes that this takes.
+// A format of the KV cache as a codec: what is stored for each token of one layer, the numbers that come back when it
+// is
+// read, and the bytes that this takes.
 //
-// Life cycle: one codec per layer. `append` the prompt in one call (fewer tokens where a token policy kept fewer), then
-// `end_prompt`; then for each generated token `append`, read (its query attends), `end_step`. `drop` takes tokens away
-// between these calls. A format either encodes when it appends, so that the token's own query already reads what is
-// stored, or keeps new tokens exactly and encodes in `end_prompt` and `end_step`.
+// Life cycle: one codec per layer. `append` the prompt in one call (fewer tokens if a token policy kept fewer), then
+// `end_prompt`; then for each generated token `append`, read (its query attends), `end_step`. `drop` removes tokens
+// between these calls. A format either encodes when it appends, so that the token's own query already reads the encoded
+// numbers, or stores new tokens exactly and encodes in `end_prompt` and `end_step`.
 //
-// Versions: what comes back of a token changes when it is encoded again. A static format writes it once, KIVI leaves it
-// exact and then writes it, `mixed` writes it in each tier, SVD in each update. The numbers that come back are kept
-// decoded, tokens side by side (Plane::stored), and written over: so attention over any set of tokens goes through
-// blocks of them and never asks for a version, and as nothing is kept of a query beyond its step, nothing could be out
-// of date. What a version would tell is counted, `Plane::version` by token and `Plane::writes` in all.
+// Versions: the numbers of a token change when it is encoded again. A static format writes a token once, KIVI stores it
+// exactly and then encodes it, `mixed` writes it in each tier, SVD in each update. The current numbers are stored
+// decoded,
+// tokens side by side (Plane::stored), and overwritten. So attention over any set of tokens reads blocks of them and
+// needs no version; nothing of a query is kept beyond its step, so nothing can be out of date. Versions are only
+// counted:
+// `Plane::version` by token, `Plane::writes` in total.
 //
 // A token's index is its place among the tokens that a head stores, oldest first; its position is its place in the
-// sequence. Heads may store different tokens, keys and values of a head store the same ones. Arithmetic is that of IEEE
+// sequence. Heads may store different tokens; keys and values of a head store the same ones. Arithmetic is that of IEEE
 // doubles in a fixed order: the same bits on every machine.
 #pragma once
 
@@ -30,7 +33,7 @@ namespace kvplan::formats {
 enum class Side : std::uint8_t { kKeys, kValues };
 inline constexpr std::array<Side, 2> kSides{Side::kKeys, Side::kValues};
 
-/// One layer. Query head h reads KV head h / (query_heads / kv_heads).
+/// Shape of one layer. Query head h reads KV head h / (query_heads / kv_heads).
 struct Shape {
   std::int32_t query_heads{1};
   std::int32_t kv_heads{1};
@@ -42,24 +45,24 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// Bytes of the keys or of the values of a layer, by what they hold. An exact element counts 2 bytes.
+/// Bytes of the keys or of the values of a layer, by content. An exact element counts 2 bytes.
 struct Regions {
   std::int64_t codes{0};
   std::int64_t scales{0};
   std::int64_t zeros{0};
-  std::int64_t index{0};      ///< which elements are kept, which cluster, how large it is
+  std::int64_t index{0};      ///< which elements are kept, cluster numbers and sizes
   std::int64_t factors{0};    ///< of low rank
-  std::int64_t centroids{0};  ///< codebooks: the vectors that stand for clusters
+  std::int64_t centroids{0};  ///< codebooks: the vectors that represent clusters
   std::int64_t exact{0};
 
   [[nodiscard]] std::int64_t total() const {
     return codes + scales + zeros + index + factors + centroids + exact;
   }
-  /// Of these, what is beside that which stands for elements.
+  /// Bytes that do not stand for elements themselves.
   [[nodiscard]] std::int64_t metadata() const { return scales + zeros + index + centroids; }
 };
 
-/// Of one layer, all KV heads.
+/// Bytes of one layer, all KV heads.
 struct LayerBytes {
   Regions keys;
   Regions values;
@@ -68,64 +71,65 @@ struct LayerBytes {
   [[nodiscard]] std::int64_t metadata() const { return keys.metadata() + values.metadata(); }
 };
 
-/// How one stored element is coded. What a format does not have is empty.
+/// The code of one stored element. Fields that a format does not have are empty.
 struct Coded {
   std::optional<std::int64_t> code;
   std::optional<double> scale;  ///< the number that multiplies the code's value
   std::optional<double> zero;
 };
 
-/// What stands in `Plane::codes`, and what a code's checksum is over.
+/// The content of `Plane::codes`, over which a checksum of codes is computed.
 enum class CodeForm : std::uint8_t {
   kNone,      ///< no codes: factors, exact tokens
   kElements,  ///< one byte for each element
-  kSigned,    ///< the same, in two's complement
+  kSigned,    ///< one byte for each element, in two's complement
   kLabels,    ///< one number for each token: its block
 };
 
-/// Tokens of one append of one KV head.
+/// Tokens that one KV head appends in one call.
 struct HeadTokens {
-  std::span<const std::int64_t> positions;  ///< ascending, after all that are stored
+  std::span<const std::int64_t> positions;  ///< ascending, after all stored positions
   std::span<const double> keys;             ///< [token * key_size + channel]
   std::span<const double> values;
 };
 
-/// Which attention weights a format is told of.
+/// The attention weights that a format uses.
 enum class WeightUse : std::uint8_t {
   kNone,
-  kNewest,  ///< of the newest query: of the prompt its last one
-  kSums,    ///< of every query: of the prompt the sums of all
+  kNewest,  ///< of the newest query; for the prompt, of its last query
+  kSums,    ///< of every query; for the prompt, sums over all its queries
 };
 
-/// Queries of all tokens of the prompt, which some formats learn from.
+/// Queries of all tokens of the prompt; some formats learn from them.
 struct PromptQueries {
   std::int64_t tokens{0};
   std::span<const std::vector<float>>
-      heads;  ///< [query head][token * key_size + channel], at least the prompt's
+      heads;  ///< [query head][token * key_size + channel], at least for the prompt
 };
 
 class Codec {
  public:
-  /// The planes of both sides have these groups of channels (Plane::group). `other_heads`: KV heads of other layers
-  /// that are stored with this one, behind the layer's own.
+  /// The groups of channels (Plane::group) of both sides. `other_heads`: KV heads of other layers that are stored
+  /// together with this layer, after its own heads.
   Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group, std::int32_t other_heads = 0);
   virtual ~Codec() = default;
   Codec(const Codec&) = delete;
   Codec& operator=(const Codec&) = delete;
 
-  /// REQUIRES: an entry for each KV head, and then for each of other layers; the first call is the prompt.
+  /// REQUIRES: an entry for each KV head, then for each head of other layers; the first call is the prompt.
   void append(std::span<const HeadTokens> heads);
   [[nodiscard]] virtual WeightUse weight_use() const { return WeightUse::kNone; }
-  /// What the tokens that a head stores got of a query's attention, means over the head's query heads: of the prompt
-  /// before its tokens are dropped, then of each query that has read. REQUIRES: weight_use.
+  /// Weights of a query's attention to the tokens that a head stores, mean over the head's query heads: for the
+  /// prompt before tokens are dropped, then for each query after it has read. REQUIRES: weight_use.
   void attended(std::int32_t head, std::span<const double> weights) { on_attended(head, weights); }
-  /// Once, after the prompt was appended.
+  /// Call once, after the prompt was appended.
   void end_prompt(const PromptQueries& queries) { on_prompt_end(queries); }
-  /// After the query of an appended token has read.
+  /// Call after the query of an appended token has read.
   void end_step() { on_step_end(); }
-  /// REQUIRES: indices ascending and distinct.
+  /// Drops tokens of one head. REQUIRES: indices ascending and distinct.
   void drop(std::int32_t head, std::span<const std::int32_t> indices);
-  /// Of all heads at once; what a format merges, it merges then. REQUIRES: an entry for each, as above.
+  /// Drops tokens of all heads at once; formats that merge tokens merge them now. REQUIRES: an entry for each head,
+  /// as above.
   void drop(std::span<const std::vector<std::int32_t>> heads);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
@@ -135,7 +139,7 @@ class Codec {
   [[nodiscard]] std::span<const std::int64_t> positions(std::int32_t head) const {
     return positions_[static_cast<std::size_t>(head)];
   }
-  /// What is read: `stored` of any token of it.
+  /// The stored numbers: Plane::stored of any of its tokens.
   [[nodiscard]] const Plane& plane(Side side, std::int32_t head) const {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
@@ -149,20 +153,20 @@ class Codec {
                                     std::int32_t channel) const;
 
  protected:
-  /// The newest tokens of each head, from `fresh` on, were appended exactly.
+  /// The newest tokens of each head, from index `fresh` on, were just appended exactly.
   virtual void on_append() {}
   virtual void on_prompt_end(const PromptQueries& /*queries*/) {}
   virtual void on_step_end() {}
   virtual void on_attended(std::int32_t /*head*/, std::span<const double> /*weights*/) {}
-  /// Before the tokens of all heads go.
+  /// Called before these tokens of all heads are dropped.
   virtual void on_merge(std::span<const std::vector<std::int32_t>> /*heads*/) {}
-  /// Before these tokens of a head go.
+  /// Called before these tokens of a head are dropped.
   virtual void on_drop(std::int32_t /*head*/, std::span<const std::int32_t> /*indices*/) {}
 
   [[nodiscard]] Plane& plane_of(Side side, std::int32_t head) {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  /// Of the layer's own heads.
+  /// The planes of the layer's own heads.
   [[nodiscard]] std::span<Plane> planes(Side side) {
     return std::span(planes_[static_cast<std::size_t>(side)]).first(own_heads());
   }
@@ -171,14 +175,14 @@ class Codec {
   }
   /// Index of the first token of the latest append.
   [[nodiscard]] std::int32_t fresh(std::int32_t head) const { return fresh_[static_cast<std::size_t>(head)]; }
-  /// True during the append of the prompt, and until it has ended.
+  /// True while the prompt is appended, and until it has ended.
   [[nodiscard]] bool in_prompt() const { return appends_ == 1; }
 
  private:
   [[nodiscard]] std::size_t own_heads() const { return static_cast<std::size_t>(shape_.kv_heads); }
 
   Shape shape_;
-  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head], those of other layers last
+  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head], heads of other layers last
   std::vector<std::vector<std::int64_t>> positions_;  ///< [KV head]
   std::vector<std::int32_t> fresh_;
   std::int64_t appends_{0};

@@ -1,12 +1,13 @@
-// Runs a format over recorded queries, keys and values of one layer: bytes after every step, what comes back, and how
-// far the attention output moves.
+// Runs a format over recorded queries, keys and values of one layer: bytes after every step, the numbers that come
+// back,
+// and how far the attention output moves.
 //
 // The step model, for tokens of the prompt P and t = P, P + 1, ...:
 //   prompt   its tokens are appended in one call (those that the token policy keeps), then the prompt ends
 //   1 append token t
-//   2 attend the query of t reads all that is stored, t included
+//   2 attend the query of t reads everything that is stored, t included
 //   3 step   the format encodes; the token policy drops
-// Errors compare with a cache that keeps everything exactly. Its outputs are computed once for each query.
+// Errors are relative to a cache that keeps everything exactly; its outputs are computed once for each query.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 
 namespace kvplan::formats {
 
-/// One element to be shown.
+/// An element to be shown in the result.
 struct Probe {
   Side side{Side::kKeys};
   std::int32_t head{0};  ///< KV head
@@ -38,7 +39,8 @@ struct EvaluationRequest {
   std::int32_t sequence{0};
   std::int32_t layer{0};
   std::vector<Probe> probes{};
-  attention::StopAsked stop_asked{};  ///< asked while a bound looks ahead; then interrupted_error()
+  /// Called while a policy with foresight looks ahead; then interrupted_error()
+  attention::StopAsked stop_asked{};
 };
 
 struct StepResult {
@@ -46,16 +48,16 @@ struct StepResult {
   LayerBytes bytes;                   ///< after the step
   std::int64_t total_at_attend{0};    ///< while its query reads
   std::vector<double> output_error;   ///< [query head] |o - o'| / |o|
-  std::vector<double> attended_mass;  ///< [query head] of the full cache's weights, over what is stored
-  std::vector<double> logit_error;    ///< [query head] greatest |q (k - k')| * scale over what is stored
+  std::vector<double> attended_mass;  ///< [query head] the full cache's weights, summed over stored tokens
+  std::vector<double> logit_error;    ///< [query head] greatest |q (k - k')| * scale over stored tokens
 };
 
-/// What is stored of the keys or values of one KV head, compared with what was recorded.
+/// The stored keys or values of one KV head, compared with the recording.
 struct HeadState {
   std::int64_t tokens{0};
   std::int64_t first_position{-1};             ///< -1: no tokens
   std::int64_t encoded{0};                     ///< tokens that have codes
-  std::optional<std::uint64_t> stored_digest;  ///< FNV-1a 64 of what comes back; of exact formats
+  std::optional<std::uint64_t> stored_digest;  ///< FNV-1a 64 of the decoded numbers; for exact formats
   std::optional<std::uint64_t> codes_digest;   ///< FNV-1a 64 of the codes
   double max_abs_error{0};
   double mean_abs_error{0};
@@ -72,15 +74,15 @@ struct ProbeResult {
 struct Checkpoint {
   std::int64_t tokens{0};                          ///< appended so far
   std::array<std::vector<HeadState>, 2> heads;     ///< [side][KV head]
-  std::vector<std::optional<ProbeResult>> probes;  ///< empty where the token is not stored
+  std::vector<std::optional<ProbeResult>> probes;  ///< empty if the token is not stored
 };
 
 struct EvaluationSummary {
   std::int64_t final_bytes{0};
   std::int64_t full_bytes{0};  ///< everything exactly
   double bytes_per_stored_token{0};
-  std::int64_t peak_bytes{0};               ///< from the end of the prompt on
-  std::int64_t stored_writes{0};            ///< tokens of a head's keys or values written after their append
+  std::int64_t peak_bytes{0};     ///< from the end of the prompt on
+  std::int64_t stored_writes{0};  ///< writes of tokens' keys or values after their append, over all heads
   std::optional<double> mean_output_error;  ///< nothing without decode steps
   std::optional<double> max_output_error;
   std::optional<double> max_logit_error;
@@ -90,26 +92,27 @@ struct Evaluation {
   LayerBytes after_prompt;
   std::vector<std::vector<std::int64_t>> retained;  ///< [KV head] positions after the prompt
   std::vector<StepResult> steps;
-  std::array<Checkpoint, 2> checkpoints;  ///< after the prompt, after the last step
+  std::array<Checkpoint, 2> checkpoints;  ///< after the prompt, and after the last step
   EvaluationSummary summary;
 };
 
-/// Asked between steps; an error ends the run.
+/// Called between steps; an error ends the run.
 using Pause = std::function<Status()>;
 
-/// Told of each decode step of each request, in the order of tokens; of one token in the order of requests.
+/// Gets each decode step of each request, in order of tokens, for one token in order of requests.
 using StepSink = std::function<void(std::size_t request, const StepResult& step)>;
 
-/// Several formats and policies over one layer in one pass: what the full cache gives is computed once. REQUIRES: the
-/// requests are of one prompt, sequence and layer. `told`: gets the steps, which the evaluations then do not keep.
-/// Errors as below, of the first request that has one.
+/// Evaluates several formats and policies over one layer in one pass: outputs of the full cache are computed once.
+/// REQUIRES: the requests have the same prompt, sequence and layer. `told`: gets the steps, which the evaluations
+/// then do not store. Errors as below, of the first request with one.
 Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& recording,
                                                   std::span<const EvaluationRequest> requests,
                                                   const StepSink& told, const Pause& pause);
 
-/// Errors: no tensors or no values, of this layer or of one that the format stores with it, a side file of another
-/// model or without this layer, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer, numbers
-/// beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
+/// Errors: tensors or values of this layer, or of a layer that the format stores with it, are missing; a side file of
+/// another model or without this layer; a prompt outside 1 .. recorded tokens; parameters that do not fit the layer;
+/// numbers beyond binary16; a policy that stores other heads than the recording, or drops nothing; probes outside the
+/// tensors.
 Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
                             const Pause& pause);
 

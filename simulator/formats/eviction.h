@@ -1,4 +1,5 @@
-// A token policy beside a format: which tokens of a layer stay, per KV head, decided by the recorded queries and keys.
+// A token policy combined with a format: which tokens of a layer are kept, per KV head, decided by the recorded
+// queries and keys.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace kvplan::formats {
 class Eviction {
  public:
   /// Errors: a policy that stores other heads than the recording, that drops nothing, or that the recording cannot
-  /// drive; interrupted_error() once `stop_asked`, which may be null, says so while a bound looks ahead.
+  /// drive; interrupted_error() once `stop_asked` (may be null) returns true while a policy looks ahead.
   static Result<std::unique_ptr<Eviction>> make(const attention::Recording& recording,
                                                 const attention::PolicyChoice& policy, std::int64_t prompt,
                                                 std::int32_t sequence, std::int32_t layer,
@@ -21,14 +22,14 @@ class Eviction {
 
   /// Processes the next token; `rows` may be at an earlier one.
   Status step(attention::LayerRows& rows);
-  /// Positions of a KV head that are kept; that the last step dropped.
+  /// Positions of a KV head that are kept, and those that the last step dropped.
   [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t head) const {
     return replay_.kept(set_of(head));
   }
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t head) const {
     return replay_.dropped(set_of(head));
   }
-  /// Makes room before a token is appended, rather than after it has attended.
+  /// True: it drops before a token is appended, not after it has attended.
   [[nodiscard]] bool makes_room() const { return replay_.traits().makes_room; }
 
  private:

@@ -1,4 +1,4 @@
-// The family of formats as codecs: a member is one file in members/ with a `FormatKind` and one line in formats.cpp.
+// The family of formats as codecs: a member is one file in members/ with a `FormatKind`, and one line in formats.cpp.
 #pragma once
 
 #include <memory>
@@ -15,102 +15,102 @@ namespace kvplan::formats {
 
 inline constexpr std::string_view kFamily = "codec";
 
-/// How results of two implementations compare.
+/// How the results of two implementations compare.
 enum class Exactness : std::uint8_t {
   kExact,      ///< codes and stored numbers are equal bit by bit
-  kTolerance,  ///< stored numbers depend on the order of operations in their last digits
+  kTolerance,  ///< the last digits of stored numbers depend on the order of operations
 };
 
 struct FormatKind {
   Descriptor descriptor;
-  std::string_view golden_name{};  ///< what reports and golden files call it; empty of a short name
+  std::string_view golden_name{};  ///< name in reports and golden files; empty for an alias
   Exactness exactness{Exactness::kExact};
-  /// What ranges cannot say of parameters, for such a layer and a prompt of so many tokens; may be null. The error's
+  /// Checks combinations of parameters for such a layer and a prompt of `prompt` tokens; may be null. The error's
   /// field is "NAME:parameter".
   Status (*check)(const Choice&, const Shape&, std::int64_t prompt) = nullptr;
-  /// REQUIRES: `check` found nothing. Null of a short name.
+  /// REQUIRES: `check` reports no error. Null for an alias.
   std::unique_ptr<Codec> (*make)(const Choice&, const Shape&) = nullptr;
   LengthRule lengths{};
-  /// Where parameters say which layer it is: the choice for layer `layer` of `layers`, as far as they were not given.
-  /// Null where layers are alike.
+  /// If parameters name the layer: the choice for layer `layer` of `layers`, with parameters that were not given
+  /// filled in. Null if layers are equal.
   Choice (*of_layer)(const Choice&, std::int64_t layer, std::int64_t layers) = nullptr;
-  /// Of a format that stores several layers together: the other layers whose tokens the codec of this one (`of_layer`)
-  /// is given behind its own, ascending. Null where layers are stored one by one.
+  /// For a format that stores several layers together: the other layers, ascending, that the codec of this layer
+  /// (`of_layer`) gets tokens of, after its own. Null if layers are stored one by one.
   std::vector<std::int64_t> (*other_layers)(const Choice&) = nullptr;
-  /// The codec is given the whole prompt, and then what a policy drops of it: it merges tokens that go, or heads share
-  /// what is stored of a token.
+  /// The codec gets the whole prompt, and then what a policy drops of it, because it merges dropped tokens, or
+  /// because heads share stored parts of a token.
   bool whole_prompt{false};
-  /// True where heads share what is stored of a token, which so goes with the last head that keeps it: what lengths say
-  /// is of heads that drop the same tokens. Null: nowhere.
+  /// True if heads share stored parts of a token, which are freed with the last head that keeps it: bytes from
+  /// lengths then hold for heads that drop the same tokens. Null: never.
   bool (*joins_heads)(const Choice&) = nullptr;
-  /// Why no codec can be made, at least without a side file, and no error be computed: a part of a sentence. Empty
-  /// where one can.
+  /// Why no codec can be made (at least without a side file) and no error can be computed: part of a sentence. Empty
+  /// if one can.
   std::string_view bytes_alone{};
-  /// Of a format that a side file (side_data.h) can tell more, in the parameter kSideParam; null members: none can.
+  /// For a format that can use a side file (side_data.h), named by the parameter kSideParam; null members: it cannot.
   struct Side {
-    /// Whether the file suits the layer; the error says what was expected.
+    /// Checks that the file fits the layer; the error says what was expected.
     Status (*check)(const Choice&, const SideLayer&, const Shape&) = nullptr;
-    /// Parameters as the file has them.
+    /// The choice with the parameters of the file.
     Choice (*with_side)(const Choice&, const SideLayer&) = nullptr;
     std::unique_ptr<Codec> (*make)(const Choice&, const Shape&, const SideLayer&) = nullptr;
-    /// KV heads of a layer that share numbers of the file, which ranks cannot divide among them. Null: none do.
+    /// Number of KV heads of a layer that share numbers of the file, and so cannot be divided among ranks. Null:
+    /// none.
     std::int32_t (*heads_together)(const Choice&, const Shape&) = nullptr;
   } side{};
-  /// Of a short name: the format that it stands for, as a user would write it.
+  /// For an alias: the format that it stands for, as a user would write it.
   std::string (*stands_for)(const Choice&) = nullptr;
 };
 
-/// Every member, short names included.
+/// All members, aliases included.
 std::span<const FormatKind* const> formats();
 Catalogue format_descriptors();
 
 struct FormatChoice {
   const FormatKind* kind{nullptr};
   Choice choice;
-  std::shared_ptr<const SideData> side{};  ///< what its file says, once it was read
-  const SideLayer* side_layer{nullptr};    ///< of it the layer's (of_layer)
+  std::shared_ptr<const SideData> side{};  ///< content of its side file, once it was read
+  const SideLayer* side_layer{nullptr};    ///< the layer's part of it (of_layer)
 
-  /// Keys are stored as they are before position encoding turns them.
+  /// True: keys are stored before position encoding rotates them.
   [[nodiscard]] bool before_rotation() const { return side_layer != nullptr; }
 };
-/// Parses `NAME[:key=value,...]`; of a short name comes what it stands for. Errors as parse_component.
+/// Parses `NAME[:key=value,...]`; an alias is replaced by what it stands for. Errors as parse_component.
 Result<FormatChoice> parse_format(std::string_view text);
-/// The side file that its parameters name; empty: none.
+/// Path of the side file that its parameters name; empty: none.
 std::string side_file_of(const FormatChoice& format);
-/// A codec of the layer. REQUIRES: check_format found nothing, and the format's numbers can be had (bytes_alone).
+/// Makes a codec of the layer. REQUIRES: check_format reports no error, and the format has a codec (bytes_alone).
 std::unique_ptr<Codec> make_codec(const FormatChoice& format, const Shape& shape);
 /// The format in one layer of a model.
 FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
-/// The layers that the one of this choice is stored with; empty where it is stored for itself.
+/// The layers that this choice's layer is stored together with; empty if none.
 std::vector<std::int64_t> other_layers(const FormatChoice& format);
-/// `check` of the format, where it has one: of its parameters alone.
+/// `check` of the format, if it has one: its parameters alone.
 Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
-/// Whether the side file that is named, if one is, was read and suits the layer, of all heads of its model.
+/// Errors: the side file, if one is named, was not read or does not fit the layer with all heads of its model.
 Status check_side(const FormatChoice& format, const Shape& shape);
-/// Both.
+/// check_params and check_side.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
-/// What pages hold of it.
+/// What pages of the cache hold in this format.
 Paging paging_of(const FormatChoice& format);
 /// "PG0" or "PG5".
 std::string_view paging_name(Paging paging);
-/// The same of a member with its defaults, and which parameters make it another: a sentence. Empty of a short name,
-/// whose parameters say what it stands for.
+/// The same for a member with its defaults, and which parameters change it, as a sentence. Empty for an alias.
 std::string paging_text(const FormatKind& kind);
-/// Whether lengths say its bytes, at least while no token goes.
+/// True: its bytes follow from lengths, at least while no token is dropped.
 bool follows_from_lengths(const FormatChoice& format);
-/// And from how many tokens stay, whichever went (LengthRule::by_count)?
+/// True: they also follow from the number of kept tokens, whichever were dropped (LengthRule::by_count).
 bool follows_from_count(const FormatChoice& format);
-/// And from which tokens stay, where positions decide (Lengths::sinks)?
+/// True: they also follow if positions decide which tokens are kept (Lengths::sinks).
 bool follows_from_positions(const FormatChoice& format, std::int64_t sinks);
-/// What that takes for granted of numbers (LengthRule::assumes), with these parameters. Empty: nothing.
+/// What the byte count assumes about the numbers (LengthRule::assumes), with these parameters. Empty: nothing.
 std::string_view assumed(const FormatChoice& format);
-/// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:
-/// the format's name): numbers decide, or which of the tokens went.
+/// Bytes of a layer after the last step, from lengths alone. REQUIRES: check_format reports no error. Errors (field:
+/// the format's name): the bytes depend on the numbers, or on which tokens were dropped.
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape, const Lengths& lengths);
-/// Tokens of a head that it stores then.
+/// Number of tokens that a head stores then.
 std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths);
 
-// What members share.
+// Shared by members.
 
 inline constexpr std::string_view kNoSideFile = "none";
 inline constexpr Param kSideParam{.name = "file",
@@ -121,20 +121,20 @@ inline constexpr Param kSideParam{.name = "file",
                                   .default_unsaid = true};
 /// "expected WHAT, found N" at "NAME:parameter".
 Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
-/// Groups of channels: 0 stands for the whole vector, others divide keys and values.
+/// Checks groups of channels: 0 means the whole vector; other sizes must divide keys and values.
 Status check_group(const Choice& choice, std::string_view param, const Shape& shape);
-/// The group of a side: `group`, or the whole vector.
+/// Channels in a group: `group`, or the whole vector for 0.
 constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
-/// A choice with another text of this parameter, which counts as given as before.
+/// The choice with another text of this parameter; the parameter counts as given if it did before.
 Choice with_text(const Choice& choice, std::string_view param, const std::string& text);
-/// A choice with the parameters `layer` and `layers`: those of this layer, unless one of both was given.
+/// The choice with the parameters `layer` and `layers` set to this layer, unless one of them was given.
 Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
-/// That `layer` is below `layers`.
+/// Checks that `layer` is below `layers`.
 Status check_placed(const Choice& choice);
 inline constexpr double kMostLayers = 4096;
-// Their defaults are unsaid: what is written of a choice and read again still means every layer's own place.
+// Their defaults stay unset: a choice that is written and read again still means each layer's own number.
 inline constexpr Param kLayerParam{.name = "layer",
                                    .help = "The layer, counted from 0",
                                    .fallback = "0",

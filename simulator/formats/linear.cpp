@@ -29,8 +29,8 @@ Matrix transposed(const Matrix& matrix) {
   return out;
 }
 
-/// What Householder reflections leave of the columns of a matrix with more rows than columns: a triangle, whose
-/// columns come as rows. The reflections are rows of `columns` (its transpose), which is used up.
+/// What Householder reflections leave of a matrix with more rows than columns: a triangle. `columns` is its
+/// transpose, is used up, and the columns of the triangle are returned as rows.
 Matrix triangle_columns(Matrix columns) {
   const std::size_t n = columns.rows;
   for (std::size_t k = 0; k < n; ++k) {

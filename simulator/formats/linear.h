@@ -1,5 +1,5 @@
-// Linear algebra in a fixed order of operations, from additions, multiplications, divisions and square roots alone,
-// which IEEE 754 rounds alike on every machine: no library decides a last digit.
+// Linear algebra in a fixed order of operations, from additions, multiplications, divisions and square roots alone.
+// IEEE 754 rounds these the same on every machine, so no library decides a last digit.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace kvplan::formats {
 
-/// Rows one after the other.
+/// Numbers row by row.
 struct Matrix {
   std::size_t rows{0};
   std::size_t columns{0};
@@ -25,25 +25,26 @@ struct Matrix {
   }
 };
 
-/// Of a matrix M: its singular values, greatest first, and the right singular vectors as rows. `vectors` has
-/// min(rows, columns) rows.
+/// The singular values of a matrix, greatest first, and its right singular vectors as rows. `vectors` has min(rows,
+/// columns) rows.
 struct RightSingular {
   std::vector<double> values;
   Matrix vectors;
 };
-/// Householder reflections to a triangle, then one-sided Jacobi rotations of its columns; small singular values are as
-/// exact, relative to the greatest, as large ones. The time is that of rows x columns^2 plus some columns^3.
+/// Householder reflections to a triangle, then one-sided Jacobi rotations of its columns. Small singular values are
+/// as accurate, relative to the greatest, as large ones. Time: rows x columns^2, plus some columns^3.
 RightSingular right_singular(const Matrix& matrix);
 
-/// Rows that span what the rows of `matrix` span, orthonormal; one row for each row of `matrix` that is not in the span
-/// of those before it (to 1e-12 of its length).
+/// Orthonormal rows with the same span as the rows of `matrix`: one for each row that is not in the span of those
+/// before it (to 1e-12 of its length).
 Matrix orthonormal_rows(Matrix matrix);
 
-/// x becomes its projection onto the span of the basis' first `count` rows, which are orthonormal.
+/// Replaces x by its projection onto the span of the first `count` rows of `basis`, which are orthonormal.
 void project(const Matrix& basis, std::size_t count, std::span<double> x);
 
 /// Eigenvalues of a symmetric matrix, greatest first: Householder's tridiagonal form, then QL steps with implicit
-/// shifts. Errors are a few last digits of the greatest one. REQUIRES: square, symmetric (the lower half is read).
+/// shifts. Errors are a few last digits of the greatest one. REQUIRES: square, symmetric (only the lower half is
+/// read).
 std::vector<double> symmetric_eigenvalues(Matrix matrix);
 
 }  // namespace kvplan::formats

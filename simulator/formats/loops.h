@@ -1,6 +1,5 @@
-// Inner loops in pieces of eight, which compilers turn into vector instructions without being told; what is independent
-// stays so, and each sum has one order, so any width of vectors gives the same bits.
-// Arrays that are written overlap no others.
+// Inner loops in pieces of eight, which compilers vectorise by themselves. Each sum has one fixed order, so any
+// vector width gives the same bits. Output arrays overlap no other array.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ inline void subtract_two(double a, const double* __restrict p, double b, const d
   for (; i < count; ++i) y[i] -= a * p[i] + b * q[i];
 }
 
-/// (x, y) becomes (cosine x - sine y, sine x + cosine y), place by place.
+/// Rotates pairs: (x, y) becomes (cosine x - sine y, sine x + cosine y), index by index.
 inline void rotate(double cosine, double sine, double* __restrict x, double* __restrict y,
                    std::size_t count) {
   const auto at = [&](std::size_t i) {
@@ -42,7 +41,7 @@ inline void rotate(double cosine, double sine, double* __restrict x, double* __r
   for (; i < count; ++i) at(i);
 }
 
-/// The sum of a[i] * b[i]: eight running sums (place i mod 8), then ((0+1)+(2+3)) + ((4+5)+(6+7)).
+/// The sum of a[i] * b[i]: eight running sums (i mod 8), then ((0+1)+(2+3)) + ((4+5)+(6+7)).
 inline double dot(const double* a, const double* b, std::size_t count) {
   using Quad = double __attribute__((vector_size(32)));
   Quad low{};

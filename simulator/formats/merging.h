@@ -1,5 +1,5 @@
-// What the formats share that merge tokens which a policy drops into those that stay: everything takes 2 bytes an
-// element, merged tokens too.
+// Shared by formats that merge tokens dropped by a policy into kept ones: everything takes 2 bytes for each element,
+// merged tokens too.
 #pragma once
 
 #include <span>
@@ -16,13 +16,13 @@ class MergingCodec : public Codec {
   [[nodiscard]] Regions regions(Side side) const override;
 
  protected:
-  /// Token i holds these numbers from now on, rounded to binary16.
+  /// Stores these numbers for token i, rounded to binary16.
   static void put(Plane& plane, std::int32_t i, std::span<const double> numbers);
-  /// The tokens that stay where those of `gone` go. Both ascending.
+  /// The tokens that are left when those of `gone` are dropped. Both ascending.
   static std::vector<std::int32_t> staying(const Plane& plane, std::span<const std::int32_t> gone);
 };
 
-/// 2 bytes of each element.
+/// 2 bytes for each element.
 Regions merged_bytes(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side);
 
 }  // namespace kvplan::formats

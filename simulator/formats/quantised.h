@@ -1,4 +1,4 @@
-// What the quantised formats share: bytes by counting blocks, and how an element is coded.
+// Shared by the quantised formats: bytes by counting blocks, and the code of an element.
 #pragma once
 
 #include "simulator/formats/codec.h"
@@ -6,7 +6,7 @@
 
 namespace kvplan::formats {
 
-/// Channels that share a scale, and what the scale takes. `zero_bytes` = 0: blocks have no zero points.
+/// Channels that share a scale, and the bytes of a scale. `zero_bytes` = 0: blocks have no zero points.
 struct Layout {
   std::int32_t key_group{0};
   std::int32_t value_group{0};
@@ -26,11 +26,11 @@ class QuantisedCodec : public Codec {
                             std::int32_t channel) const override;
 
  protected:
-  /// Token i in a block of its own, each group of channels between its least and greatest number.
+  /// Encodes token i in a block of its own, each group of channels between its least and greatest number.
   static void encode_token(Plane& plane, std::int32_t i, int bits);
-  /// Tokens [begin, end) in one block, each channel between its least and greatest number.
+  /// Encodes tokens [begin, end) in one block, each channel between its least and greatest number.
   static void encode_channels(Plane& plane, std::int32_t begin, std::int32_t end, int bits);
-  /// Exact tokens at the end of a plane: those behind the newest that has a block.
+  /// Number of exact tokens at the end of a plane, behind the newest token with a block.
   static std::int32_t tail(const Plane& plane);
 
  private:

@@ -1,4 +1,4 @@
-// The regions of a format's bytes, as results name them, and which of them are beside what is stored.
+// The regions of a format's bytes with their names in results, and which of them are metadata.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace kvplan::formats {
 struct NamedRegion {
   const char* name;
   std::int64_t Regions::*bytes;
-  bool metadata;  ///< beside what is stored of elements: scales, zero points, places, codebooks
+  bool metadata;  ///< true: not elements themselves, but scales, zero points, positions, codebooks
 };
 inline constexpr std::array<NamedRegion, 7> kRegions{{{"codes", &Regions::codes, false},
                                                       {"scales", &Regions::scales, true},

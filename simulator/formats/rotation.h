@@ -1,4 +1,4 @@
-// How the keys of a layer turn with their positions, at every token of a sequence, both ways.
+// Rotates the keys of a layer by their positions, at every token of a sequence, and back.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace kvplan::formats {
 
 class Rotation {
  public:
-  /// Of tensors without a rotation keys stay as they are.
+  /// Without a rotation in the tensors, keys are left unchanged.
   explicit Rotation(const attention::LayerTensors& tensors);
 
   /// A key of token t as position encoding leaves it, and as it was before.

@@ -1,5 +1,5 @@
-// Shares as they are written, in decimal digits: 0.8 is 8/10, and not the binary number beside it. What that leaves of
-// 80 is 15.999999999999996, which would be cut off to 15.
+// Shares in exact decimal arithmetic: 0.8 is 8/10, not the binary number next to it. Otherwise 0.2 of 80 would be
+// 15.999999999999996, cut off to 15.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class Share {
  public:
   /// REQUIRES: a decimal number from 0 to 1. Its first 18 decimals count.
   explicit Share(std::string_view text);
-  /// A parameter that is such a number.
+  /// The value of a parameter that is such a number.
   Share(const Choice& choice, std::string_view param) : Share(choice.text(param)) {}
 
-  // Of n things, n >= 0, exactly before they are cut off.
+  // floor(share x n), n >= 0, computed exactly.
   [[nodiscard]] std::int64_t floor_of(std::int64_t n) const { return cut(parts_, n, kWhole); }
   [[nodiscard]] std::int64_t ceil_of(std::int64_t n) const { return n - rest_of(n); }
-  /// Of half the share.
+  /// floor(share / 2 x n).
   [[nodiscard]] std::int64_t half_of(std::int64_t n) const { return cut(parts_, n, 2 * kWhole); }
-  /// Of what the share leaves.
+  /// floor((1 - share) x n).
   [[nodiscard]] std::int64_t rest_of(std::int64_t n) const { return cut(kWhole - parts_, n, kWhole); }
 
   [[nodiscard]] bool none() const { return parts_ == 0; }

@@ -1,6 +1,6 @@
-// What formats are told beside a recording, of the model's weights or of calibration: bases of projections, thresholds
-// and codebooks. A side file holds it (simulator/io/SIDE_FORMAT.md); a format that has one stores keys before their
-// rotation by positions.
+// What formats know in addition to a recording, from the model's weights or from calibration: bases of projections,
+// thresholds and codebooks. It comes from a side file (simulator/io/SIDE_FORMAT.md); a format with a side file stores
+// keys before their rotation by positions.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 
 namespace kvplan::formats {
 
-/// Numbers outside are kept exactly; `low` and `high` become -1 and 1.
+/// Numbers outside are stored exactly; `low` and `high` map to -1 and 1.
 struct Thresholds {
   double low{0};
   double high{0};
 };
 
 struct SideLayer {
-  /// [keys, values][group of heads]: vectors as rows, orthonormal, over the channels of the group's heads, one head
-  /// behind the other. Empty: not in the file.
+  /// [keys, values][group of heads]: orthonormal vectors as rows, over the channels of the group's heads, one head
+  /// after the other. Empty: not in the file.
   std::array<std::vector<Matrix>, 2> bases{};
   std::vector<std::vector<Thresholds>> key_thresholds{};  ///< [KV head][channel]; empty likewise
-  /// [keys, values]: the numbers that codes stand for, ascending; empty likewise.
+  /// [keys, values]: the numbers that codes stand for, ascending. Empty: not in the file.
   std::array<std::vector<double>, 2> tables{};
 };
 
 struct SideData {
   std::string file{};
-  std::string model_digest{};  ///< of the weights; empty: not stated
+  std::string model_digest{};  ///< digest of the weights; empty: not stated
   std::map<std::int64_t, SideLayer> layers{};
 };
 

@@ -1,5 +1,5 @@
-// Numbers in fewer bits than a double: conversions with one rounding, to the nearest, halves to the even one, without
-// the machine's conversions. Where a number is too large for a type it becomes the type's largest one.
+// Numbers with fewer bits than a double: conversions with one rounding, to nearest, ties to even, without the
+// machine's conversions. A number beyond a type's range becomes the type's largest one.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ inline constexpr SmallFloat kE2m1{2, 1, 1, 6};
 
 struct Rounded {
   double value{0};
-  std::uint16_t code{0};  ///< the sign is that of the argument, also of a zero
+  std::uint16_t code{0};  ///< the sign is that of the argument, also for zero
 };
 /// REQUIRES: not NaN.
 Rounded round_to(const SmallFloat& type, double number);
-/// The value alone, in binary16 and in binary32 (which rounds to infinity above its range).
+/// The rounded value, in binary16 and in binary32 (which rounds to infinity above its range).
 double to_half(double number);
 double to_single(double number);
 

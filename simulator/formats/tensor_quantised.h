@@ -9,11 +9,11 @@
 
 namespace kvplan::formats {
 
-/// Of which tokens the scale is.
+/// The tokens that share a scale.
 enum class ScaleOf : std::uint8_t {
   kChunk,    ///< each append has its own
-  kStatic,   ///< that of the prompt for ever
-  kRunning,  ///< the greatest so far: when it grows, all codes are computed again
+  kStatic,   ///< the prompt's scale is used for all later tokens
+  kRunning,  ///< the greatest scale so far: when it grows, all codes are computed again
 };
 
 struct TensorQuantiser {
@@ -22,7 +22,7 @@ struct TensorQuantiser {
   Rounding rounding{Rounding::kEven};
 };
 
-/// The tensor is the keys (or the values) of all KV heads of the tokens of one append. Block k of a plane is append k,
+/// A scale covers the keys (or values) of all KV heads for the tokens of one append. Block k of a plane is append k,
 /// or block 0 is everything.
 class TensorQuantised : public QuantisedCodec {
  public:
@@ -40,20 +40,20 @@ class TensorQuantised : public QuantisedCodec {
   TensorQuantiser quantiser_;
 };
 
-/// The newest tokens of a head, of which so many at most were appended one by one after the prompt.
+/// The newest tokens of a head; at most `single` of them were appended one by one after the prompt.
 struct NewestTokens {
   std::int64_t newest{1};
   std::int64_t generated{0};
 };
-/// Of a layer that stores the newest tokens: codes, and a scale for all heads of each append that has one of them left
-/// (of all appends together where they share it).
+/// Bytes of a layer that stores the newest tokens: codes, and a scale (for all heads) of each append that has a token
+/// left; one scale if all appends share it.
 Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const NewestTokens& tokens,
                      Side side);
 
-/// Of a side, where each append has a scale: those that have a token left. REQUIRES: as Left.
+/// Bytes of scales of a side with a scale for each append: of appends that have a token left. REQUIRES: as Left.
 std::int64_t chunk_scale_bytes(const Lengths& lengths);
 
-// Its parameters.
+// Values of its parameter.
 inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
 inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};
 inline constexpr Param kScaleParam{.name = "scale",

@@ -1,4 +1,4 @@
-// A frontier for people: tables, sentences, and one page with a chart.
+// A frontier as text: tables, sentences, and an HTML page with a chart.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace kvplan::frontier {
 
-/// "h2o:recent=8, int4", as they were written: what the points of one line of the chart share.
+/// "h2o:recent=8, int4", as the user wrote them: the name shared by the points of one line of the chart.
 std::string line_name(const Request& request, const Point& point);
 
-/// The points, and the oracle.
+/// Tables of the points and of the oracle.
 std::vector<report::Table> tables(const Request& request, const Frontier& found);
-/// What the columns mean, and what was assumed.
+/// The meaning of the columns, and what was assumed.
 std::vector<std::string> explanations(const Frontier& found);
 
-/// A line for each policy and format: output error over bytes per token, or attended mass where no error is known.
+/// A chart with one line for each policy and format: output error over bytes per token, or attended mass if no error
+/// is known.
 std::string chart(const Request& request, const Frontier& found, const std::string& id);
-/// `command` is the line that makes this page again.
+/// `command`: the command line that makes this page again.
 std::string page(const Request& request, const Frontier& found, const std::string& command);
 
 }  // namespace kvplan::frontier

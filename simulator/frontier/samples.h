@@ -1,4 +1,4 @@
-// Numbers of query heads and steps, added up.
+// Statistics of numbers from query heads and steps.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kvplan::frontier {
 
-/// Mean and least, in the order in which numbers are added.
+/// Mean and least; numbers are added in the order of calls.
 class Mean {
  public:
   void add(double number) {
@@ -17,7 +17,7 @@ class Mean {
     least_ = count_ == 0 ? number : std::min(least_, number);
     ++count_;
   }
-  /// The numbers of `other` behind those here.
+  /// Appends the numbers of `other`.
   void add(const Mean& other) {
     if (other.count_ == 0) return;
     sum_ += other.sum_;
@@ -41,7 +41,7 @@ class Mean {
   std::int64_t count_{0};
 };
 
-/// The 95th percentile by nearest rank of so many numbers as are announced. Keeps a twentieth of them.
+/// The 95th percentile, by nearest rank, of a number of values announced beforehand. Stores a twentieth of them.
 class Percentile95 {
  public:
   explicit Percentile95(std::int64_t announced)
@@ -50,12 +50,12 @@ class Percentile95 {
     ++count_;
     keep(number);
   }
-  /// The numbers of `other`, which has the same announcement.
+  /// Adds the numbers of `other`, which has the same announcement.
   void add(const Percentile95& other) {
     count_ += other.count_;
     for (const double number : other.greatest_) keep(number);
   }
-  /// Nothing before all of them came.
+  /// Absent until all announced numbers were added.
   [[nodiscard]] std::optional<double> value() const {
     if (count_ == 0 || count_ != announced_) return std::nullopt;
     return greatest_.front();
@@ -79,13 +79,13 @@ class Percentile95 {
   std::vector<double> greatest_;  ///< a heap, the least of them first
 };
 
-/// The standard error of a pooled mean, sum of all y over sum of all n, whose numbers come in clusters that were drawn
-/// independently (sequences): of cluster i y_i is the sum and n_i the count. With R the mean and k clusters it is
-/// sqrt(k / (k - 1) * sum of (y_i - R n_i)^2) / (sum of n_i); Cochran, Sampling Techniques, 3rd edition, 6.4 and 9A.
+/// The standard error of a pooled mean, sum of all y over sum of all n, of numbers in clusters that were drawn
+/// independently (sequences): y_i is the sum and n_i the count of cluster i. With mean R and k clusters it is sqrt(k
+/// / (k - 1) * sum of (y_i - R n_i)^2) / (sum of n_i); Cochran, Sampling Techniques, 3rd edition, 6.4 and 9A.
 class ClusterError {
  public:
   void add(double sum, std::int64_t count);
-  /// Nothing of fewer than two clusters that have numbers.
+  /// Absent with fewer than two clusters that have numbers.
   [[nodiscard]] std::optional<double> value() const;
 
  private:

@@ -1,4 +1,4 @@
-// All readers, and what a user writes of one.
+// All sparse attention methods ("readers"), and how a user's text names them.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace kvplan::readers {
 
-/// Every member, in the order in which lists show them.
+/// All members, in the order in which lists show them.
 std::span<const ReaderKind* const> readers();
-/// The one that reads everything, as the first layers of others do.
+/// Reads everything, like the first layers of other readers.
 extern const ReaderKind kFullReader;
 /// Their descriptors, for parsing, `list` and `explain`.
 Catalogue reader_descriptors();
@@ -22,14 +22,14 @@ Catalogue reader_descriptors();
 struct ReaderChoice {
   const ReaderKind* kind{nullptr};
   Choice choice;
-  std::vector<attention::HeadTable> tables{};  ///< what its files say of heads, once they were read
+  std::vector<attention::HeadTable> tables{};  ///< content of its files about heads, once they were read
 };
 
-/// REQUIRES: a choice among the descriptors.
+/// REQUIRES: a choice made from the descriptors.
 ReaderChoice reader_of(Choice choice);
 
-/// Parses `NAME[:key=value,...]`, with `budget` as its number of tokens where it has such a parameter. Errors as
-/// parse_component, also where text and budget both give that parameter.
+/// Parses `NAME[:key=value,...]`; `budget` sets its number of tokens, if it has such a parameter. Errors as
+/// parse_component, and if both text and budget give that parameter.
 Result<ReaderChoice> parse_reader(std::string_view text, std::optional<std::int64_t> budget = {});
 
 }  // namespace kvplan::readers

@@ -1,4 +1,4 @@
-// The error of the attention output where some tokens are read and others estimated.
+// The error of the attention output if some tokens are read and others estimated.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace kvplan::readers {
 
-/// |o - o'| / |o| as attention::relative_output_error has it, with o = `output`. In o' each estimate stands beside the
-/// tokens of `set`, in the softmax with so many times its weight, and with its values. REQUIRES: row.logits and
+/// o - o'| / |o| as in attention::relative_output_error, with o = `output`. In o' each estimate takes part in the
+/// softmax beside the tokens of `set`, as `count` tokens of its weight, with its values. REQUIRES: row.logits and
 /// values.data set.
 double estimated_output_error(std::span<const double> output, attention::RowView row, const ReadSet& set,
                               std::span<const Estimate> estimates, attention::ValueView values);

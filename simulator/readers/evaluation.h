@@ -1,8 +1,10 @@
-// Runs readers on the queries, keys and values of a recording: what each query reads, what of its attention that is,
-// how far its output moves, and the bytes.
+// Runs sparse attention methods (readers) on the queries, keys and values of a recording: what each query reads, its
+// share
+// of the attention, how far the output moves, and the bytes.
 //
-// Every layer of every sequence counts, and in it each query head at each decode step alike. All readers go through one
-// pass of a layer's rows. Threads take layers of sequences; what they find is added up in the order of sequences and
+// Every layer of every sequence counts, and in it each query head at each decode step counts the same. All readers
+// run in
+// one pass over a layer's rows. Threads take layers of sequences; their results are added in the order of sequences and
 // layers, so any number of threads gives the same bits.
 #pragma once
 
@@ -18,7 +20,7 @@
 
 namespace kvplan::readers {
 
-/// A reader as it was asked for.
+/// A reader as the user asked for it.
 struct Lane {
   ReaderChoice reader;
   std::optional<std::int64_t> budget{};  ///< from outside
@@ -26,14 +28,14 @@ struct Lane {
 
 struct Request {
   std::vector<Lane> lanes;
-  std::int64_t prompt{0};  ///< tokens; 0: what each sequence says of itself, else its first half
+  std::int64_t prompt{0};  ///< tokens; 0: the prompt length that each sequence states, else its first half
   std::optional<std::int32_t> sequence{};
   std::optional<std::int32_t> layer{};
   int threads{1};
   bool keep_records{false};  ///< fill Result::records
 };
 
-/// One KV head at one step.
+/// The reads of one KV head at one step.
 struct Record {
   std::int32_t sequence{0};
   std::int32_t layer{0};
@@ -50,7 +52,7 @@ struct HeadResult {
 
 struct LayerResult {
   std::int32_t layer{0};
-  bool dense{false};  ///< it reads everything, as the first layers of a reader do
+  bool dense{false};  ///< true: it reads everything, like the first layers of a reader
   std::int64_t steps{0};
   Tally tally;
 };
@@ -61,7 +63,7 @@ struct StepResult {
   Tally tally;  ///< of all layers
 };
 
-/// What one reader did.
+/// The results of one reader.
 struct LaneResult {
   Tally total;
   std::vector<LayerResult> layers;  ///< ascending
@@ -81,12 +83,12 @@ struct Evaluation {
   std::vector<std::string> assumptions;  ///< whole sentences, each once
 };
 
-/// Asked between steps, by any of the threads; an error ends the run.
+/// Called between steps, by any of the threads; an error ends the run.
 using Pause = std::function<Status()>;
 
-/// Layers that were not recorded are left out, as are those that broke off inside the prompt; an assumption says so.
-/// Errors: a sequence or layer that is not there, a prompt longer than a sequence, a layer without queries and keys, a
-/// reader that the layer cannot drive.
+/// Layers that were not recorded, or broke off inside the prompt, are left out; an assumption says so. Errors: a
+/// missing sequence or layer, a prompt longer than a sequence, a layer without queries and keys, a reader that the
+/// layer cannot drive.
 Result<Evaluation> evaluate(const attention::Recording& recording, const Request& request,
                             const Pause& pause);
 

@@ -12,17 +12,18 @@ namespace kvplan::readers {
 
 struct KeyClusters {
   formats::Matrix centres{};                         ///< [cluster][channel]
-  std::vector<std::vector<std::int32_t>> members{};  ///< [cluster] positions, ascending; may be none
+  std::vector<std::vector<std::int32_t>> members{};  ///< [cluster] positions, ascending; may be empty
 };
 
-/// To which centre a token goes in the end.
+/// The centre to which a token is assigned in the end.
 enum class Nearest : std::uint8_t {
-  kDistance,  ///< that of the rounds of k-means
-  kCosine,    ///< the one with the greatest cosine, the lower of equals; a centre of length 0 has cosine 0
+  kDistance,  ///< the nearest, as in the rounds of k-means
+  /// The one with the greatest cosine, the lower index of equals; a centre of length 0 has cosine 0
+  kCosine,
 };
 
-/// Tokens begin .. end-1 of a head. Centres are those of formats::cluster on the keys (at most one for each token).
-/// REQUIRES: begin < end, clusters >= 1.
+/// Clusters tokens begin .. end-1 of a head. Centres are those of formats::cluster on the keys (at most one for each
+/// token). REQUIRES: begin < end, clusters >= 1.
 KeyClusters cluster_keys(const attention::LayerTensors& tensors, std::int32_t head, std::int64_t begin,
                          std::int64_t end, std::int64_t clusters, std::int64_t rounds, Nearest nearest,
                          Random draws);

@@ -1,4 +1,4 @@
-// Readers beside each other on one layer of one sequence.
+// Several readers on one layer of one sequence.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kvplan::readers {
 
-/// What one reader did on the layer.
+/// The results of one reader on the layer.
 struct LayerFound {
   bool dense{false};
   std::vector<Tally> heads;  ///< [KV head]
@@ -27,7 +27,7 @@ struct LayerRequest {
   bool keep_records{false};
 };
 
-/// [lane]. REQUIRES: the layer is there, with at least `prompt` tokens.
+/// [lane]. REQUIRES: the layer exists, with at least `prompt` tokens.
 Result<std::vector<LayerFound>> run_layer(const attention::Recording& recording, const LayerRequest& request,
                                           std::span<const Lane> lanes, const Pause& pause);
 

@@ -1,4 +1,5 @@
-// The least and the greatest of each channel over the keys of each page, and the most that a query can make of them.
+// The least and greatest number of each channel over the keys of each page, and the largest product that a query can
+// have with a key of the page.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,12 @@ class PageBounds {
   PageBounds(std::int64_t page, std::int32_t channels)
       : page_(page), channels_(static_cast<std::size_t>(channels)) {}
 
-  /// The next token's key.
+  /// Adds the next token's key.
   void add(std::span<const float> key);
-  /// Pages that hold a token.
+  /// Number of pages with a token.
   [[nodiscard]] std::int64_t pages() const { return (tokens_ + page_ - 1) / page_; }
-  /// The sum over channels of the greater of q * least and q * greatest, added in the order of channels: not less than
-  /// the product of q, added likewise, with any key of the page, in rounded arithmetic too.
+  /// The sum over channels of max(q * least, q * greatest), added in the order of channels. It is at least the
+  /// product of q with any key of the page, added likewise, also in rounded arithmetic.
   [[nodiscard]] double bound(std::int64_t page, std::span<const float> query) const;
 
  private:

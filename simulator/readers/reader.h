@@ -1,18 +1,22 @@
-// A reader keeps everything in the KV cache of a layer and chooses, for each query, the part that it reads.
+// Sparse attention. A method ("reader") keeps everything in the KV cache of a layer and chooses, for each query, the
+// part
+// that the query reads.
 //
 // The step model, for a prompt of P tokens and t = P, P + 1, ...:
 //   prompt   attends everything; then the reader is made, with the keys of tokens 0 .. P-1 in the cache
-//   1 append t joins the cache, and the reader's metadata with it
-//   2 read   each query head of t is given a set of tokens; only these take part in its softmax
-// A set holds no token that the layer's window hides. It need not hold t: of some readers it does not.
+//   1 append t joins the cache, and the reader's metadata of t with it
+//   2 read   each query head of t gets a set of tokens; only these take part in its softmax
+// A set has no token that the layer's window hides. It need not contain t: in some methods it does not.
 //
-// What is fetched. A query head fetches the keys and values of its set, a token once for a KV head where several
-// of its query heads read it; beside these a reader fetches metadata by which it chose (bounds of pages, centres of
-// clusters, parts of keys). Nothing here says where the rest lies: leaving it in another memory needs a tier, which is
-// not modelled.
+// Fetched bytes. A query head fetches the keys and values of its set; a token that several query heads of a KV head
+// read
+// is fetched once. In addition a reader fetches the metadata by which it chose (bounds of pages, centres of clusters,
+// parts of keys). The rest of the cache stays in device memory; moving it elsewhere would need a tier, which is not
+// modelled.
 //
-// Arithmetic is that of doubles in a fixed order, the products of a query and a key added as rows are computed
-// (attention/tensor_rows.h): the same bits on every machine.
+// Arithmetic is that of doubles in a fixed order; products of a query and a key are added as in
+// attention/tensor_rows.h:
+// the same bits on every machine.
 //
 // To add a reader: one file in members/ that defines a `ReaderKind`, one line in catalogue.cpp.
 #pragma once
@@ -41,8 +45,8 @@ struct ReaderInput {
   const attention::LayerTensors& tensors;
   const attention::LayerInfo& layer;
   std::int64_t prompt{1};
-  std::int64_t element_bytes{2};                   ///< of one element in the model's cache
-  std::span<const attention::HeadTable> tables{};  ///< of the parameters that name files, in their order
+  std::int64_t element_bytes{2};                   ///< bytes of one element in the model's cache
+  std::span<const attention::HeadTable> tables{};  ///< for the parameters that name files, in their order
 };
 
 /// Positions that a query head reads, ascending.
@@ -52,7 +56,7 @@ using ReadSet = std::vector<std::int32_t>;
 struct Estimate {
   double tokens{0};
   double logit{0};
-  std::span<const double> values{};  ///< their values, summed; empty where none were recorded
+  std::span<const double> values{};  ///< sum of their values; empty if none were recorded
 };
 
 class LayerReader {
@@ -60,55 +64,56 @@ class LayerReader {
   virtual ~LayerReader() = default;
   /// Step 1. REQUIRES: t = prompt, prompt + 1, ...
   virtual void append(std::int64_t /*t*/) {}
-  /// Step 2: fills `sets` [query head], which come empty. `rows` stands at t; only a bound may look at its weights.
+  /// Step 2: fills `sets` [query head], which are empty before. `rows` is at t; only a bound may look at its weights.
   virtual void read(std::int64_t t, const attention::LayerRows& rows, std::span<ReadSet> sets) = 0;
-  /// Of the latest `read`: what stands for tokens outside the head's set; valid until the next call.
+  /// For the latest `read`: estimates of tokens outside the head's set; valid until the next call.
   [[nodiscard]] virtual std::span<const Estimate> estimates(std::int32_t /*query_head*/) const { return {}; }
-  /// Metadata that is kept beside the cache of a KV head, after the latest `append`.
+  /// Bytes of metadata stored beside the cache of a KV head, after the latest `append`.
   [[nodiscard]] virtual std::int64_t kept_metadata_bytes(std::int32_t /*head*/) const { return 0; }
-  /// Metadata of a KV head that the latest `read` went through, whole, for any of its query heads.
+  /// Bytes of metadata of a KV head that the latest `read` read completely, for any of its query heads.
   [[nodiscard]] virtual std::int64_t read_metadata_bytes(std::int32_t /*head*/) const { return 0; }
-  /// Metadata that is fetched with each token that is read (its place in a list).
+  /// Bytes of metadata fetched with each token that is read (its index in a list).
   [[nodiscard]] virtual std::int64_t entry_bytes(std::int32_t /*position*/) const { return 0; }
 };
 
-/// A KV head of a model's layer of which nothing was recorded: in a run only lengths are known.
+/// A KV head of a model's layer without a recording: in a run only lengths are known.
 struct UnrecordedHead {
   const Choice& choice;
   std::int32_t layer{0}, head{0};  ///< of the model
-  std::int32_t heads{1};           ///< stored ones of a layer
+  std::int32_t heads{1};           ///< KV heads of a layer
   std::int64_t query_heads{1};     ///< of this one
   std::int64_t key_size{0};
-  std::int64_t element_bytes{2};                   ///< of one element of the model's cache
+  std::int64_t element_bytes{2};                   ///< bytes of one element in the model's cache
   std::span<const attention::HeadTable> tables{};  ///< as in ReaderInput
 };
 
-/// What lengths say of its reads in a decode step whose query sees n tokens, its own included.
+/// Reads that follow from lengths, in a decode step with n visible tokens, its own included.
 struct CountedReads {
   core::ReadRule rule{};
-  std::int64_t metadata_bytes{0};  ///< kept and gone through, of each `metadata_tokens` tokens
+  std::int64_t metadata_bytes{0};  ///< bytes stored and read for each `metadata_tokens` tokens
   std::int64_t metadata_tokens{1};
-  bool at_most{false};  ///< `rule.fetched` is a bound: how many it is depends on keys and queries
+  /// True: `rule.fetched` is an upper bound; the exact number depends on keys and queries
+  bool at_most{false};
 };
 
 /// One member of the family.
 struct ReaderKind {
   Descriptor descriptor;
-  /// The parameter that says how many tokens a query head reads, so that budgets from outside take its place; empty:
-  /// there is none.
+  /// The parameter for the number of tokens that a query head reads, which budgets from outside replace; empty: none.
   std::string_view budget{};
-  /// It chooses by products of queries and keys, which is no choice where a layer adds a bias by position.
+  /// It chooses by products of queries and keys, which has no meaning if a layer adds a bias by position.
   bool ranks_products{true};
-  /// Its parameter `dense_layers` counts layers of the model, from the first, that read everything and keep no
+  /// It has the parameter `dense_layers`: number of first layers of the model that read everything and have no
   /// metadata.
   bool dense_layers{false};
-  Status (*check)(const ReaderInput&) = nullptr;  ///< what ranges cannot say of parameters; may be null
-  /// What runs count of it. Null: how much it reads follows from keys alone. `dense_layers` is not its business.
+  Status (*check)(const ReaderInput&) = nullptr;  ///< checks combinations of parameters; may be null
+  /// Its reads from lengths, for runs. Null: how much it reads depends on the keys. `dense_layers` is handled by the
+  /// caller.
   Result<CountedReads> (*counted)(const UnrecordedHead&) = nullptr;
   std::unique_ptr<LayerReader> (*make)(const ReaderInput&);
 };
 
-// What members share.
+// Shared by members.
 
 /// Query heads per KV head.
 inline std::int32_t group_of(const attention::LayerTensors& tensors) {
@@ -132,11 +137,11 @@ inline void append_range(std::int64_t begin, std::int64_t end, ReadSet& to) {
   for (std::int64_t i = begin; i < end; ++i) to.push_back(static_cast<std::int32_t>(i));
 }
 
-/// Scores of the query heads of a KV head, [query head of it][item], become one where `share` says so ("mean" or
-/// "max"): then there is one list. With "none" they stay.
+/// Scores of the query heads of a KV head, [query head of it][item], become one list if `share` is "mean" or "max".
+/// With "none" they are left unchanged.
 void share_scores(std::string_view share, std::vector<std::vector<double>>& scores);
 
-/// "expected WHAT, found N" at "NAME:parameter"; of a whole number.
+/// "expected WHAT, found N" at "NAME:parameter"; for whole numbers.
 Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
 
 inline constexpr std::array<std::string_view, 3> kShares{"none", "mean", "max"};

@@ -1,4 +1,4 @@
-// What was read of a recording and what it was worth, added up.
+// Sums of what was read of a recording, and of its share of the attention.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,23 @@ struct ReadBytes {
   }
 };
 
-/// A sample is one query head at one decode step. Order of additions: that of samples, and of tallies that are added.
+/// A sample is one query head at one decode step. Order of additions: that of samples, then of tallies that are
+/// added.
 struct Tally {
   std::int64_t samples{0};
-  std::int64_t error_samples{0};  ///< those of layers with values
-  double mass{0};                 ///< summed: the full row's weights of what was read
+  std::int64_t error_samples{0};  ///< samples of layers with values
+  double mass{0};                 ///< sum of the full row's weights of read tokens
   double mass_least{0};
-  double oracle_mass{0};  ///< summed: the most of any set as large
-  double overlap{0};      ///< summed: share of the oracle's set that was read
-  double error{0};        ///< summed: |o - o'| / |o| of the attention output
+  double oracle_mass{0};  ///< sum of the greatest mass of any set of equal size
+  double overlap{0};      ///< sum of the share of the oracle's set that was read
+  double error{0};        ///< sum of |o - o'| / |o| of the attention output
   double error_most{0};
-  std::int64_t tokens{0};       ///< summed: size of a query head's set
+  std::int64_t tokens{0};       ///< sum of the sizes of query heads' sets
   std::int64_t head_steps{0};   ///< KV heads x steps
-  std::int64_t head_tokens{0};  ///< summed over these: tokens that any query head of a KV head reads
-  ReadBytes read;               ///< summed: each token once for a KV head, metadata once
-  ReadBytes read_apart;         ///< summed: each query head fetches for itself
-  std::int64_t full_bytes{0};   ///< summed: everything that is seen, once for a KV head
+  std::int64_t head_tokens{0};  ///< sum over KV heads and steps: tokens that any of its query heads reads
+  ReadBytes read;               ///< sum: each token once for a KV head, metadata once
+  ReadBytes read_apart;         ///< sum: each query head fetches separately
+  std::int64_t full_bytes{0};   ///< sum: all visible tokens, once for a KV head
 
   void add(const Tally& other) {
     if (other.samples > 0)
@@ -54,7 +55,7 @@ struct Tally {
     full_bytes += other.full_bytes;
   }
 
-  /// Nothing without samples.
+  /// Absent without samples.
   [[nodiscard]] std::optional<double> mean(double sum) const { return over(sum, samples); }
   [[nodiscard]] std::optional<double> mean_error() const { return over(error, error_samples); }
   [[nodiscard]] std::optional<double> greatest_error() const {
@@ -69,7 +70,7 @@ struct Tally {
   [[nodiscard]] std::optional<double> mean_head_tokens() const {
     return over(static_cast<double>(head_tokens), head_steps);
   }
-  /// Bytes that are read over those of reading everything.
+  /// Bytes read, divided by the bytes of reading everything.
   [[nodiscard]] std::optional<double> read_fraction() const {
     return over(static_cast<double>(read.total()), full_bytes);
   }

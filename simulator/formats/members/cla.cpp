@@ -13,7 +13,7 @@ constexpr std::array kParams{Param{.name = "span",
                                    .high = kMostLayers},
                              kLayerParam, kLayersParam};
 
-/// The layer whose keys and values are read.
+/// The layer that stores the keys and values which this layer reads.
 std::int64_t owner_of(const Choice& choice) {
   return choice.integer("layer") - choice.integer("layer") % choice.integer("span");
 }

@@ -1,4 +1,4 @@
-// A token that goes is merged into the token that stays whose key is most like its own.
+// A dropped token is merged into the kept token with the most similar key.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// MiniCache: two neighbouring layers share the directions of their keys and values, and each keeps its own lengths;
-// tokens whose directions differ most stay as they are in both.
+// MiniCache: two neighbouring layers share the directions of their keys and values, and each stores its own norms.
+// Tokens with the most different directions are stored unchanged in both.
 #include <algorithm>
 #include <array>
 #include <cmath>

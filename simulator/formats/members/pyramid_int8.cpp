@@ -1,4 +1,4 @@
-// A window whose size falls with the layer, of symmetric integers with a scale for each append.
+// A window that shrinks from layer to layer, of symmetric integers with a scale for each append.
 #include <algorithm>
 
 #include "simulator/formats/tensor_quantised.h"
