@@ -9,7 +9,7 @@ namespace kvplan {
 
 /// An integer, or the number of an id or of any other enumerator.
 struct CheckNumber {
-  // Not explicit: arguments of KVPLAN_CHECK become one.
+  // Not explicit: arguments of KVPLAN_CHECK are converted to it.
   constexpr CheckNumber(std::int64_t n) : value(n) {}
   template <class E>
   requires std::is_enum_v<E>
@@ -17,7 +17,7 @@ struct CheckNumber {
   std::int64_t value;
 };
 
-/// Prints the condition, where it stands and up to three numbers to standard error, then aborts.
+/// Prints the condition, its place in the source and up to three numbers to standard error, then aborts.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, CheckNumber a = 0,
                                CheckNumber b = 0, CheckNumber c = 0) noexcept;
 

@@ -1,6 +1,6 @@
-// Descriptors: what a component (an allocator, a token policy, a latency model, ...) is called, does and
-// accepts. One descriptor per component; scenario checks, `list`, `explain`, `--help` and the forms of the
-// desktop program are all derived from it, so a new component appears everywhere by being in its catalogue.
+// Descriptors: the name of a component (an allocator, a token policy, a latency model, ...), what it does and which
+// parameters it accepts. There is one descriptor per component; scenario checks, `list`, `explain`, `--help` and the
+// forms of the desktop program are all derived from it, so a component in its catalogue appears everywhere.
 //
 // A component is written `NAME[:key=value[,key=value...]]`. `parse_component` turns that text into a
 // `Choice`: the descriptor and a value for every parameter, checked against type, range and choices.
@@ -20,9 +20,9 @@ namespace kvplan {
 
 enum class ParamKind : std::uint8_t {
   kInteger,  ///< whole number
-  kDecimal,  ///< decimal number, kept as text so that its user can round it exactly once
+  kDecimal,  ///< decimal number, kept as text so that its user rounds it exactly once
   kFlag,     ///< true|false
-  kText,     ///< one of `choices`, or any text where there are none
+  kText,     ///< one of `choices`, or any text if there are none
 };
 
 enum class Unit : std::uint8_t {
@@ -46,13 +46,13 @@ struct Param {
   std::string_view help;  ///< one sentence without a final full stop
   ParamKind kind{ParamKind::kInteger};
   Unit unit{Unit::kNone};
-  std::string_view fallback;                    ///< default, as a user would write it; empty = must be given
-  double low{0};                                ///< inclusive; for kInteger and kDecimal
-  double high{0};                               ///< inclusive
+  std::string_view fallback;  ///< default value as a user would write it; empty = must be given
+  double low{0};              ///< inclusive bounds; for kInteger and kDecimal
+  double high{0};             ///< inclusive
   std::span<const std::string_view> choices{};  ///< for kText
-  bool names_file{false};  ///< for kText: a path, in a scenario file counted from its folder
-  /// What is written of a choice leaves out the default (Choice::says), so that texts and files from before there was
-  /// such a parameter stay as they are.
+  bool names_file{false};  ///< for kText: a path; in a scenario file relative to its folder
+  /// The written form of a choice omits the default (Choice::says), so that texts and files from before this
+  /// parameter existed do not change.
   bool default_unsaid{false};
 };
 
@@ -62,11 +62,10 @@ struct Descriptor {
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< paper, repository and version of the modelled behaviour; "kvplan" for own
   std::span<const Param> params;
-  /// Of an allocator: what one block id (or one range of memory) spans, and so what has to go before it comes back.
-  /// One sentence; empty in other families.
+  /// For allocators: what one block id (or one range of memory) spans, and so what must be dropped before it is
+  /// freed. One sentence; empty in other families.
   std::string_view spans{};
-  /// Where the source, public code and this program say different things, and which is followed. Whole sentences; may
-  /// be empty.
+  /// Where the source, public code and this program differ, and which one is followed. Whole sentences; may be empty.
   std::string_view divergences{};
 };
 
@@ -74,7 +73,7 @@ struct Descriptor {
 class Choice {
  public:
   struct Value {
-    std::string text;  ///< as written, or the default
+    std::string text;  ///< as the user wrote it, or the default
     bool given{false};
   };
   Choice() = default;
@@ -90,17 +89,17 @@ class Choice {
   [[nodiscard]] const std::string& text(std::string_view param) const;
   [[nodiscard]] bool flag(std::string_view param) const;
   [[nodiscard]] bool given(std::string_view param) const;
-  /// Files that its parameters name; what is written out instead (`[...]`) is none, nor is a default.
+  /// Paths of files that its parameters name; values written out (`[...]`) and defaults are not files.
   [[nodiscard]] std::vector<std::string> files() const;
-  /// Does the parameter belong into what is written of the choice? Of any kind.
+  /// True: the written form of the choice has this parameter. For any kind.
   [[nodiscard]] bool says(std::string_view param) const;
 
-  /// `NAME:key=value,...` with every parameter, defaults included but where they are unsaid; `NAME` where there are
-  /// none.
+  /// `NAME:key=value,...` with every parameter, including defaults (except Param::default_unsaid); `NAME` if there
+  /// are none.
   [[nodiscard]] std::string to_string() const;
 
  private:
-  /// What a value says as a number, if it does. Asked often enough not to be read from the text each time.
+  /// The numeric value of a text, if it has one. Stored because it is used too often to parse the text each time.
   struct Number {
     std::optional<std::int64_t> integer;
     std::optional<double> decimal;
@@ -114,25 +113,25 @@ class Choice {
 
 using Catalogue = std::span<const Descriptor* const>;
 
-/// Where the first of `key=value,key=value` ends: at a comma that is neither in quotes nor in brackets, or npos. Where
-/// these do not close, every comma counts.
+/// End of the first pair of `key=value,key=value`: the first comma outside quotes and brackets, or npos. If quotes or
+/// brackets do not close, every comma counts.
 std::size_t end_of_pair(std::string_view pairs);
 
-/// Parses `NAME[:key=value,...]` against a catalogue, which errors call `family`. A value may stand in quotes, "...";
-/// inside, and inside brackets, commas are part of it. Unknown names and parameters, values of the wrong type or
-/// out of range are errors whose text lists what exists; the error's field is "NAME" or "NAME:key".
+/// Parses `NAME[:key=value,...]` against a catalogue; error texts call it `family`. A value may be in quotes, "...";
+/// inside them, and inside brackets, commas are part of it. Errors: unknown names and parameters, values of the wrong
+/// type or out of range; the text lists what exists, and the error's field is "NAME" or "NAME:key".
 Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue);
 
-/// The same from a name and (key, value) pairs, as a JSON object gives them.
+/// The same from a name and (key, value) pairs, as in a JSON object.
 Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std::string, std::string>> params,
                            std::string_view family, Catalogue catalogue);
 
-/// Whole decimal number, optional sign, nothing around it; nullopt on anything else or on overflow.
+/// Parses a whole decimal number with optional sign and nothing around it; nullopt for anything else or on overflow.
 std::optional<std::int64_t> parse_integer(std::string_view text);
-/// Decimal number such as 12, 0.5, 1e-3, .5; finite; nullopt on anything else.
+/// Parses a finite decimal number such as 12, 0.5, 1e-3, .5; nullopt for anything else.
 std::optional<double> parse_decimal(std::string_view text);
-/// `text` x 2^shift rounded once to the nearest integer, halves up, exactly (no double in between).
-/// nullopt when it is not a plain decimal number (an exponent is allowed) or does not fit 63 bits.
+/// `text` x 2^shift, rounded once to the nearest integer, halves up, exactly (without a double in between). nullopt
+/// if it is not a plain decimal number (an exponent is allowed) or does not fit 63 bits.
 std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, int shift);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// 64 bits over bytes (FNV-1a): tells whether the content of files and the values of cases are the same. Not against
+// A 64-bit hash (FNV-1a): tells whether the contents of files or the values of cases are equal. Not secure against
 // forgery.
 #pragma once
 
@@ -10,11 +10,11 @@ namespace kvplan {
 
 class Digest {
  public:
-  /// How bytes are cut into pieces does not matter.
+  /// The result does not depend on how bytes are divided into calls.
   void add(std::string_view bytes) {
     for (const char c : bytes) byte(static_cast<unsigned char>(c));
   }
-  /// A text by itself: its end counts.
+  /// Adds a text with its end, so that ("a", "bc") and ("ab", "c") differ.
   void add_text(std::string_view text) {
     add(text);
     byte(0);

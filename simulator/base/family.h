@@ -1,4 +1,4 @@
-// What every family of components has: members with descriptors, and the member of a parsed choice.
+// Shared by all families of components: members with descriptors, and the member that a parsed choice names.
 #pragma once
 
 #include <span>

@@ -148,7 +148,7 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-/// A regular file that will appear, or replace an older one, whose mode it takes.
+/// A regular file that will be created, or that replaces an older one and takes over its mode.
 Result<std::unique_ptr<Output>> create_regular(const std::string& path, const std::string& target,
                                                mode_t mode, Temporary kind) {
   using Ending = FileOutput::Ending;

@@ -1,4 +1,4 @@
-// Exact positive fractions, for what must not be rounded: how many times as fast, how many times as long.
+// Exact positive fractions, for factors that must not be rounded, such as a speed-up.
 #pragma once
 
 #include <cstdint>

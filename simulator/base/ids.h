@@ -1,10 +1,9 @@
-// Ids: numbers that name something and count nothing. Each is a type of its own, so that a request where a block
-// belongs, an amount where an id belongs, or the ids of one kind as places among another's do not compile.
+// Ids: numbers that name something and count nothing. Each kind is a type of its own. So code that confuses a request
+// with a block, an amount with an id, or indices of two kinds does not compile.
 //
-// An id is an enumeration without names: 32 bits with an order and a hash, passed and stored as the integer, and no
-// arithmetic. What a number is from then on is said once, where it becomes an id (`id_at`), and an id becomes a number
-// again by its purpose: `index` for what lies in memory by id, `number` for files, messages and sums. Files, Protobuf,
-// JSON and the columns of a trace have plain integers.
+// An id is an enumeration without names: 32 bits with an order and a hash, passed and stored as an integer, and without
+// arithmetic. `id_at` turns a number into an id. Back again there are two functions: `index` for positions in memory,
+// `number` for files, messages and sums. Files, Protobuf, JSON and the columns of a trace have plain integers.
 #pragma once
 
 #include <concepts>
@@ -21,7 +20,7 @@ inline constexpr RequestId kNoRequest{-1};
 enum class BlockId : std::int32_t {};
 inline constexpr BlockId kNoBlock{-1};
 
-/// True for the types of this page, and for others that are declared as they are.
+/// True for the types of this file, and for others declared in the same way.
 template <class T>
 inline constexpr bool kIsId = false;
 template <>
@@ -31,20 +30,20 @@ inline constexpr bool kIsId<BlockId> = true;
 template <class T>
 concept Id = kIsId<T>;
 
-/// Where a thing lies among all of its kind. REQUIRES: not below 0, as the ids that say "none" are.
+/// Index of a thing among all of its kind. REQUIRES: not negative (ids that mean "none" are).
 constexpr std::size_t index(Id auto id) {
   return static_cast<std::size_t>(id);
 }
 constexpr std::int32_t number(Id auto id) {
   return static_cast<std::int32_t>(id);
 }
-/// The id of what has this number, or lies at this index. REQUIRES: it fits 32 bits.
+/// The id with this number or index. REQUIRES: it fits 32 bits.
 template <Id T>
 constexpr T id_at(std::integral auto place) {
   return static_cast<T>(place);
 }
 
-/// Each becomes the id of its own place: 0, 1, ...
+/// Fills the ids 0, 1, 2, ... in order.
 template <Id T>
 constexpr void number_off(std::span<T> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = id_at<T>(i);
@@ -75,7 +74,7 @@ class IdRange {
  private:
   T begin_, end_;
 };
-/// All ids of so many things. REQUIRES: count >= 0, fits 32 bits.
+/// All ids of `count` things. REQUIRES: count >= 0, fits 32 bits.
 template <Id T>
 constexpr IdRange<T> ids_below(std::integral auto count) {
   return {T{0}, id_at<T>(count)};

@@ -1,4 +1,4 @@
-// The brackets of a JSON text, good or bad: for what is to be said of text that no parser takes.
+// The brackets of a JSON text, valid or not: for error messages about text that no parser accepts.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace kvplan {
 
-/// Calls `take(at, depth)` for each bracket outside texts in quotes, with how many are open behind it (below 0 where
-/// more were closed), until it returns false.
+/// Calls `take(at, depth)` for each bracket outside quotes, until it returns false. `depth`: number of open brackets
+/// behind it, negative if more were closed.
 template <class Take>
 void each_bracket(std::string_view text, Take take) {
   std::int64_t depth = 0;

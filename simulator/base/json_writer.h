@@ -1,5 +1,5 @@
-// Writes JSON as people expect it: keys in the order they are given, numbers as plain numbers (64-bit
-// integers in full, doubles in the shortest form that reads back the same), null for what has no value.
+// Writes JSON as readers expect it: keys in the order in which they are given, plain numbers (64-bit integers in
+// full, doubles in the shortest form that reads back the same), null for a missing value.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace kvplan {
 
-/// Builds one JSON document in a string. Nesting is checked; a value where a key is due stops the program.
+/// Builds one JSON document in a string. Nesting is checked; a value without its key stops the program.
 class JsonWriter {
  public:
-  /// `indent` spaces a level; 0 puts everything on one line.
+  /// `indent`: spaces per level; 0 puts everything on one line.
   explicit JsonWriter(int indent = 2) : indent_(indent) {}
 
   JsonWriter& begin_object();
@@ -26,10 +26,10 @@ class JsonWriter {
   JsonWriter& value(bool flag);
   JsonWriter& value(std::int64_t number);
   JsonWriter& value(int number) { return value(static_cast<std::int64_t>(number)); }
-  /// NaN and infinities, which JSON cannot say, become null.
+  /// NaN and infinities, which JSON does not have, become null.
   JsonWriter& value(double number);
-  /// A decimal number with the digits that it was given with, so that whoever reads it may round it once.
-  /// REQUIRES: parse_decimal takes it (component.h). What JSON does not take, such as .5, gets its zeros.
+  /// Writes a decimal number with its original digits, so that a reader can round it once. REQUIRES: parse_decimal
+  /// accepts it (component.h). Forms that JSON does not accept, such as .5, get their zeros.
   JsonWriter& digits(std::string_view text);
   JsonWriter& null();
   template <class T>
@@ -42,7 +42,7 @@ class JsonWriter {
     return value(v);
   }
 
-  /// The document with a final newline. REQUIRES: everything that was begun has ended.
+  /// Returns the document with a final newline. REQUIRES: all objects and arrays are closed.
   [[nodiscard]] std::string take();
 
  private:

@@ -1,4 +1,4 @@
-// Columns that grow to many megabytes: what costs most in filling them is the kernel's work for every 4 KiB
+// For columns that grow to many megabytes: most of the cost of filling them is the kernel's work for every 4 KiB page
 // that is touched for the first time.
 #pragma once
 
@@ -9,23 +9,23 @@
 
 namespace kvplan {
 
-/// Asks the kernel for pages of 2 MiB under these bytes. No more than advice: it may say no, and where it says
-/// yes a column can take up to 2 MiB more than it fills.
+/// Asks the kernel for pages of 2 MiB under these bytes. This is only advice; if it is followed, a column can take up
+/// to 2 MiB more than it fills.
 void prefer_large_pages(void* data, std::size_t bytes);
 
-/// So many bytes are reserved on the word of a likely size alone: what is never touched takes no memory.
+/// Most bytes that are reserved because of an expected size alone; memory that is never touched is not used.
 inline constexpr std::size_t kLikelyRoomBytes = std::size_t{1} << 27;
 
-/// `column.reserve(size)` that asks for large pages. Where room is short it becomes that of the `likely` size in
-/// the end, but never more than four times what is needed now or `kLikelyRoomBytes`, whichever is more; without a
-/// likely size it is doubled.
+/// `column.reserve(size)` that asks for large pages. If room is short, the column grows towards its `likely` final
+/// size, but to at most four times what is needed now or `kLikelyRoomBytes`, whichever is more. Without a likely size
+/// it is doubled.
 template <class T>
 void make_room(std::vector<T>& column, std::size_t size, std::size_t likely = 0) {
   if (size <= column.capacity()) return;
   std::vector<T> larger;
   larger.reserve(likely > size ? std::min(likely, std::max(size * 4, kLikelyRoomBytes / sizeof(T)))
                                : std::max(size, column.capacity() * 2));
-  prefer_large_pages(larger.data(), larger.capacity() * sizeof(T));  // before anything is moved in
+  prefer_large_pages(larger.data(), larger.capacity() * sizeof(T));  // before any element is moved
   larger.insert(larger.end(), std::make_move_iterator(column.begin()), std::make_move_iterator(column.end()));
   column.swap(larger);
 }

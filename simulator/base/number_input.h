@@ -1,6 +1,6 @@
-// Numbers that a user wrote, on a command line or in a file, with one wording for what is wrong with them.
-// Nothing saturates, nothing is guessed: an empty text, a number that does not fit, NaN, infinity,
-// hexadecimal digits, a leading plus sign, spaces and anything after the number are errors.
+// Numbers that a user wrote, on a command line or in a file, with uniform error messages. Nothing is clamped or
+// guessed: an empty text, a number that does not fit, NaN, infinity, hexadecimal digits, a leading plus sign, spaces
+// and anything after the number are errors.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace kvplan {
 
-/// A text as it stands in an error: in quotes; of a long one the first 40 bytes and its length.
+/// A text as error messages quote it: in quotes; of a long text the first 40 bytes and its length.
 std::string found_text(std::string_view text);
 
-/// `expected WHAT, found "TEXT"`, or `found nothing` where the text is empty.
+/// `expected WHAT, found "TEXT"`, or `found nothing` if the text is empty.
 Error not_expected(std::string_view what, std::string_view text);
 
 /// Both ends are included.

@@ -1,5 +1,5 @@
-// Pieces of work on several threads, whose results are taken in the order of the pieces: sums of floating-point numbers
-// then have the same bits on any number of threads.
+// Pieces of work on several threads, with results taken in the order of the pieces. So sums of floating-point numbers
+// have the same bits on any number of threads.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@
 
 namespace kvplan {
 
-/// Calls work(i) once for every i in [0, pieces) on up to `threads` threads, and take(i, result) in the order of i, one
-/// at a time, on any of them. A result waits in memory until all before it came. After an error no piece behind it
-/// begins; the error of the least i that fails is returned, and it is the same on any number of threads.
+/// Calls work(i) once for every i in [0, pieces) on up to `threads` threads, and take(i, result) in the order of i,
+/// one at a time, on any of them. A result waits in memory until all before it were taken. After an error no later
+/// piece begins. The error of the least failing i is returned, the same on any number of threads.
 template <class Found>
 Status work_in_order(int threads, std::size_t pieces, const std::function<Result<Found>(std::size_t)>& work,
                      const std::function<void(std::size_t, Found&&)>& take) {
@@ -27,7 +27,7 @@ Status work_in_order(int threads, std::size_t pieces, const std::function<Result
   std::map<std::size_t, Found> waiting;
   std::size_t taken = 0;
   on_threads(threads, pieces, [&](std::size_t i) {
-    // Pieces before one that failed still run: one of them may be the first that fails.
+    // Pieces before a failed one still run: one of them may be the first to fail.
     if (i > first_failed.load()) return;
     Result<Found> found = work(i);
     const std::lock_guard lock(mutex);

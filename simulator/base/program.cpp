@@ -38,7 +38,7 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-// The lowest number that is not open is the next to be given: here it goes to a folder, which nobody reads or writes.
+// The system gives the lowest free descriptor next: here it is given to a folder, which nothing reads or writes.
 void hold_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;

@@ -1,21 +1,22 @@
-// What every program of the project does first, so that its outputs are absent or whole whatever happens to it.
+// What every program of the project does first, so that its outputs are complete or absent whatever happens to it.
 #pragma once
 
 namespace kvplan {
 
-/// A standard stream that is closed stays unusable: else the first file to be opened would become it, and what is meant
-/// for the terminal would end up in an output. Before any file is opened.
+/// Keeps a closed standard stream unusable. Otherwise the first file to be opened would get its number, and terminal
+/// output would end up in that file. Call it before any file is opened.
 void hold_closed_streams();
 
-/// First of all in `main` of a program for the command line:
+/// Call first in `main` of a command-line program:
 /// - hold_closed_streams().
-/// - SIGINT, SIGTERM and SIGHUP ask the program to stop (interrupted()); a second one ends it at once. SIGHUP that is
-///   ignored stays so: that is what nohup asks for. SIGINT is taken even so, since shells ignore it for whatever they
-///   start in the background and scripts send it all the same.
-/// - A closed pipe, and a file that may not grow, are failed writes like any other.
+/// - SIGINT, SIGTERM and SIGHUP ask the program to stop (interrupted()); a second signal ends it at once. If SIGHUP is
+///   ignored, it stays ignored: nohup asks for that. SIGINT is handled even if it is ignored, since shells ignore it
+///   for
+///   background processes, and scripts send it all the same.
+/// - Writing to a closed pipe, or to a file that may not grow, fails like any other write.
 void begin_program();
 
-/// True once the user asked to stop; whoever notices returns interrupted_error().
+/// True once the user asked to stop; the code that sees it returns interrupted_error().
 bool interrupted();
 
 }  // namespace kvplan

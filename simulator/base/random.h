@@ -1,7 +1,7 @@
-// Seeded streams by name, for whatever draws by chance: made-up traces, some components (their parameter `seed`),
-// benchmarks and tests. Whatever else in a run ever does takes the scenario's `seed`. Each user has a stream of its
-// own, made from a seed and a stable name, so that adding a user disturbs no other. Own generator and own
-// distributions: the C++ standard leaves the sequences of its distributions open.
+// Named random streams with a seed, for everything that draws by chance: synthetic traces, some components (their
+// parameter `seed`), benchmarks and tests. Anything else in a run that draws uses the scenario's `seed`. Each user
+// has its own stream, made from a seed and a stable name, so a new user changes no other. Generator and distributions
+// are our own, since the C++ standard does not fix the sequences of its distributions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): one 64-bit state, every state is good.
+/// SplitMix64 (Steele, Lea, Flood 2014): one 64-bit state; every state is valid.
 class Random {
  public:
   explicit Random(std::uint64_t state) : state_(state) {}
@@ -18,14 +18,14 @@ class Random {
 
   /// Uniform over all 64-bit values.
   std::uint64_t next();
-  /// Uniform over [0, bound). REQUIRES: bound > 0. Without bias (values past the last whole multiple are
-  /// redrawn).
+  /// Uniform over [0, bound), without bias (values past the last whole multiple are drawn again). REQUIRES: bound >
+  /// 0.
   std::uint64_t below(std::uint64_t bound);
   /// Uniform over [low, high], both included. REQUIRES: low <= high.
   std::int64_t between(std::int64_t low, std::int64_t high);
   /// Uniform over [0, 1) in steps of 2^-53.
   double unit();
-  /// True `numerator` times out of `denominator`.
+  /// True with probability numerator / denominator.
   bool chance(std::uint64_t numerator, std::uint64_t denominator) { return below(denominator) < numerator; }
 
  private:

@@ -1,4 +1,4 @@
-// What a user can get wrong is a value: a `Result<T>` holds a T or an `Error` that says in one line what was
+// Errors that a user can cause are values: a `Result<T>` holds a T or an `Error`, which says in one line what was
 // found, where (file, line or byte, field) and what was expected. Exceptions do not cross folder borders.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace kvplan {
 
-/// How a program ends because of an error; the values are the exit codes of every program here.
+/// The exit code of a program that ends with this error, the same for every program here.
 enum class ErrorKind : std::uint8_t {
   kCheckFailed = 1,  ///< a comparison or validation did not hold
   kBadInput = 2,     ///< bad file, flag, scenario, or a file system that refuses
   kInterrupted = 3,  ///< the user asked to stop
 };
 
-/// One problem with input. `to_string` gives "file:line: field: message" with the parts that are known,
-/// always one line: control characters, which text from files may bring, are shown as \xNN.
+/// One problem with input. `to_string` gives "file:line: field: message" with the known parts, always on one line:
+/// control characters, which text from files may contain, are shown as \xNN.
 struct Error {
   std::string message;    ///< what was found and what was expected, without a final full stop
   std::string file;       ///< path as the user wrote it; empty where there is none
@@ -42,7 +42,7 @@ struct Error {
   return Error{.message = std::move(message), .file = {}, .field = {}};
 }
 
-/// What a task returns that ended early because the user asked it to stop.
+/// The result of a task that ended early because the user asked it to stop.
 [[nodiscard]] inline Error interrupted_error() {
   return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
 }

@@ -7,8 +7,8 @@
 
 namespace kvplan {
 
-/// The name of `known` nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), if
-/// it is near enough to be a slip (distance at most a third of the longer word); empty otherwise.
+/// The name in `known` with the least edit distance to `word` (insert, delete, replace, swap of neighbours), if it is
+/// close enough to be a typing error (distance at most a third of the longer word); empty otherwise.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> known);
 
 /// `unknown KIND "WORD"; did you mean "NAME"? (known: a, b, c)`

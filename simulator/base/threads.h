@@ -1,4 +1,4 @@
-// Pieces of work that do not touch each other, on several threads.
+// Independent pieces of work on several threads.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace kvplan {
 
-/// Calls piece(i) once for every i in [0, pieces), on up to `threads` threads, this one among them; as many as the
-/// system gives. All have ended on return. Throws what the piece with the least i threw; pieces that had not begun when
-/// one threw may be left out.
+/// Calls piece(i) once for every i in [0, pieces), on up to `threads` threads including this one (fewer if the system
+/// gives fewer). All have ended on return. Throws what the piece with the least i threw; pieces that had not begun
+/// when one threw may be skipped.
 void on_threads(int threads, std::size_t pieces, const std::function<void(std::size_t)>& piece);
 
 }  // namespace kvplan

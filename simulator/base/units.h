@@ -1,6 +1,6 @@
-// Time is a type: `Ticks` is a span, `SimTime` a moment, and neither becomes a number by itself; conversion is
-// a named function that says how it rounds. Amounts of everything else are std::int64_t with the unit last in
-// the name (`pool_tokens`, `capacity_bytes`, `wait_ns`).
+// Time is a type: `Ticks` is a duration, `SimTime` a moment. Neither converts to a number implicitly; each conversion
+// is a named function that says how it rounds. All other amounts are std::int64_t with the unit last in the name
+// (`pool_tokens`, `capacity_bytes`, `wait_ns`).
 //
 // Sums over time are `Wide` (128-bit), so that a byte count multiplied by a run of a hundred days in ticks
 // cannot overflow.
@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-/// A span of simulated time in ticks of 2^-10 ns. Fine enough that a step time needs no rounding of its own:
+/// A duration of simulated time in ticks of 2^-10 ns. Fine enough that step times need no rounding of their own:
 /// coefficients are rounded once, when they are read, and everything after that is integer arithmetic.
 struct Ticks {
   std::int64_t count{0};
@@ -19,7 +19,7 @@ struct Ticks {
   friend constexpr Ticks operator+(Ticks a, Ticks b) { return {a.count + b.count}; }
   friend constexpr Ticks operator-(Ticks a, Ticks b) { return {a.count - b.count}; }
 };
-/// A moment, in ticks since the first arrival of the trace. 64 bits last 104 days.
+/// A moment, in ticks since the first arrival of the trace. 64 bits cover 104 days.
 struct SimTime {
   Ticks since_start;
   constexpr auto operator<=>(const SimTime&) const = default;

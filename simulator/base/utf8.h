@@ -1,4 +1,4 @@
-// Text that comes from files and may be anything.
+// Text from files, which may contain anything.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace kvplan {
 /// forms, no surrogates, nothing past U+10FFFF).
 std::size_t utf8_length(std::string_view text);
 
-/// The text as it may be sent to a terminal, on one line: control characters (those of U+0080 to U+009F too) and bytes
-/// that are no UTF-8 as \xNN, all else as it is.
+/// The text as it can be sent to a terminal, on one line: control characters (also U+0080 to U+009F) and bytes that
+/// are not UTF-8 as \xNN, everything else unchanged.
 std::string printable(std::string_view text);
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// An array of zeros of which only what is touched takes memory and time: for tables over everything that could come, of
-// which a run sees little.
+// An array of zeros in which only touched elements take memory and time: for tables over everything that could occur,
+// of which a run sees little.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ template <class T>
 class Zeros {
  public:
   static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-  /// Throws std::bad_alloc where so much cannot be had.
+  /// Throws std::bad_alloc if that much memory is not available.
   explicit Zeros(std::size_t size) : data_(size == 0 ? nullptr : std::calloc(size, sizeof(T))) {
     if (size > 0 && !data_) throw std::bad_alloc();
   }

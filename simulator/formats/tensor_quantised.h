@@ -40,7 +40,7 @@ class TensorQuantised : public QuantisedCodec {
   TensorQuantiser quantiser_;
 };
 
-/// The newest tokens of a head; at most `single` of them were appended one by one after the prompt.
+/// The newest tokens of a head; `generated` of them were appended one by one after the prompt.
 struct NewestTokens {
   std::int64_t newest{1};
   std::int64_t generated{0};

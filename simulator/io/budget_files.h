@@ -1,4 +1,4 @@
-// Budget schemes with the scores that they read from files.
+// Budget schemes, with scores read from files.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace kvplan::io {
 
-/// A recorded sequence.
+/// A recorded sequence on which scores are measured.
 struct MeasuredOn {
   const attention::Recording* recording{nullptr};  ///< null: nothing can be measured
   std::int32_t sequence{0};
 };
 
-/// What a scheme retains of a prompt, in each layer of a model. Errors: those of the scheme; scores that cannot be
-/// read, or measured (the field is the parameter).
+/// Tokens of a prompt that a scheme keeps in each layer of a model. Errors: those of the scheme; scores that cannot
+/// be read or measured (the field is the parameter).
 Result<attention::Retained> retained_of(const Choice& budget, std::int64_t layers, std::int64_t prompt,
                                         const MeasuredOn& on = {});
 

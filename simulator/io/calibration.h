@@ -1,5 +1,5 @@
-// Calibrations: what a device was measured to do (proto/calibration.proto; CALIBRATION_FORMAT.md has the JSON and the
-// tables). As plain structs, read and written.
+// Calibrations: measurements of a device (proto/calibration.proto; CALIBRATION_FORMAT.md has the JSON and the
+// tables). Plain structs, read and written here.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct CalibrationMethod {
   std::string stop_rule;
 };
 
-/// Values of one column; `texts` where the unit is "text", else `numbers`.
+/// Values of one column; `texts` if the unit is "text", else `numbers`.
 struct CalibrationColumn {
   std::string name, unit;
   std::vector<double> numbers;
@@ -40,7 +40,7 @@ struct CalibrationColumn {
   [[nodiscard]] std::size_t rows() const { return is_text() ? texts.size() : numbers.size(); }
 };
 
-/// All columns have as many rows, at least one.
+/// All columns have the same number of rows, at least one.
 struct CalibrationTable {
   std::string name;
   std::vector<CalibrationColumn> columns;
@@ -72,7 +72,7 @@ struct Calibration {
   std::vector<CalibrationFit> fits;
 };
 
-/// A table that this version knows: columns that it must have (more may stand beside them).
+/// A table that this version knows, with its required columns (a file may have more).
 struct KnownColumn {
   std::string_view name, unit, help;
 };
@@ -81,23 +81,25 @@ struct KnownTable {
   std::span<const KnownColumn> columns;
 };
 std::span<const KnownTable> known_tables();
-/// Null where this version knows none of that name.
+/// The known table of this name; null if there is none.
 const KnownTable* known_table(std::string_view name);
 
-/// Units of columns.
+/// All units that columns can have.
 std::span<const std::string_view> calibration_units();
 
-/// Errors carry file, line and field: no JSON, keys that the schema has not, values of another kind or out of range,
-/// columns of different lengths, a known table without one of its columns, quantiles in another order. At most 64 MiB.
+/// Errors with file, line and field: not JSON, keys that the schema does not have, values of another type or out of
+/// range, columns of different lengths, a known table without one of its columns, quantiles out of order. At most 64
+/// MiB.
 Result<Calibration> read_calibration(traces::Input& input);
 Result<Calibration> parse_calibration(std::string_view text, const std::string& file);
 
-/// The JSON, every key in the order of the schema. What is read of it is the same calibration, and its JSON the same
-/// bytes.
+/// The JSON, with every key in the order of the schema. Reading it gives the same calibration, and writing that the
+/// same bytes.
 std::string calibration_json(const Calibration& calibration);
 
-/// Rows of `more` behind those of `base`, table by table; tables and fits that only one has are taken as they are. The
-/// earlier `when` counts. Errors: another device, software or method; a table whose columns differ; the same fit twice.
+/// Appends the rows of `more` to those of `base`, table by table; tables and fits that only one has are copied. The
+/// earlier `when` is kept. Errors: another device, software or method; a table with different columns; the same fit
+/// twice.
 Status merge_calibration(Calibration& base, const Calibration& more);
 
 }  // namespace kvplan::io

@@ -1,5 +1,5 @@
-// The outside of scenario files (.kvs) and report files (.kvr): magic, frames with checksums, version.
-// DOCUMENT_FORMAT.md has the bytes; scenario_file.h and report_file.h what stands in the frames.
+// The outer layer of scenario files (.kvs) and report files (.kvr): magic, frames with checksums, version.
+// DOCUMENT_FORMAT.md has the bytes; scenario_file.h and report_file.h the content of the frames.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@ enum class DocumentKind : std::uint8_t { kScenario, kReport };
 
 /// First bytes: a non-text byte, the name, and line ends that a text conversion would change.
 std::string_view document_magic(DocumentKind kind);
-/// What a file is by its first bytes (8 are enough); nothing where it is neither.
+/// The kind of a file from its first bytes (8 are enough); nothing if it is neither.
 std::optional<DocumentKind> document_kind(std::string_view begin);
 
-/// True if the name ends so, before .gz or .zst.
+/// True: the name ends so, ignoring .gz or .zst.
 bool is_named(std::string_view path, std::string_view ending);
 
 inline constexpr std::uint32_t kDocumentVersion = 1;
 inline constexpr std::string_view kHeadFrame{"HEAD"};
 inline constexpr std::string_view kBodyFrame{"BODY"};
 inline constexpr std::string_view kTailFrame{"TAIL"};
-/// Of the timeline of a report. The small letter says that a reader may leave it out.
+/// Frame of a report's timeline. A type that begins with a small letter may be skipped by readers.
 inline constexpr std::string_view kTimelineFrame{"time"};
 
-/// Life cycle: `begin`, `add` any number of times, `finish`; what the sink refuses is passed on.
+/// Life cycle: `begin`, `add` any number of times, `finish`; errors of the sink are returned.
 class DocumentWriter {
  public:
   using Sink = std::function<Status(std::string_view)>;
   explicit DocumentWriter(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Error: a body that is too long to be read again.
+  /// Error: a body longer than readers accept.
   Status begin(DocumentKind kind, std::string_view body);
-  /// REQUIRES: a type that begins with a small letter, a message of at most 4 MiB.
+  /// REQUIRES: a type that begins with a small letter; a message of at most 4 MiB.
   Status add(std::string_view type, std::string_view message);
   Status finish();
 
@@ -47,7 +47,7 @@ class DocumentWriter {
   std::uint32_t frames_{0};
 };
 
-/// Life cycle: `body` once, then `next` until it gives nothing: then the file was whole.
+/// Life cycle: `body` once, then `next` until it returns nothing; then the file was complete.
 class DocumentReader {
  public:
   explicit DocumentReader(traces::Input& input) : input_(input) {}
@@ -55,9 +55,9 @@ class DocumentReader {
   struct Frame {
     std::string type, message;
   };
-  /// Errors: another kind of file, a higher version, damage.
+  /// Errors: another kind of file, a higher version, damaged bytes.
   Result<std::string> body(DocumentKind kind);
-  /// A frame that a reader may leave out.
+  /// The next frame that a reader may skip.
   Result<std::optional<Frame>> next();
 
   /// An error at the latest frame.

@@ -1,4 +1,4 @@
-// The file of an event log (.kve): records in, bytes out.
+// The file of an event log (.kve): takes records and writes bytes.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace kvplan::io {
 /// stays as it was. Memory does not grow with the log.
 class EventLogFile {
  public:
-  /// Errors: a file that cannot be made; a name that asks for compression, which the format has inside.
+  /// Errors: a file that cannot be created; a name that asks for compression, which the format already has inside.
   static Result<std::unique_ptr<EventLogFile>> create(const std::string& path,
                                                       const event_log::Header& header);
-  /// The same into any sink; used by tests.
+  /// The same into any sink; for tests.
   EventLogFile(event_log::Encoder::Sink sink, const event_log::Header& header);
 
   /// After an error nothing more is written.
   void add(const event_log::Record& record);
-  /// Writes what is left and makes the file appear. Errors: whatever went wrong since `create`.
+  /// Writes the rest and makes the file appear. Errors: any error since `create`.
   Status close();
 
  private:

@@ -1,4 +1,4 @@
-// Writes what the one replica of a run does into an event log (.kve), as an observer of it.
+// Writes an event log (.kve) of a run with one replica, as an observer of it.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace kvplan::io {
 
-/// Life cycle: construct, observe one run after an observer whose totals it reports, `close` once, when the run has
-/// come to its end. EventLogFile says what becomes of the file; after an error the run goes on.
+/// Life cycle: construct; observe one run, placed after the observer that supplies the totals; `close` once when the
+/// run has ended. EventLogFile writes the file; if writing fails, the run goes on.
 class EventLogWriter final : public EventRecorder {
  public:
   EventLogWriter(std::unique_ptr<EventLogFile> file, const EventLogOptions& options, TotalsNow totals)
       : EventRecorder(options, std::move(totals)), file_(std::move(file)) {}
-  /// Into any sink; used by tests.
+  /// Into any sink; for tests.
   EventLogWriter(event_log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals)
       : EventLogWriter(std::make_unique<EventLogFile>(std::move(sink), header_of(options)), options,
                        std::move(totals)) {}

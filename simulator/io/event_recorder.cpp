@@ -382,7 +382,7 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
     numbers += length;
     fact.alike.push_back(std::move(alike));
   };
-  // What other ranks keep is one track of each table: of whoever keeps most, at any length.
+  // What other ranks keep is one track in each table: of the rank that keeps most, at any length.
   const std::int64_t others = std::ranges::count(track_units_, 0) > 0 ? 1 : 0;
   for (const core::TableRun& run : course.tables()) {
     const auto counts = run.course->counts();
@@ -554,7 +554,7 @@ void EventRecorder::on_chunk(const core::Chunk& chunk) {
 }
 
 void EventRecorder::on_pass_end(const core::Pass& pass) {
-  // Another answer to who is refused is an event too: free memory is stranded, or no longer.
+  // A change of whether requests are refused is an event too: free memory becomes stranded, or is no longer.
   if (pass.refused != std::exchange(refused_, pass.refused)) steps_->release();
   log::Claims claims = totals_now();
   claims.running = pass.running;

@@ -1,7 +1,7 @@
-// What a replica does, as the records of an event log, made by an observer of its run.
+// The records of an event log, made from what a replica does by an observer of its run.
 //
-// They do not depend on how the engine got from one event to the next: alike steps in a row become one record, however
-// they were told.
+// Records do not depend on how the engine got from one event to the next: consecutive equal steps become one record,
+// however they were reported.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@
 
 namespace kvplan::io {
 
-/// What the log says about the run it belongs to. Pointers outlive all that is made from it.
+/// What the log says about its run. Pointers outlive everything made from it.
 struct EventLogOptions {
   const core::Workload* workload{nullptr};
   core::MemoryLayout layout{};
-  bool null_block{true};       ///< paged memory whose block 0 is never given out (vLLM)
-  bool prefix_cache{false};    ///< full blocks are published, or pages put into a tree
-  bool prefills_apart{false};  ///< while prompts are computed, requests that decode wait
+  bool null_block{true};       ///< paged memory in which block 0 is never handed out (vLLM)
+  bool prefix_cache{false};    ///< full blocks are inserted into the cache, or pages into a radix tree
+  bool prefills_apart{false};  ///< while prompts are computed, decoding requests wait
   core::KeepRule keep{};       ///< of the run
-  /// Where requests follow courses: cells of one token in each track, of all courses of the run.
+  /// With courses: cells of one token in each track, the same for all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};            ///< placement of the courses
-  bool compacts{false};         ///< placement of the courses: survivors move together
-  bool counted{false};          ///< nobody knows which tokens go, only how many
-  bool by_priority{false};      ///< who is asked, and gives way, by the priority of arrivals
+  bool compacts{false};         ///< placement of the courses is compact: survivors move together
+  bool counted{false};          ///< only the number of dropped tokens is known, not which
+  bool by_priority{false};      ///< queue order and preemption order go by the priority of arrivals
   std::int64_t prompt_rows{0};  ///< as event_log::Header has it
   std::int32_t replicas{1};
-  std::string allocator{};  ///< as in the scenario, all parameters
+  std::string allocator{};  ///< as in the scenario, with all parameters
   std::string scenario{};   ///< resolved
   std::string trace_digest{};
   std::string writer{};  ///< program and version
@@ -44,11 +44,11 @@ struct EventLogOptions {
 
 event_log::Header header_of(const EventLogOptions& options);
 
-/// Life cycle: observes one run, after an observer whose totals it reports.
+/// Life cycle: observes one run, placed after the observer that supplies the totals.
 class EventRecorder : public core::Observer {
  public:
-  /// Bytes by state after the latest event, in the order of event_log::Totals. Asked at the end of a pass, at
-  /// the end of a step and when that has settled.
+  /// Bytes by state after the latest event, in the order of event_log::Totals. Called at the end of a pass, at the
+  /// end of a step, and when that has settled.
   using TotalsNow = std::function<event_log::Totals()>;
 
   EventRecorder(const EventLogOptions& options, TotalsNow totals);
@@ -81,28 +81,28 @@ class EventRecorder : public core::Observer {
   [[nodiscard]] bool wants_insertions() const override { return true; }
 
  protected:
-  /// The next record; each once.
+  /// Gets each record once, in order.
   virtual void put(event_log::Record record) = 0;
-  /// The run of alike steps that began then may go on: it, and what comes after its begin, is still to be put.
-  /// INT64_MAX: all was put.
+  /// Start time of a run of equal steps that may still grow: this run, and everything after its begin, is not put
+  /// yet. INT64_MAX: everything was put.
   [[nodiscard]] std::int64_t open_since() const;
 
  private:
   class Steps;
 
-  /// A record that ends a run of alike steps: what was held back is written first.
+  /// Writes a record that ends a run of equal steps; what was held back is written first.
   void write(event_log::Fact fact, event_log::Claims claims = {});
   [[nodiscard]] event_log::Claims totals_now() const;
-  /// Of a request that leaves the running list.
+  /// For a request that leaves the running list.
   event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
-  /// Of requests with several tables, which alone are followed for it.
+  /// State of requests with several tables; other requests need none.
   struct Written {
     std::int64_t tokens{0};
-    std::int64_t chunk{0};  ///< of the step in progress
+    std::int64_t chunk{0};  ///< tokens computed in the step in progress
   };
   void grant_tables(RequestId request);
   void write_counts(RequestId request, const core::Course& course);
-  /// Of what belongs at that entry of the request's table.
+  /// Key of the content at this entry of the request's table.
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t entry) const;
   [[nodiscard]] std::span<const std::uint32_t> prefix_ids(RequestId request) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t alloc_units,
@@ -110,8 +110,8 @@ class EventRecorder : public core::Observer {
 
   const core::Workload& workload_;
   bool numbered_;        ///< blocks have ids
-  bool tree_;            ///< prefixes are found in a tree
-  bool by_alloc_units_;  ///< a grant names a place for each allocation unit
+  bool tree_;            ///< prefixes are cached in a radix tree
+  bool by_alloc_units_;  ///< a grant has an id for each allocation unit
   bool returns_alloc_units_;
   core::KeepRule::Emptied emptied_{};  ///< of the latest drop
   std::vector<std::int32_t> track_units_;
@@ -119,20 +119,20 @@ class EventRecorder : public core::Observer {
   bool by_priority_;
   std::int64_t alloc_unit_tokens_, tables_;  ///< of a request
   bool in_groups_;                           ///< layers lie in groups
-  std::int64_t entries_per_block_;           ///< of a table, one of each group
-  std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
+  std::int64_t entries_per_block_;           ///< entries of a table for a logical block: one for each group
+  std::int64_t cells_of_cell_;               ///< cells of the log per cell of the run, with courses
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
-  std::unordered_map<RequestId, Written> written_;              ///< running, where there are several
+  std::unordered_map<RequestId, Written> written_;  ///< running requests, if they have several tables
   std::int64_t steps_in_progress_{0};
-  std::unordered_set<RequestId> sliding_;    ///< running, have dropped tokens by the rule
-  std::optional<core::ContentNames> names_;  ///< only where prefixes are shared
+  std::unordered_set<RequestId> sliding_;    ///< running requests that have dropped tokens by the keep rule
+  std::optional<core::ContentNames> names_;  ///< only with a prefix cache
   TotalsNow totals_;
   std::unique_ptr<Steps> steps_;
-  std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published
+  std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not in the cache
   std::int64_t publications_{0};
   bool refused_{false};      ///< of the latest pass
-  bool mixed_batch_{false};  ///< the pass in progress has a chunk, begins a copy, or held somebody back
+  bool mixed_batch_{false};  ///< the pass in progress has a chunk, begins a copy, or holds a request back
 };
 
 }  // namespace kvplan::io

@@ -124,7 +124,7 @@ void FleetLogWriter::on_routed(std::int64_t round, RequestId request) {
   routes_[request] = {round, routed_++};
 }
 
-/// Where nobody told, requests come in their order.
+/// If no route was reported, requests come in their order.
 FleetLogWriter::Route FleetLogWriter::take_route(RequestId request) {
   const auto found = routes_.find(request);
   if (found == routes_.end()) return {0, number(request)};

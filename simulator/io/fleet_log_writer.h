@@ -1,9 +1,9 @@
-// Writes what the replicas of a run do into one event log (.kve): an observer at each of them, and their records in the
+// Writes one event log (.kve) of a run with several replicas: an observer of each replica, and their records in the
 // order of one clock (simulator/io/log/FORMAT.md, "Several replicas").
 //
-// Replicas tell what they do by themselves, each perhaps on a thread of its own. Records wait here until nothing that
-// happened before can come any more; so memory grows with what the others do while one replica is in its longest run of
-// alike steps, not with the log.
+// Replicas report independently, perhaps each on its own thread. Records wait here until nothing earlier can come any
+// more. So memory grows with what the other replicas do during the longest run of equal steps of one replica, not with
+// the log.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace kvplan::io {
 
-/// Life cycle: construct, `begin`, `add_replica` for each before the run, watch the run, `close` once. After an error
-/// of the file the run goes on.
+/// Life cycle: construct, `begin`, `add_replica` for each replica before the run, watch the run, `close` once. If
+/// writing fails, the run goes on.
 class FleetLogWriter final : public plan::FleetWatcher {
  public:
   FleetLogWriter();
   ~FleetLogWriter() override;
-  /// REQUIRES: several replicas. `file` has begun with the header of these options.
+  /// REQUIRES: several replicas; `file` has begun with the header of these options.
   void begin(std::unique_ptr<EventLogFile> file, const EventLogOptions& options);
 
-  /// The observer of the next replica, valid as long as this.
+  /// The observer for the next replica, valid as long as this object.
   core::Observer* add_replica(EventRecorder::TotalsNow totals);
   Status close() { return file_->close(); }
 
@@ -37,7 +37,7 @@ class FleetLogWriter final : public plan::FleetWatcher {
  private:
   class Part;
   struct Placed;
-  /// When a request arrived, among those of its tick.
+  /// The order of a request's arrival among those of its tick.
   struct Route {
     std::int64_t round, order;
   };
@@ -50,12 +50,12 @@ class FleetLogWriter final : public plan::FleetWatcher {
   std::unique_ptr<EventLogFile> file_;
   EventLogOptions options_;
   std::vector<std::unique_ptr<Part>> parts_;
-  std::unordered_map<RequestId, Route> routes_;  ///< of arrivals that no replica has told yet
+  std::unordered_map<RequestId, Route> routes_;  ///< arrivals that no replica has reported yet
   std::int64_t routed_{0};
   std::int64_t tick_{-1};     ///< of the latest record
-  bool counts_{false};        ///< some pass or end of a step was at it
-  bool ran_{false};           ///< somebody, ever
-  std::int64_t last_end_{0};  ///< of the replicas that have ended
+  bool counts_{false};        ///< true: it ended a pass or step at this tick
+  bool ran_{false};           ///< true: some replica ran, at any time
+  std::int64_t last_end_{0};  ///< latest end among replicas that have ended
 };
 
 }  // namespace kvplan::io

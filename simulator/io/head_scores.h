@@ -1,4 +1,4 @@
-// How important each KV head of a model is: what a budget that distributes by heads is told.
+// Scores of the KV heads of a model, for budgets that distribute by heads.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One chunk of a .kva file: where it is, how large it must be, its bytes. Used by the reader only.
+// One chunk of a .kva file: its position, its required size, its bytes. Used by the reader only.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kvplan::io {
 
-/// A line of the index, checked against the header.
+/// An entry of the index, checked against the header.
 struct ChunkEntry {
   std::uint32_t sequence;
   std::uint32_t layer;
@@ -32,7 +32,7 @@ struct ChunkSource {
   bool check_sums{true};
 };
 
-/// Bytes that a chunk's data may have; least == most but for top entries.
+/// Allowed sizes of a chunk's data; least == most except for top entries.
 struct RawSize {
   std::int64_t least;
   std::int64_t most;

@@ -247,7 +247,7 @@ class Walk {
   std::vector<ChunkEntry> entries_;
 };
 
-/// Output weights that are not all there are as good as none: who needs them says that they are missing.
+/// If only some output weights exist, drops them all: code that needs them then reports them as missing.
 void leave_out_broken_weights(KvaContents& contents) {
   const KvaShape shape(contents.info);
   for (attention::LayerInfo& layer : contents.info.recorded_layers) {

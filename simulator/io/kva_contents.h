@@ -1,5 +1,5 @@
-// What a .kva file holds and where: header, sequences, and a line for every chunk, from the index of a finished file or
-// by walking the frames of one that broke off. Used by the reader only.
+// What a .kva file holds, and where: header, sequences, and an entry for every chunk, from the index of a finished
+// file or from the frames of one that broke off. Used by the reader only.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ struct KvaContents {
   std::int64_t end{0};              ///< chunk frames end at or before this offset
 };
 
-/// Errors name file and byte. Of sequences that are not complete `tokens` is that of the longest layer; `info.cut` says
-/// what is whole.
+/// Errors name file and byte. For incomplete sequences `tokens` is that of the longest layer; `info.cut` says how
+/// much is complete.
 Result<KvaContents> read_contents(const std::shared_ptr<const RandomAccess>& file, bool check_sums);
 
-/// The entries of one layer of one sequence. Token classes and positions are among those of layer 0.
+/// The entries of one layer of one sequence. Token classes and positions are with layer 0.
 std::span<const ChunkEntry> entries_of(std::span<const ChunkEntry> entries, std::uint32_t sequence,
                                        std::uint32_t layer);
 
-/// Of the entries of a layer those of one part and head.
+/// Of a layer's entries, those of one part and head.
 std::span<const ChunkEntry> stream_of(std::span<const ChunkEntry> entries, attention::Part part,
                                       std::uint32_t head);
 
-/// Tokens of a layer of a sequence that is not complete: those that all of its parts and heads have.
+/// Tokens of a layer of an incomplete sequence: those that all of its parts and heads have.
 std::int64_t whole_tokens(const KvaShape& shape, std::span<const ChunkEntry> entries, std::uint32_t sequence,
                           const attention::LayerInfo& layer);
 

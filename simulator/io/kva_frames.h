@@ -1,4 +1,4 @@
-// The outside of a .kva file: magic, frames with checksums, trailer, compressed payloads. Byte level:
+// The outer layer of a .kva file: magic, frames with checksums, trailer, compressed payloads. Byte level:
 // ATTENTION_FORMAT.md. Used by kva_reader and kva_writer only.
 #pragma once
 
@@ -13,19 +13,19 @@
 
 namespace kvplan::io {
 
-/// As the .kvt format: a non-text byte, the name, and line ends that a text conversion would change.
+/// Like the .kvt format: a non-text byte, the name, and line ends that a text conversion would change.
 inline constexpr std::string_view kKvaMagic{"\x89KVA\r\n\x1A\n", 8};
 inline constexpr std::string_view kKvaEndMagic{"KVA-END\n", 8};
 inline constexpr std::int64_t kFrameHeaderBytes = 16;
 inline constexpr std::int64_t kTrailerBytes = 20;
-/// Greatest size of one chunk's data once decompressed, and of any frame's payload.
+/// Greatest size of one chunk's decompressed data, and of any frame's payload.
 inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{16} << 20;
 inline constexpr std::int64_t kMaxPayloadBytes = std::int64_t{1} << 30;
 
 enum class FrameKind : std::uint8_t { kHeader, kSequence, kChunk, kIndex };
 /// The four letters by which a file names the kind.
 std::string_view letters(FrameKind kind);
-/// The last two put the bytes of numbers in planes first (byte_planes.h); version 2 only.
+/// The last two first put the bytes of numbers in planes (byte_planes.h); version 2 only.
 enum class Codec : std::uint32_t { kStored = 0, kZstd = 1, kZlib = 2, kPlanesZstd = 3, kPlanesZlib = 4 };
 
 /// Bytes that can be read at any offset, by several threads.
@@ -36,45 +36,45 @@ class RandomAccess {
   RandomAccess& operator=(const RandomAccess&) = delete;
   virtual ~RandomAccess() = default;
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  /// Fills `to` from `offset`. REQUIRES: inside the file. An error where the system refuses.
+  /// Fills `to` from `offset`. Errors: the system refuses. REQUIRES: inside the file.
   virtual Status read(std::int64_t offset, char* to, std::int64_t count) const = 0;
-  /// What errors call it.
+  /// The name for error messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// A regular file; the error names the path.
+/// Opens a regular file; errors name the path.
 Result<std::shared_ptr<const RandomAccess>> open_random_access(const std::string& path);
 /// Bytes in memory, copied.
 std::shared_ptr<const RandomAccess> random_access_of(std::string bytes, const std::string& name);
 
-/// A frame's 16-byte header and payload as they stand in the file.
+/// A frame with its 16-byte header and payload, as in the file.
 std::string frame(FrameKind kind, std::string_view payload);
 std::string trailer(std::int64_t index_offset);
 
-/// The payload of the frame at `offset`. `end` is where frames must end. Errors: wrong kind, a length that
-/// leaves the file or exceeds `most`, a checksum that does not match.
+/// The payload of the frame at `offset`. Frames end at or before `end`. Errors: wrong kind, a length beyond the file
+/// or `most`, a wrong checksum.
 Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::int64_t offset,
                                std::int64_t end, std::int64_t most, bool check_sums);
 
-/// A frame of any kind. Its payload is left out where nobody asks for it.
+/// A frame of any kind. Its payload is empty unless asked for.
 struct AnyFrame {
   std::string kind;  ///< four letters
   std::string payload;
   std::int64_t bytes{0};  ///< of all of it, header included
 };
-/// The frame at `offset` if all of it stands before `end` and its checksum is right; else nothing. An error only where
-/// the system refuses to read.
+/// The frame at `offset` if it ends before `end` and its checksum is right; else nothing. Errors: only if the system
+/// refuses to read.
 Result<std::optional<AnyFrame>> read_whole_frame(const RandomAccess& file, std::int64_t offset,
                                                  std::int64_t end, bool check_sums);
-/// True if the file ends as a finished one does.
+/// True: the file ends like a finished one.
 Result<bool> has_trailer(const RandomAccess& file);
 /// Offset of the index frame, from the trailer.
 Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums);
 
 /// `width`: bytes of a number, for the codecs with planes. REQUIRES: width >= 1.
 std::string compress(std::string_view raw, Codec codec, std::int64_t width);
-/// Exactly `raw_bytes` bytes, or what is wrong. With width 0 codecs with planes are unknown, as in version 1.
-/// REQUIRES: raw_bytes <= kMaxChunkBytes.
+/// Exactly `raw_bytes` decompressed bytes, or an error. With width 0, codecs with planes are unknown, as in version
+/// 1. REQUIRES: raw_bytes <= kMaxChunkBytes.
 Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes,
                                std::int64_t width);
 

@@ -1,4 +1,5 @@
-// The header of a .kva file, both versions: from a message and back. Used by the reader and the writer only.
+// Converts the header of a .kva file, both versions, between message and struct. Used by the reader and the writer
+// only.
 #pragma once
 
 #include "simulator/attention/recording.h"
@@ -10,12 +11,11 @@ class AttentionSequence;
 
 namespace kvplan::io {
 
-/// Checked against all limits; the error's field names the number. Sizes that are not stated are as the file has
-/// them, 0.
+/// Checks all limits; the error's field names the number. Sizes that are not stated are 0, as in the file.
 Result<attention::RecordingInfo> info_of(const v1::AttentionHeader& header);
-/// What it does not say of the model's cache is assumed, and said so.
+/// Fills in what the header does not say about the model's cache, and marks it as assumed.
 void assume_sizes(attention::RecordingInfo& info);
-/// REQUIRES: check_kva_limits.
+/// REQUIRES: check_kva_limits reports no error.
 v1::AttentionHeader header_of(const attention::RecordingInfo& info);
 
 /// Version 2.

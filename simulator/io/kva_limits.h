@@ -18,10 +18,10 @@ constexpr std::int64_t weights_in_rows(std::int64_t first, std::int64_t count) {
   return count * (first + 1) + count * (count - 1) / 2;
 }
 
-/// Checks the limits on what a file says about itself in its header; the error's field names the number. Of version 2
-/// sequences are not in the header: check_sequence.
+/// Checks the limits of a file's header; the error's field names the number. In version 2, sequences are not in the
+/// header: see check_sequence.
 Status check_kva_limits(const attention::RecordingInfo& info);
-/// A sequence of version 2. Of one that is not complete the length is not looked at.
+/// Checks a sequence of version 2. The length of an incomplete one is not checked.
 Status check_sequence(const attention::SequenceInfo& sequence, std::size_t number);
 
 }  // namespace kvplan::io

@@ -1,9 +1,8 @@
 // Reads attention recordings (.kva versions 1 and 2; byte level: ATTENTION_FORMAT.md).
 //
-// Opening reads the header and the index; of a file that broke off all of its frames. Chunks are read when a layer's
-// reader comes to them, each checked (checksum, sizes, finite numbers, rows that sum to no more than one). Memory:
-// the index, and for an open layer one chunk per query head, or its tensors; a limit on the latter is part of the
-// options.
+// Opening reads the header and the index, or all frames of a file that broke off. Chunks are read when a layer's reader
+// reaches them, and each is checked (checksum, sizes, finite numbers, rows that sum to at most one). Memory: the index,
+// and for an open layer one chunk per query head, or its tensors; the options limit the latter.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace kvplan::io {
 struct KvaOptions {
   /// Most memory that one open layer may take.
   std::int64_t max_layer_bytes{std::int64_t{4} << 30};
-  /// false: for fuzzing only, so that mutations reach what lies behind the checksums.
+  /// false: for fuzzing only, so that mutations reach the code behind the checksums.
   bool check_sums{true};
 };
 

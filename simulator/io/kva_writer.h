@@ -1,8 +1,8 @@
 // Writes attention recordings (.kva versions 1 and 2; byte level: ATTENTION_FORMAT.md).
 //
-// Life cycle: `make`, any number of parts in any order, `finish` once. Of version 2 a sequence is begun before its
-// parts and ended behind them, when its length is known; what was written is readable without `finish`. Bytes go
-// to the sink as they are made, so memory does not grow with the length of the recording, only with its index.
+// Life cycle: `make`, any number of parts in any order, `finish` once. In version 2 a sequence begins before its parts
+// and ends after them, when its length is known; what was written is readable without `finish`. Bytes go to the sink as
+// they are made, so memory grows only with the index, not with the length of the recording.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ enum class TensorPart : std::uint8_t { kQueries, kKeys, kValues };
 struct TopRow {
   std::vector<std::int32_t> positions;  ///< ascending
   std::vector<double> weights;
-  double rest{0};  ///< summed weight of all other positions
+  double rest{0};  ///< sum of the weights of all other positions
 };
 
-/// Where a part belongs: a query head for rows, queries and output weights, a KV head for keys, values and their norms;
-/// numbers of the model. What is of no head or no sequence is at 0.
+/// The owner of a part: a query head for rows, queries and output weights, a KV head for keys, values and their
+/// norms; numbers as in the model. A part without head or sequence is at 0.
 struct PartPlace {
   std::int32_t sequence{0};
   std::int32_t layer{0};
@@ -40,36 +40,37 @@ struct PartPlace {
 
 class KvaWriter {
  public:
-  /// `info.version` decides. Of version 1 `info.form` and `info.element` say what the parts will be; of version 2
-  /// `info.stored` and `info.recorded_layers` do, and `info.sequences` is not looked at. Errors: a combination that the
-  /// version does not know, counts out of its limits, a sink that refuses. REQUIRES: planes of version 2 only.
+  /// `info.version` decides what is used: in version 1 `info.form` and `info.element` say what the parts will be; in
+  /// version 2 `info.stored` and `info.recorded_layers` do, and `info.sequences` is ignored. Errors: a combination
+  /// that the version does not know, counts out of their limits, a sink that refuses. REQUIRES: codecs with planes
+  /// only in version 2.
   static Result<std::unique_ptr<KvaWriter>> make(const attention::RecordingInfo& info, Codec codec,
                                                  ByteSink sink);
   KvaWriter(const KvaWriter&) = delete;
   KvaWriter& operator=(const KvaWriter&) = delete;
   ~KvaWriter();
 
-  /// Rows first .. first + n - 1 one after the other (row t has t + 1 weights). REQUIRES: form kDenseRows, or the part
-  /// of version 2; the number of weights is that of whole rows.
+  /// Rows first .. first + n - 1, one after the other (row t has t + 1 weights). REQUIRES: form kDenseRows, or that
+  /// part in version 2; whole rows.
   Status dense_rows(PartPlace place, std::int64_t first, std::span<const double> weights);
-  /// Rows first .. of form kTopEntries.
+  /// Rows first .. in the form kTopEntries.
   Status top_rows(PartPlace place, std::int64_t first, std::span<const TopRow> rows);
-  /// Tokens 0 .. of form kTensors: elements of token 0, of token 1, ...
+  /// Tokens 0 .. in the form kTensors: elements of token 0, of token 1, ...
   Status tensor(PartPlace place, TensorPart part, std::span<const float> elements);
 
   // Version 2.
 
-  /// The number of the next sequence; its parts come behind.
+  /// Begins a sequence and returns its number; its parts follow.
   Result<std::int32_t> begin_sequence(const std::string& name, std::int64_t prompt_tokens);
-  /// Everything of the sequence was written: so many tokens.
+  /// Ends a sequence of `tokens` tokens, after everything of it was written.
   Status end_sequence(std::int32_t number, std::int64_t tokens);
-  /// Tokens first .. of any part but rows, token classes and positions. An error where a number is not finite or does
-  /// not fit the part's element. REQUIRES: the part is one of the layer's; whole tokens.
+  /// Tokens first .. of any part except rows, token classes and positions. Errors: a number that is not finite or
+  /// does not fit the part's element. REQUIRES: the layer has this part; whole tokens.
   Status numbers(PartPlace place, attention::Part part, std::int64_t first, std::span<const float> elements);
   Status token_classes(std::int32_t sequence, std::int64_t first, std::span<const std::uint8_t> classes);
   Status positions(std::int32_t sequence, std::int64_t first, std::span<const std::uint32_t> positions);
 
-  /// Index and trailer; the recording is complete.
+  /// Writes index and trailer; the recording is complete.
   Status finish();
 
  private:
@@ -80,9 +81,9 @@ class KvaWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a whole recording of rows, version 1, with `element` as its number format. `top` > 0 keeps the `top` largest
-/// weights of each row and the mass of the rest (equal weights: the newer position). REQUIRES: not kTensors, not read
-/// from version 2, of which version 1 cannot hold everything.
+/// Writes a whole recording of rows, version 1, with `element` as its number type. `top` > 0 keeps the `top` largest
+/// weights of each row and the mass of the rest (equal weights: the newer position). REQUIRES: not kTensors; not read
+/// from version 2, since version 1 cannot hold all of it.
 Status write_kva(const attention::Recording& recording, attention::Element element, std::int64_t top,
                  Codec codec, const ByteSink& sink);
 

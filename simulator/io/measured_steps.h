@@ -1,4 +1,4 @@
-// What a calibration says of whole steps (its table `step`), for the latency model `calibrated`.
+// The durations of whole steps in a calibration (its table `step`), for the latency model `calibrated`.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace kvplan::io {
 
-/// The steps of `model`, where the table has a column of that name, else all of them; medians rounded once to ticks,
-/// halves up. Errors: no such table, no steps of the model, a step that cannot be; they carry `file`.
+/// The steps of `model`, if the table has a column of that name, else all steps; medians rounded once to ticks,
+/// halves up. Errors, with `file`: no such table, no steps of the model, an impossible step.
 Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
                                            const std::string& file);
-/// The same of a file.
+/// The same from a file.
 Result<plan::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model);
 
 }  // namespace kvplan::io

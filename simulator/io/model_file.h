@@ -8,7 +8,7 @@
 
 namespace kvplan::io {
 
-/// Errors: unknown name, a file that cannot be read, a config that is none or lacks something.
+/// Errors: unknown name, a file that cannot be read, a config that is invalid or lacks a key.
 Result<model::ModelShape> open_model(const std::string& name_or_path);
 
 }  // namespace kvplan::io

@@ -9,7 +9,7 @@ namespace kvplan::io {
 
 /// IEEE binary16 to binary32, exact.
 float float_from_f16(std::uint16_t bits);
-/// Nearest binary16, halves to even; infinite where too large.
+/// Nearest binary16, ties to even; infinite if too large.
 std::uint16_t f16_from_float(float value);
 /// bfloat16 to binary32, exact.
 inline float float_from_bf16(std::uint16_t bits) {
@@ -18,7 +18,7 @@ inline float float_from_bf16(std::uint16_t bits) {
   std::memcpy(&value, &wide, sizeof(value));
   return value;
 }
-/// Nearest bfloat16, halves to even. REQUIRES: finite.
+/// Nearest bfloat16, ties to even. REQUIRES: finite.
 inline std::uint16_t bf16_from_float(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));

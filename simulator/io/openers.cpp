@@ -26,7 +26,7 @@ Result<std::unique_ptr<traces::ByteSource>> open_stoppable(const std::string& pa
   });
 }
 
-/// False too where it cannot be read: whoever reads it in earnest says why.
+/// False also if the file cannot be read: the code that really reads it reports why.
 bool names_files(const std::string& path, const std::function<bool()>& stops) {
   const auto source = open_stoppable(path, stops);
   if (!source.ok()) return false;

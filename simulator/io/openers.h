@@ -1,4 +1,4 @@
-// The files of scenarios, as runs read them from the disk.
+// Opens the files of scenarios from the disk, for runs.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace kvplan::io {
 
-/// Every kind of file but traces, which have importers and a progress of their own.
+/// Openers for every kind of file except traces, which have importers with their own progress reports.
 plan::Openers file_openers();
 
-/// Length and time of the last change of a plain file.
+/// Length and modification time of a plain file.
 std::optional<plan::FileLook> look_at(const std::string& path);
 
-/// 16 hex digits over the bytes of a file, decompressed (base/digest.h). Ends early when `stops` says so; it may be
-/// empty.
+/// Digest of a file's decompressed bytes, 16 hex digits (base/digest.h). Ends early if `stops` returns true; `stops`
+/// may be empty.
 Result<std::string> content_digest(const std::string& path, const std::function<bool()>& stops = {});
-/// The same where these bytes are all that the file tells. Error: it is a JSON that names further files.
+/// The same, for files that do not refer to other files. Error: it is a JSON that names further files.
 Result<std::string> whole_digest(const std::string& path, const std::function<bool()>& stops = {});
 
 }  // namespace kvplan::io

@@ -9,11 +9,12 @@
 
 namespace kvplan::io {
 
-/// Reads what a policy needs of files (`recorded:file=`, tables of heads); nothing where it needs none. Errors: not
-/// readable, not JSON, keys that are missing; the field is the parameter.
+/// Reads the files that a policy names (`recorded:file=`, tables of heads); does nothing if it names none. Errors:
+/// not readable, not JSON, missing keys; the field is the parameter.
 Status read_policy_files(attention::PolicyChoice& policy);
 
-/// Retained sets by their path. Errors: not readable, not JSON, keys that are missing; file and what was expected.
+/// Reads retained sets from a path. Errors, with the file and what was expected: not readable, not JSON, missing
+/// keys.
 Result<std::shared_ptr<const attention::RecordedLayers>> read_recorded_sets(const std::string& path);
 
 }  // namespace kvplan::io

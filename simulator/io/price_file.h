@@ -1,4 +1,4 @@
-// Price lists: JSON that people write, PRICE_FORMAT.md has its keys.
+// Price lists: hand-written JSON; PRICE_FORMAT.md has its keys.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace kvplan::io {
 
-/// Errors: of the file; broken JSON, a key that there is not or that is missing, a device that kvplan does not know or
-/// has twice by another name, a price that is negative or no number.
+/// Errors, with the file: broken JSON, an unknown or missing key, a device that kvplan does not know or that is
+/// listed twice under different names, a price that is negative or not a number.
 Result<plan::PriceList> parse_prices(std::string_view text, const std::string& file);
-/// Of a file, plain or compressed, of at most 1 MiB.
+/// Reads a file, plain or compressed, of at most 1 MiB.
 Result<plan::PriceList> open_prices(const std::string& path);
 
 }  // namespace kvplan::io

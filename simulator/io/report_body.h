@@ -1,4 +1,4 @@
-// The frames of report files as messages: what the readers of report_file.h and report_result.h share.
+// The frames of report files as messages: shared by the readers of report_file.h and report_result.h.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@ class TimelineChunk;
 
 namespace kvplan::io {
 
-/// A .kvr that begins with other bytes is a damaged one, unless it is text.
+/// True if it is a binary report. A .kvr with other first bytes is a damaged one, unless it is text.
 bool is_binary_report(traces::Input& input);
 
-/// Errors: more than 32 MiB, no JSON, no report.
+/// Errors: more than 32 MiB, not JSON, not a report.
 Result<v1::Report> read_json_report(traces::Input& input);
 
 /// The body of a binary report.

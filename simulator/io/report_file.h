@@ -1,5 +1,4 @@
-// Report files (.kvr): the report of a run in binary form (proto/report.proto, DOCUMENT_FORMAT.md), and its
-// JSON.
+// Report files (.kvr): the report of a run in binary form (proto/report.proto, DOCUMENT_FORMAT.md), and as JSON.
 #pragma once
 
 #include <string>
@@ -10,26 +9,26 @@
 
 namespace kvplan::io {
 
-/// True if a file begins like a report, JSON or binary. 4,096 bytes are enough.
+/// True: a file with this beginning is a report, JSON or binary. 4,096 bytes are enough.
 bool looks_like_report(std::string_view begin);
 
-/// The report of a result. `timeline`: with the bins that the run was asked for.
+/// Writes the report of a result. `timeline`: also the bins that were asked for in the run.
 Status write_report_binary(const plan::RunResult& result, bool timeline, const DocumentWriter::Sink& sink);
 
 /// What is in a report file of either form.
 struct ReportFile {
   std::string json;          ///< the bytes of the run's JSON report
-  bool later_fields{false};  ///< some were left out: a later version wrote them
-  bool timeline{false};      ///< there is one, which JSON has no place for
+  bool later_fields{false};  ///< true: fields of a later version were left out
+  bool timeline{false};      ///< true: the file has a timeline, which the JSON form does not have
 };
-/// Errors carry the file, and byte or key where known. At most 32 MiB of JSON.
+/// Errors have the file, and byte or key if known. At most 32 MiB of JSON.
 Result<ReportFile> read_report(traces::Input& input);
 
-/// A report file as a binary one; a binary one becomes the same again, timeline included, less what is left
-/// out.
+/// Writes a report file in binary form; copying a binary one gives the same bytes, timeline included, except for what
+/// is left out.
 Status copy_report_binary(traces::Input& input, const DocumentWriter::Sink& sink);
 
-/// The timeline of a binary report as CSV, in pieces. Error: there is none.
+/// Writes the timeline of a binary report as CSV, in pieces. Error: there is none.
 Status copy_timeline_csv(traces::Input& input, const DocumentWriter::Sink& sink);
 
 }  // namespace kvplan::io

@@ -1,5 +1,5 @@
-// The report of a run as a message of proto/report.proto, and its JSON. Both ways walk the schema: the keys
-// of the JSON report are the names of the fields, in their order.
+// The report of a run as a message of proto/report.proto, and as JSON. Both directions walk the schema: the keys of
+// the JSON report are the names of the fields, in their order.
 #pragma once
 
 #include <string>
@@ -20,15 +20,15 @@ inline constexpr int kMostReplicas = 4096;
 /// True if the text begins like the JSON report of a run.
 bool looks_like_report_json(std::string_view begin);
 
-/// The message of a JSON report; `file` is for errors. Errors: no JSON, keys that the schema has no field
-/// for, values of another type, numbers that are missing.
+/// Parses a JSON report into a message; errors name `file`. Errors: not JSON, keys that the schema does not have,
+/// values of another type, missing numbers.
 Status parse_report(std::string_view json, const std::string& file, v1::Report& message);
 
-/// The JSON report, the same bytes that plan::report_json gives for the run. Fields of later versions are
-/// left out. Errors: more replicas than there can be, texts that are no value.
+/// The JSON report, the same bytes as plan::report_json gives for the run. Fields of later versions are left out.
+/// Errors: too many replicas, texts that are not valid values.
 Result<std::string> report_json(const v1::Report& message);
 
-/// The message of a result. Error: a key for which the schema has no field.
+/// Fills the message of a result. Error: a key for which the schema has no field.
 Status fill_message(const plan::RunSummary& result, v1::Report& message);
 
 }  // namespace kvplan::io

@@ -1,5 +1,5 @@
-// The numbers of a report file, back in the run that they tell of: everything that plan::report_json writes but the
-// scenario. What is written of such a run is the file again, byte for byte.
+// The numbers of a report file, converted back to a run: everything that plan::report_json writes except the
+// scenario. Writing such a run gives the same file, byte for byte.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -11,11 +11,11 @@ class Report;
 
 namespace kvplan::io {
 
-/// Times of a run: at most so much.
+/// Largest time in a report.
 inline constexpr std::int64_t kMostReportedNs = std::int64_t{1} << 52;
 
-/// Errors, with the key: a number that no run can have (none that is not finite or negative where none can be, no time
-/// beyond 2^52 ns, no capacity beyond 2^56 bytes), a word that is none of its list.
+/// Errors, with the key: a number that no run can have (not finite, negative where impossible, a time beyond 2^52 ns,
+/// a capacity beyond 2^56 bytes), a word that is not in its list.
 Status read_numbers(const v1::Report& report, plan::RunSummary& run);
 
 }  // namespace kvplan::io

@@ -1,4 +1,4 @@
-// What every recorded attention row must be, whichever file it comes from.
+// Conditions on every recorded attention row, from whatever file.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace kvplan::io {
 
-/// What the layer of a row says about it.
+/// What a row's layer says about it.
 struct RowRule {
   std::int64_t first_seen{0};  ///< weights before it are 0
-  bool has_sink{false};        ///< the sink may have it all
+  bool has_sink{false};        ///< the attention sink may have all the weight
 };
 
-/// Weights are finite, not negative, and sum to more than 0 (with a sink from 0 on) and at most 1.01 (rounding of the
-/// recorder; a sum below 1 is legal, since some models attend to a sink that is no token). The error's field is "row
-/// T".
+/// Checks that weights are finite, not negative, and sum to more than 0 (0 is allowed with a sink) and at most 1.01
+/// (rounding by the recorder; a sum below 1 is legal, since some models attend to a sink that is not a token). The
+/// error's field is "row T".
 Status check_row(std::span<const double> row, std::int64_t t, RowRule rule = {});
 Status check_row(std::span<const float> row, std::int64_t t, RowRule rule = {});
 

@@ -111,7 +111,7 @@ void RunEventLog::attach(const plan::Scenario& scenario, const traces::Trace& tr
       });
 }
 
-/// With the first replica, whose memory is as all others'.
+/// Begins the log with the first replica, which has the same memory as all others.
 Result<core::Observer*> RunEventLog::begin(const EventLogOptions& log, EventRecorder::TotalsNow totals) {
   KVPLAN_TRY(auto file, make_file_(header_of(log)));
   if (fleet_ != nullptr) {

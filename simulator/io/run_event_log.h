@@ -1,4 +1,4 @@
-// The event log of a run, of one replica or several: puts what writes it beside the run's own observers.
+// The event log of a run, of one replica or several: adds its writer to the run's observers.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace kvplan::io {
 class RunEventLog {
  public:
   explicit RunEventLog(std::string path);
-  /// Into any sink; used by tests.
+  /// Into any sink; for tests.
   explicit RunEventLog(event_log::Encoder::Sink sink);
 
-  /// Lets the run write into the log; scenario and trace outlive it. Errors (when the run starts): a run that a log
-  /// cannot tell, a file that cannot be made.
+  /// Makes the run write into the log; scenario and trace outlive it. Errors (when the run starts): a run that a log
+  /// cannot describe, a file that cannot be created.
   void attach(const plan::Scenario& scenario, const traces::Trace& trace, plan::RunOptions& options);
   Status close();
 

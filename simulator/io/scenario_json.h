@@ -1,8 +1,8 @@
-// Scenarios as JSON as people write it, read into settings with their lines. Objects nest along the dots
-// of a path; a component is a text "NAME:key=value,..." or an object with "name" and its parameters; null
-// leaves the default. The object "scenario_origins", which kvplan writes beside a resolved scenario, says
-// which values were defaults; the key "view" (of a session of the desktop program) says nothing about a run
-// and is left out. Files are scenario_file.h's part.
+// Hand-written JSON scenarios, read into settings with their lines. Objects nest along the dots of a path; a
+// component is a text "NAME:key=value,..." or an object with "name" and its parameters; null means the default. The
+// object "scenario_origins", which kvplan writes beside a resolved scenario, says which values were defaults; the key
+// "view" (from a session of the desktop program) does not concern the run and is ignored. scenario_file.h reads
+// files.
 #pragma once
 
 #include <map>
@@ -14,11 +14,10 @@
 
 namespace kvplan::io {
 
-/// True if the text begins like a scenario (an object whose first key is one of a scenario's), not like a
-/// trace.
+/// True: the text begins like a scenario (an object with a scenario's key first), not like a trace.
 bool looks_like_scenario_json(std::string_view begin);
 
-/// Errors carry file and line. Texts are as they stand there, those that name files too.
+/// Errors have file and line. Texts are returned unchanged, paths too.
 Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const std::string& path);
 
 /// Gives settings their origins: "given" or "default" by path, as in "scenario_origins".

@@ -1,4 +1,4 @@
-// Side files: what formats are told of a model's weights or of calibration. Layout and names in SIDE_FORMAT.md.
+// Side files: what formats need of a model's weights or of calibration. SIDE_FORMAT.md has layout and names.
 #pragma once
 
 #include <memory>
@@ -8,14 +8,14 @@
 
 namespace kvplan::io {
 
-/// Errors, with the file, the tensor and the place in it: not such a file, tensors that are missing, of another type or
-/// shape than their name says, numbers that are not finite, bases that are not orthonormal.
+/// Errors, with file, tensor and place in it: not such a file, missing tensors, another type or shape than the name
+/// says, numbers that are not finite, bases that are not orthonormal.
 Result<formats::SideData> parse_side_file(const RandomAccess& file);
 
 /// The same of a file by its path.
 Result<std::shared_ptr<const formats::SideData>> open_side_file(const std::string& path);
 
-/// Reads the side file that a format's parameters name, if there is one. The error's field is the parameter.
+/// Reads the side file that a format's parameters name, if any. The error's field is the parameter.
 Status read_side_file(formats::FormatChoice& format);
 
 }  // namespace kvplan::io

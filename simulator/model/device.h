@@ -1,7 +1,7 @@
-// A device that serves a model: figures of its data sheet, and what programs that ran on it were told.
+// A device that serves a model: figures of its data sheet, and what was measured on it.
 //
-// Each figure says where it is from and how well it is known. Devices are data files (simulator/model/devices);
-// simulator/modelfile has them by name.
+// Each figure has its source and says how well it is known. Devices are data files (simulator/model/devices);
+// simulator/modelfile finds them by name.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ namespace kvplan::model {
 /// How a number is known.
 enum class Mark : std::uint8_t {
   kMeasured,   ///< read from a device, or timed on it
-  kPublished,  ///< its maker or somebody else wrote it
+  kPublished,  ///< published by its maker or by others
   kAssumed,    ///< kvplan's guess, which `source` explains
-  kComputed,   ///< follows from other numbers of the same list
+  kComputed,   ///< follows from other figures of the list
   kGiven,      ///< by the user
 };
 /// "measured", ...
@@ -45,7 +45,7 @@ enum class DeviceFigure : std::uint8_t {
 };
 inline constexpr std::size_t kDeviceFigures = 15;
 
-/// What a figure is called in files and what it means.
+/// The name of a figure in files, and its meaning.
 struct DeviceFigureKind {
   std::string_view key;
   std::string_view text;
@@ -63,7 +63,7 @@ struct Figure {
 struct DeviceShape {
   std::string name;                  ///< as in scenarios
   std::string title;                 ///< as it is sold
-  std::vector<std::string> aliases;  ///< other names that are taken
+  std::vector<std::string> aliases;  ///< other accepted names
   std::string vendor, architecture, memory, note;
   std::array<std::optional<Figure>, kDeviceFigures> figures;  ///< by DeviceFigure
 

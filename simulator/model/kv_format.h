@@ -1,9 +1,11 @@
-// The family "format": in how many bytes a layer keeps the keys and values of one token.
+// The family "format": the number of bytes in which a layer stores the keys and values of one token.
 //
-// All figures are whole bytes. Where elements take a part of a byte, the elements of one token in one layer of one
-// rank are packed, and what is left of their last byte is rounded up. Scales and zero points stand beside groups of
-// elements along the vector of one head (of the latent vector, where there is one); a group does not cross from one
-// vector into the next, and the last one of a vector may be shorter.
+// All figures are whole bytes. If elements take a part of a byte, the elements of one token in one layer of one rank
+// are
+// packed, and the last byte is rounded up. Scales and zero points belong to groups of elements along the vector of one
+// head (or along the latent vector); a group does not cross from one vector into the next, and the last group of a
+// vector
+// may be shorter.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@
 
 namespace kvplan::model {
 
-/// Of one token in one layer.
+/// Bytes of one token in one layer.
 struct TokenBytes {
   std::int64_t elements{0};
   std::int64_t metadata{0};  ///< scales and zero points
@@ -26,21 +28,22 @@ struct TokenBytes {
 
 /// Sorted by name. Errors of a choice among them: simulator/base/component.h.
 Catalogue format_descriptors();
-/// `element_bytes` is what the model's own elements take, for "native". REQUIRES: a choice of family "format". Errors:
-/// the format is not for such layers.
+/// Bytes of a token. `element_bytes`: those of the model's own elements, for "native". Errors: the format is not for
+/// such layers. REQUIRES: a choice of family "format".
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);
 
-/// A format of which every token of a layer takes as many bytes: of family "format", or one that brings its rule.
+/// A format in which every token of a layer takes the same bytes: of family "format", or with its own rule.
 struct KvFormat {
   Choice choice;
-  /// As token_bytes. Keys, or values, of no size ask about the others alone, of a layer that was asked about whole.
+  /// Like token_bytes. Keys (or values) of size 0 ask for the bytes of the values (or keys) alone, for a layer that
+  /// was checked as a whole.
   Result<TokenBytes> (*rule)(const Choice&, const LayerCache&, std::int64_t element_bytes);
-  /// Where layers do not all store tokens alike: the choice of each layer of the model. Empty: `choice` is of all.
+  /// If layers store tokens differently: the choice for each layer of the model. Empty: `choice` holds for all.
   std::vector<Choice> by_layer{};
 
   // NOLINTNEXTLINE(google-explicit-constructor): a choice of family "format" is one.
   KvFormat(Choice of, decltype(rule) by = token_bytes) : choice(std::move(of)), rule(by) {}
-  /// Of a layer of the model, or of a rank's share of it.
+  /// Bytes for a layer of the model, or for a rank's share of it.
   [[nodiscard]] Result<TokenBytes> bytes(const LayerCache& cache, std::int64_t element_bytes,
                                          std::int64_t layer) const {
     return rule(by_layer.empty() ? choice : by_layer[static_cast<std::size_t>(layer)], cache, element_bytes);

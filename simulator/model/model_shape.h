@@ -1,10 +1,10 @@
-// The shape of a served model: what decides KV bytes and the work of a step.
+// The shape of a served model: what determines KV bytes and the work of a step.
 //
-// A layer keeps, of every token, either a key and a value for each KV head (heads x (key size + value size)
+// For every token, a layer stores either a key and a value for each KV head (heads x (key size + value size)
 // elements), or one latent vector with a rotary part that all query heads share (DeepSeek-V2, arXiv 2405.04434,
 // section 2.1). A layer with a window of W needs, while the token at position p is computed, only the tokens at
 // p-W+1..p (vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py: FullAttentionSpec, SlidingWindowSpec,
-// MLAAttentionSpec). Bytes by format, rank and length: footprint.h. Known models, and shapes out of files:
+// MLAAttentionSpec). Bytes by format, rank and length: footprint.h. Known models, and shapes from files:
 // simulator/modelfile.
 #pragma once
 
@@ -22,12 +22,12 @@ enum class CacheKind : std::uint8_t {
   kLatent,  ///< one vector for all heads
 };
 
-/// What one layer keeps of a token, in elements.
+/// What one layer stores of a token, in elements.
 struct LayerCache {
   CacheKind kind{CacheKind::kHeads};
   std::int64_t heads{0}, key_size{0}, value_size{0};  ///< kHeads
   std::int64_t latent_size{0}, rope_size{0};          ///< kLatent
-  std::int64_t window{0};                             ///< tokens that a query sees, itself included; 0: all
+  std::int64_t window{0};                             ///< tokens that a query sees, its own included; 0: all
 
   [[nodiscard]] std::int64_t elements() const {
     return kind == CacheKind::kHeads ? heads * (key_size + value_size) : latent_size + rope_size;
@@ -35,16 +35,16 @@ struct LayerCache {
   friend bool operator==(const LayerCache&, const LayerCache&) = default;
 };
 
-/// Layers in a row that are alike.
+/// Consecutive equal layers.
 struct LayerRun {
   std::int64_t layers{0};
   LayerCache cache;
 };
 
-/// What decides how many weights there are. Zero: there are none of this kind.
+/// What determines the number of weights. Zero: the model has none of this kind.
 struct WeightShape {
   std::int64_t feed_forward{0};  ///< width of the dense feed-forward block
-  std::int64_t matrices{3};      ///< of a feed-forward block: 3 where it is gated, else 2
+  std::int64_t matrices{3};      ///< matrices of a feed-forward block: 3 if gated, else 2
   std::int64_t vocabulary{0};
   bool tied{false};            ///< the output layer is the input embedding
   std::int64_t key_size{0};    ///< of a query head
@@ -53,39 +53,42 @@ struct WeightShape {
   std::int64_t experts{0};     ///< routed experts of a layer
   std::int64_t experts_per_token{0};
   std::int64_t expert_feed_forward{0};
-  std::int64_t shared_feed_forward{0};  ///< of what every token passes beside its experts, together
-  std::int64_t dense_layers{0};         ///< the first layers, without experts, where others have them
+  /// Width of the feed-forward blocks that every token passes beside its experts
+  std::int64_t shared_feed_forward{0};
+  std::int64_t dense_layers{0};  ///< first layers without experts, in a model with experts
 };
 
 /// Numbers of weights. Biases and learned positions, which are few, are not counted.
 struct WeightCounts {
   std::int64_t all{0};
-  std::int64_t multiplied{0};  ///< by which every token is multiplied: its experts, not the input embedding
-  std::int64_t read{0};        ///< by a step with many tokens: all experts, not the input embedding
+  /// Weights that multiply every token: those of its experts; without the input embedding
+  std::int64_t multiplied{0};
+  /// Weights that a step with many tokens reads: those of all experts; without the input embedding
+  std::int64_t read{0};
 };
 
 struct ModelShape {
   std::string name;
-  std::string source;  ///< where the figures are from
+  std::string source;  ///< source of the figures
   std::int64_t layers{0};
   std::int64_t hidden{0};
   std::int64_t query_heads{0};
   std::int64_t kv_heads{0};       ///< KV heads of a layer; 1 where latent
-  std::int64_t element_bytes{2};  ///< of an element of cache or weights, before any format
+  std::int64_t element_bytes{2};  ///< bytes of an element of cache or weights, before any format
   std::optional<std::int64_t>
-      published_weight_bits{};   ///< of most weights, where its checkpoint is quantised
+      published_weight_bits{};   ///< bits of most weights, if the published checkpoint is quantised
   std::vector<LayerRun> runs{};  ///< all layers, from the first to the last
   WeightShape weight_shape{};
-  std::string weights_miss{};        ///< what is not known of the weights; empty: they can be counted
-  std::vector<std::string> notes{};  ///< what the bytes leave out; a sentence each
+  std::string weights_miss{};        ///< what is unknown about the weights; empty: they can be counted
+  std::vector<std::string> notes{};  ///< what the byte counts leave out, one sentence each
 
-  /// Bytes of one token in all layers, on one rank that holds the whole model, windows aside.
+  /// Bytes of one token in all layers, on one rank that holds the whole model, ignoring windows.
   [[nodiscard]] std::int64_t kv_token_bytes() const;
-  /// The same if a model with a latent vector stored its keys and values by query head; absent for others.
+  /// The same if a model with a latent vector stored keys and values by query head; absent for other models.
   [[nodiscard]] std::optional<std::int64_t> unshared_token_bytes() const;
   /// Layers that see only a window.
   [[nodiscard]] std::int64_t window_layers() const;
-  /// Errors: something about them is not known (field "model").
+  /// Errors: something about the weights is unknown (field "model").
   [[nodiscard]] Result<WeightCounts> weights() const;
   /// Floating-point operations of one query-key pair in all layers: scores, and weighted values.
   [[nodiscard]] std::int64_t pair_flops() const {

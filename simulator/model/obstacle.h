@@ -1,4 +1,4 @@
-// Why an engine would not start, as numbers that follow from a deployment without a run.
+// Why an engine would not start: numbers that follow from a deployment, without a run.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace kvplan::model {
 
-/// Values of obstacles, of which `need` is always more than `have`:
+/// Kinds of obstacles; `need` is always more than `have`:
 inline constexpr const char* kNoRoom =
-    "weights-and-buffers";  ///< they leave no room for one token of KV cache
+    "weights-and-buffers";  ///< weights and buffers leave no room for one token of KV cache
 inline constexpr const char* kStartMemory =
-    "beside-the-share";  ///< what has to fit into what the rule leaves
-inline constexpr const char* kLongestRequest = "longest-request";  ///< one of the engine's limit has to fit
+    "beside-the-share";  ///< other memory does not fit into what the rule leaves
+/// A request of the engine's length limit does not fit
+inline constexpr const char* kLongestRequest = "longest-request";
 
-/// Of one rank.
+/// An obstacle on one rank.
 struct Obstacle {
   std::string obstacle;  ///< one of the above
   std::int64_t need{0}, have{0};
   Unit unit{Unit::kBytes};
-  /// Settings of a scenario (PATH=VALUE), each of which by itself takes this obstacle away; empty where none is known.
+  /// Settings of a scenario (PATH=VALUE); each of them alone removes this obstacle. Empty: none is known.
   std::vector<std::string> remedies{};
   bool operator==(const Obstacle&) const = default;
 };

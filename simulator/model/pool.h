@@ -1,4 +1,4 @@
-// The KV pool that a deployment leaves: a device's memory less everything that is not KV cache, item by item.
+// The KV pool of a deployment: a device's memory minus everything that is not KV cache, item by item.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,38 @@
 
 namespace kvplan::model {
 
-/// What runs where. A rank is one device; all ranks have the same.
+/// What is deployed on what. A rank is one device; all ranks have the same.
 struct Deployment {
   const DeviceShape* device{nullptr};  ///< null: none
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
-  std::optional<KvFormat> format{};           ///< of the cache; absent: the model's own elements
+  std::optional<KvFormat> format{};           ///< format of the cache; absent: the model's own elements
   Choice pool_rule;                           ///< of family "pool-rule"
-  std::optional<std::int64_t> weight_bits{};  ///< absent: those of the model's elements
-  // Bytes of a rank that somebody knows:
+  std::optional<std::int64_t> weight_bits{};  ///< absent: the bits of the model's elements
+  // Known bytes of a rank; absent: assumed or measured elsewhere:
   std::optional<std::int64_t> weights_bytes{}, activation_bytes{}, workspace_bytes{}, context_bytes{},
       graph_bytes{};
-  std::int64_t step_tokens{8192};   ///< the most tokens of a step: activations are assumed by it
-  std::int64_t step_requests{256};  ///< the most requests of a step, likewise
-  std::int64_t max_model_len{0};    ///< one request of it has to fit; 0: nobody asks
-  std::string longest_path{"engine.max_model_len"};  ///< of the scenario, that sets this limit
+  std::int64_t step_tokens{8192};   ///< most tokens of a step; assumed activations depend on it
+  std::int64_t step_requests{256};  ///< most requests of a step; assumed activations depend on it
+  std::int64_t max_model_len{0};    ///< a request of this length must fit; 0: not required
+  std::string longest_path{"engine.max_model_len"};  ///< path of the scenario that sets this limit
 
   [[nodiscard]] std::int64_t bits_of(const ModelShape& shape) const {
     return weight_bits.value_or(8 * shape.element_bytes);
   }
-  /// True: nobody said how many bits a weight has, and the published checkpoint has others than are counted.
+  /// True: the bits of a weight were not given, and the published checkpoint has other bits than are counted.
   [[nodiscard]] bool counts_other_weights(const ModelShape& shape) const {
     return !weight_bits && !weights_bytes && shape.published_weight_bits &&
            *shape.published_weight_bits != bits_of(shape);
   }
 };
 
-/// What a line of a derivation is.
+/// The role of a line in a derivation.
 enum class PoolPart : std::uint8_t {
   kTotal,   ///< the device
   kTaken,   ///< less this
-  kWithin,  ///< has to fit into the share that the rule leaves; not subtracted again
-  kPool,    ///< what is left: total = sum of taken + pool
+  kWithin,  ///< must fit into the share that the rule leaves; not subtracted again
+  kPool,    ///< the rest: total = sum of taken + pool
 };
 /// "total", ...
 std::string_view pool_part_name(PoolPart part);
@@ -59,7 +59,7 @@ struct PoolItem {
   std::string source;
 };
 
-/// Of one rank of a stage.
+/// The pool on one rank of a stage.
 struct StagePool {
   std::int64_t first_layer{0}, layers{0};
   std::int64_t weights_bytes{0};
@@ -68,31 +68,31 @@ struct StagePool {
 };
 
 struct Pool {
-  std::vector<PoolItem> items;  ///< of a rank of the deciding stage
+  std::vector<PoolItem> items;  ///< of a rank of the stage with the smallest pool
   std::vector<StagePool> stages;
-  std::size_t deciding{0};  ///< the first stage whose pool holds fewest tokens: all others are cut to it
+  std::size_t deciding{0};  ///< the first stage with the smallest pool in tokens: all others are cut to it
   bool null_block{false};
   std::vector<std::string> warnings;
-  std::vector<Obstacle> obstacles;  ///< of an engine's start, beside kNoRoom
+  std::vector<Obstacle> obstacles;  ///< why the engine cannot start, other than kNoRoom
 
   [[nodiscard]] const StagePool& rank() const { return stages[deciding]; }
-  /// Blocks that engines report, the null block included.
+  /// Blocks as engines report them, null block included.
   [[nodiscard]] std::int64_t blocks(std::int64_t block_tokens) const {
     return rank().pool_bytes / block_tokens / rank().bytes_per_token;
   }
 };
 
-/// Whether weights and buffers leave no room. Errors: as derive_pool, but for this one. REQUIRES: as derive_pool.
+/// The obstacle if weights and buffers leave no room. Errors: as derive_pool, except this one. REQUIRES: as
+/// derive_pool.
 Result<std::optional<Obstacle>> lack_of_room(const ModelShape& shape, const Deployment& deployment);
 
-/// What would take kLongestRequest away: fewer tokens than the pool holds (`tokens`), or more ranks.
+/// What would remove kLongestRequest: a lower limit than the pool's `tokens`, or more ranks.
 std::vector<std::string> remedies_of_length(const ModelShape& shape, const Deployment& deployment,
                                             std::int64_t longest, std::int64_t tokens);
 
-/// Errors: more stages than layers, a format for other layers, a model whose weights are not known, and where weights
-/// and all else leave no room: what is missing, and how many ranks, or bits of a weight, would
-/// have room.
-/// REQUIRES: a device, and a pool rule.
+/// Errors: more stages than layers; a format for other layers; a model with unknown weights; no room beside weights
+/// and all else (with what is missing, and how many ranks, or bits of a weight, would leave room). REQUIRES: a
+/// device, and a pool rule.
 Result<Pool> derive_pool(const ModelShape& shape, const Deployment& deployment);
 
 }  // namespace kvplan::model

@@ -1,5 +1,5 @@
-// The models that kvplan knows by name. Each is a file in simulator/model/data, in the form of config.h, and is part
-// of the program: nothing is looked up when it runs. To add one, add its file.
+// The models that kvplan knows by name. Each is a file in simulator/model/data, in the form of config.h, and is
+// compiled into the program: nothing is looked up at run time. To add one, add its file.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace kvplan::model {
 
 /// All of them, by name.
 std::span<const ModelShape> models();
-/// One of them. Errors: unknown name, with what exists.
+/// The model of this name. Errors: unknown name, with what exists.
 Result<const ModelShape*> find_model(std::string_view name);
 
-/// True for a text that names a file, not a model: it has a slash or ends in ".json".
+/// True: the text names a file, not a model: it has a slash or ends in ".json".
 bool names_model_file(std::string_view text);
 
 /// A file of simulator/model/data or simulator/model/devices.

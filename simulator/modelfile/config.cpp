@@ -27,7 +27,7 @@ constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
 /// Parts of a larger model's config that hold the language model's.
 constexpr std::array<const char*, 3> kTextParts{"text_config", "llm_config", "language_config"};
 
-/// A key whose presence says that layers keep something else than keys and values of each token.
+/// A key that shows that layers store something other than keys and values of each token.
 struct Refusal {
   const char* key;
   const char* what;

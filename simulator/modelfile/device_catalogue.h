@@ -1,5 +1,5 @@
 // The devices that kvplan knows by name. Each is a file in simulator/model/devices (its README has the form), and is
-// part of the program.
+// compiled into the program.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace kvplan::model {
 
 /// All of them, by name.
 std::span<const DeviceShape> devices();
-/// One of them, by its name or an alias. Errors: unknown name, with what exists.
+/// The device with this name or alias. Errors: unknown name, with what exists.
 Result<const DeviceShape*> find_device(std::string_view name);
 
-/// Reads the text of a device's file. Errors: broken JSON, a key or mark that is unknown, a figure that is needed and
-/// missing, a number out of range.
+/// Reads the text of a device's file. Errors: broken JSON, an unknown key or mark, a missing required figure, a
+/// number out of range.
 Result<DeviceShape> parse_device(std::string_view text, const std::string& file);
 
 }  // namespace kvplan::model

@@ -314,7 +314,7 @@ Status check_groups(const Header& header) {
   return Done{};
 }
 
-/// Whose requests can give way by priority.
+/// Checks logs in which priority decides the preemption order.
 Status check_priority(const Header& header) {
   const bool can = !header.prefills_apart && header.groups.empty() && header.track_units.empty();
   if (!header.by_priority || can) return Done{};

@@ -1,4 +1,4 @@
-// Messages of an event log to plain structs, every value checked against its range. For reader.cpp.
+// Converts messages of an event log to plain structs, with every value checked against its range. For reader.cpp.
 #pragma once
 
 #include "proto/event_log.pb.h"
@@ -7,9 +7,9 @@
 
 namespace kvplan::event_log {
 
-/// Errors have the field and no place.
+/// Errors have the field, but not the place in the file.
 Result<Header> decode_header(const ::kvplan::v1::EventLogHeader& message);
-/// Of a log of so many replicas. `claim` may be null.
+/// For a log with this many replicas. `claim` may be null.
 Result<Record> decode_record(const ::kvplan::v1::Fact& fact, const ::kvplan::v1::Claim* claim,
                              std::int32_t replicas);
 

@@ -10,8 +10,8 @@
 
 namespace kvplan::event_log {
 
-/// Life cycle: construct, `begin` once, `add` for each record, `finish` once. After an error of the sink
-/// nothing more is written and every call returns that error.
+/// Life cycle: construct, `begin` once, `add` for each record, `finish` once. After an error of the sink nothing more
+/// is written, and every call returns that error.
 class Encoder {
  public:
   using Sink = std::function<Status(std::string_view)>;

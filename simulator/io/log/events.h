@@ -1,8 +1,7 @@
-// The event log as plain structs: what happened (facts) and what the simulator says about memory (claims).
-// proto/event_log.proto is the same with a sentence on every field; FORMAT.md has the file and the order of
-// the facts.
+// The event log as plain structs: what happened (facts), and what the simulator says about memory (claims).
+// proto/event_log.proto has the same with a sentence on every field; FORMAT.md has the file and the order of the facts.
 //
-// Times are ticks since the first arrival; requests are numbered by their place in the trace.
+// Times are ticks since the first arrival; requests are numbered by their position in the trace.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
 
-// What a reader accepts; sums and products of these stay within 64 bits.
+// Largest values that a reader accepts; their sums and products stay within 64 bits.
 inline constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostAllocUnits = std::int64_t{1} << 31;
@@ -31,13 +30,13 @@ inline constexpr std::int64_t kMostRows = 1 << 14;
 inline constexpr std::int64_t kMostLayers = 1 << 14;  // of a group; groups
 inline constexpr std::int64_t kMostRowBytes = 1 << 30;
 inline constexpr std::int64_t kMostReplicas = 1 << 14;
-/// Longest list in one fact: a longer grant is several facts.
+/// Longest list in one fact; a longer grant becomes several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
-/// Which free range a request gets where its memory is one range; FORMAT.md defines each.
+/// How a free range is chosen for a request with one contiguous range; FORMAT.md defines each rule.
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
 
-/// What the memory of a request is made of; FORMAT.md, "Memory in bytes".
+/// The form of a request's memory; FORMAT.md, "Memory in bytes".
 enum class TableForm : std::uint8_t { kTokens, kPages, kTensors, kNothing };
 
 struct TokenRow {
@@ -49,7 +48,7 @@ struct TokenRow {
 /// Layers that share a block.
 struct LayerGroup {
   std::int64_t layers{1};
-  std::int64_t window{0};  ///< tokens that a token sees, itself included; 0: all
+  std::int64_t window{0};  ///< tokens that a token sees, its own included; 0: all
   friend bool operator==(const LayerGroup&, const LayerGroup&) = default;
 };
 
@@ -62,27 +61,28 @@ struct Header {
   bool null_block{false};
   bool returns_alloc_units{true};
   bool prefix_cache{false};
-  /// Cells of a token in each track, 0 where another rank has them; empty: no courses.
+  /// Cells of a token in each track, 0 for tracks of other ranks; empty: no courses.
   std::vector<std::int32_t> track_units{};
   std::int64_t metadata_bytes{0};  ///< of each cell
   bool reuse{false};
   RangePlacement range_placement{RangePlacement::kFirstFit};
   TableForm table_form{TableForm::kTokens};
-  std::int64_t odd_alloc_unit_bytes{0};  ///< where the form is not kTokens
+  std::int64_t odd_alloc_unit_bytes{0};  ///< bytes of an allocation unit, if the form is not kTokens
   std::int64_t page_bytes{0};            ///< kPages
   std::vector<TokenRow> rows{};
-  std::vector<LayerGroup> groups{};  ///< not empty: a block is of one of them
-  bool compacts{false};              ///< courses whose survivors move together
-  bool counted{false};               ///< of those, only how many tokens go is known
+  std::vector<LayerGroup> groups{};  ///< not empty: each block belongs to one of these groups
+  bool compacts{false};              ///< courses with survivors that move together
+  bool counted{false};               ///< with compacts: only the number of dropped tokens is known
   std::int64_t tables{1};            ///< of a request
-  std::int64_t entry_bytes{0};       ///< of a block of several tables
+  std::int64_t entry_bytes{0};       ///< with several tables: bytes of a block's entry in its table
   bool unnumbered{false};            ///< blocks have no ids
-  bool prefills_apart{false};        ///< a step with chunks computes nothing else
-  bool tree{false};                  ///< of pages, in which prefixes are found
-  std::int64_t id_tokens{0};         ///< that an id of a prompt stands for; 0: there are none
-  std::int32_t replicas{1};          ///< on one clock, all as this says
-  bool by_priority{false};           ///< who is asked, and gives way, by the priority of arrivals
-  std::int64_t prompt_rows{0};  ///< where courses find prefixes: tokens that an admission computes at least
+  bool prefills_apart{false};        ///< a step with prompt chunks computes nothing else
+  bool tree{false};                  ///< prefixes are cached in a radix tree of pages
+  std::int64_t id_tokens{0};         ///< tokens that one id of a prompt stands for; 0: no ids
+  std::int32_t replicas{1};          ///< number of replicas on one clock, all with this header
+  bool by_priority{false};           ///< queue order and preemption order go by the priority of arrivals
+  /// With courses and prefix cache: least number of tokens that an admission computes
+  std::int64_t prompt_rows{0};
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -90,11 +90,11 @@ struct Header {
   [[nodiscard]] std::int64_t tracks_of_table() const {
     return static_cast<std::int64_t>(track_units.size()) / tables;
   }
-  /// Entries of a table for a logical block: one of each group, where there are groups.
+  /// Table entries for a logical block: one for each group, if there are groups.
   [[nodiscard]] std::int64_t entries_per_block() const {
     return groups.empty() ? 1 : static_cast<std::int64_t>(groups.size());
   }
-  /// Layers that a block has room for, where there are groups.
+  /// Layers that a block has room for, if there are groups.
   [[nodiscard]] std::int64_t block_layers() const {
     std::int64_t most = 0;
     for (const LayerGroup& group : groups) most = group.layers > most ? group.layers : most;
@@ -102,7 +102,7 @@ struct Header {
   }
 };
 
-/// Names the content of a block: equal keys, equal contents. Even: contents that several requests may have.
+/// Names the content of a block: equal keys mean equal contents. Even keys: contents that several requests may have.
 using ContentKey = std::uint64_t;
 constexpr ContentKey shared_key(std::int64_t name) {
   return static_cast<ContentKey>(name) * 2;
@@ -116,8 +116,8 @@ struct Arrival {
   RequestId request;
   std::int32_t input, output;
   bool accepted;
-  std::int32_t prefix_ids{0};  ///< where there is a tree: that the PrefixIds behind it come to
-  std::int32_t priority{0};    ///< where it goes by priority: the least is asked first
+  std::int32_t prefix_ids{0};  ///< with a tree: number of ids in the PrefixIds that follow
+  std::int32_t priority{0};    ///< with by_priority: lower values come first
 };
 struct PassBegin {
   std::int64_t time;
@@ -128,26 +128,27 @@ struct Preempt {
 };
 struct Reclaim {
   std::int64_t publication;
-  std::int64_t pages{0};  ///< where there is a tree: so many, from this one on
+  std::int64_t pages{0};  ///< with a tree: this many pages, from this one on
 };
 struct Admit {
   RequestId request;
   std::vector<std::int64_t> hit_publications;
   std::vector<ContentKey> hit_keys;  ///< as many
-  std::int64_t found_pages{0};       ///< instead, where there is a tree
-  std::int64_t found_blocks{0};      ///< where there are groups: leading logical blocks that are found
+  std::int64_t found_pages{0};       ///< with a tree: pages of the hit
+  std::int64_t found_blocks{0};      ///< with groups: leading logical blocks of the hit
 };
 struct Grant {
   RequestId request;
   std::int64_t first_block, alloc_units;
   std::vector<ContentKey> shared_keys;  ///< of the leading allocation units
-  std::int64_t tensor_tokens{0};        ///< kTensors: how long each tensor is
-  std::int32_t first_table{0};  ///< of several: so many from this one on, each of which is granted these
+  std::int64_t tensor_tokens{0};        ///< kTensors: length of each tensor, in tokens
+  /// With several tables: this many tables from this one on, each with this grant
+  std::int32_t first_table{0};
   std::int32_t tables{0};
 };
 struct Publish {
   RequestId request;
-  std::int64_t logical_block;  ///< where there are groups, the place in the table
+  std::int64_t logical_block;  ///< with groups: the entry of the table
   ContentKey key;
 };
 struct Chunk {
@@ -160,7 +161,7 @@ struct PassEnd {
 struct StepRun {
   std::int64_t time, first, growth, steps;
   [[nodiscard]] Wide span() const { return span(steps); }
-  /// Of its first steps.
+  /// Duration of its first `count` steps.
   [[nodiscard]] Wide span(std::int64_t count) const {
     return Wide{first} * count + Wide{growth} * (Wide{count} * (count - 1) / 2);
   }
@@ -187,8 +188,8 @@ struct End {
   std::int64_t time;
 };
 
-/// A token kept in a track, as a term of the digest of all that are kept: the terms are added, modulo 2^64.
-/// SplitMix64's mixing function (Steele, Lea, Flood 2014).
+/// The term of a kept token in the digest of all kept tokens of a track; terms are added modulo 2^64. SplitMix64's
+/// mixing function (Steele, Lea, Flood 2014).
 constexpr std::uint64_t kept_term(std::int64_t token, std::int64_t track, std::int64_t tracks) {
   std::uint64_t x = static_cast<std::uint64_t>(token * tracks + track) + 0x9E37'79B9'7F4A'7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9ULL;
@@ -198,7 +199,7 @@ constexpr std::uint64_t kept_term(std::int64_t token, std::int64_t track, std::i
 
 struct Course {
   RequestId request;
-  std::vector<std::int32_t> drops;  ///< a part of: for each n, for each track, a count and positions
+  std::vector<std::int32_t> drops;  ///< part of a list: for each n, for each track, a count and positions
 };
 struct LetGo {
   RequestId request;
@@ -206,24 +207,24 @@ struct LetGo {
 };
 struct Move {
   RequestId request;
-  std::int64_t copied;  ///< leading slots that were written
-  std::int64_t slots;   ///< of the range where it is now
+  std::int64_t copied;  ///< leading slots that were written and are copied
+  std::int64_t slots;   ///< length of the range at its new address
   bool slides;          ///< false: copied in the step, both ranges held until it ends
 };
 
-/// Of several replicas: all that happens at this tick has been told.
+/// With several replicas: everything at this tick has been reported.
 struct TickEnd {
   std::int64_t time;
 };
-/// Of several replicas: the last fact of all.
+/// With several replicas: the last fact of the log.
 struct FleetEnd {
   std::int64_t time;
 };
 
-/// Neighbouring tracks of which as many tokens go.
+/// Neighbouring tracks that drop the same number of tokens.
 struct AlikeTracks {
   std::int32_t tracks;
-  std::vector<std::int32_t> runs;  ///< pairs: so many go, after each of so many n
+  std::vector<std::int32_t> runs;  ///< pairs: number of dropped tokens, and for how many n
 };
 struct Counts {
   RequestId request;
@@ -231,25 +232,26 @@ struct Counts {
 };
 struct Compact {
   RequestId request;
-  std::int64_t slots;           ///< of the table from now on
-  std::int64_t cells;           ///< kept, of all tracks
-  std::int64_t released;        ///< blocks
-  std::int32_t first_table{0};  ///< of several: so many from this one on, all this of each
+  std::int64_t slots;     ///< slots of the table from now on
+  std::int64_t cells;     ///< kept, of all tracks
+  std::int64_t released;  ///< blocks
+  /// With several tables: this many tables from this one on, each with this change
+  std::int32_t first_table{0};
   std::int32_t tables{0};
 };
 
-/// The names of a prompt's tokens, where there is a tree.
+/// The names of a prompt's tokens, with a radix tree.
 struct PrefixIds {
   RequestId request;
   std::vector<std::uint32_t> ids;
 };
-/// Its first tokens, whole pages, are in the tree.
+/// The first tokens of the request, whole pages, are now in the tree.
 struct Settle {
   RequestId request;
   std::int64_t tokens;
 };
 
-/// Decodes, but computes nothing until the next pass.
+/// The request decodes, but computes nothing until the next pass.
 struct HoldBack {
   RequestId request;
 };
@@ -264,26 +266,27 @@ inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
     "settled",    "end",        "course",   "let_go",    "move",        "counts", "compact",
     "prefix_ids", "settle",     "tick_end", "fleet_end", "hold_back"};
 
-/// What several replicas together came to.
+/// What several replicas reached together.
 struct JointPeak {
-  std::int64_t time{0};        ///< the earliest at which least memory was available after all passes
+  std::int64_t time{0};        ///< the earliest moment at which least memory was available after all passes
   Totals totals{};             ///< then
-  std::int64_t running{0};     ///< members of all running lists, at most
+  std::int64_t running{0};     ///< most requests in all running lists
   std::int64_t hole_bytes{0};  ///< at most
   friend bool operator==(const JointPeak&, const JointPeak&) = default;
 };
 
-/// What the simulator says about the moment after a fact.
+/// What the simulator says about the state after a fact.
 struct Claims {
-  std::vector<std::int32_t> places;  ///< block ids; one address; addresses and lengths; of Move: the new one
+  /// Block ids; one address; addresses and lengths; for Move: the new address
+  std::vector<std::int32_t> places;
   bool has_totals{false};
   Totals totals{};
-  std::int64_t running{0}, waiting{0};  ///< of PassEnd; of TickEnd the former, of all replicas
+  std::int64_t running{0}, waiting{0};  ///< for PassEnd; for TickEnd `running` of all replicas
   bool has_kept{false};
-  std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where a course is followed or tokens were dropped
+  std::uint64_t kept_digest{0};  ///< for Preempt and Finish, with a course or dropped tokens
 
   bool has_kept_cells{false};
-  std::int64_t kept_cells{0};  ///< of the same two, where it is counted
+  std::int64_t kept_cells{0};  ///< for Preempt and Finish, if tokens are only counted
 
   bool has_joint_peak{false};
   JointPeak joint_peak{};  ///< of FleetEnd
@@ -296,7 +299,7 @@ struct Claims {
 struct Record {
   Fact fact;
   Claims claims;
-  std::int32_t replica{0};  ///< whose; 0 of facts that are of all
+  std::int32_t replica{0};  ///< replica of the fact; 0 for facts of all
 };
 
 }  // namespace kvplan::event_log

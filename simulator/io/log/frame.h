@@ -1,4 +1,4 @@
-// Which frames (simulator/frame/frame.h) a .kve file has; FORMAT.md has the bytes.
+// The frames (simulator/frame/frame.h) of a .kve file; FORMAT.md has the bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr std::string_view kMagic{"\x89KVE\r\n\x1A\n", 8};
 inline constexpr std::string_view kHead{"HEAD"};
 inline constexpr std::string_view kEvents{"EVTS"};
 inline constexpr std::string_view kTail{"TAIL"};
-/// A reader refuses frames that decompress to more: bounded memory for any file.
+/// A reader refuses frames that decompress to more, which bounds memory for any file.
 inline constexpr std::uint32_t kMostFrameBytes = std::uint32_t{2} << 20;
 
 }  // namespace kvplan::event_log

@@ -1,6 +1,6 @@
-// Reads an event log, a frame at a time. Whatever the bytes are, the answer is records whose values are in
-// range and of the stated form, or one error with file, byte and field; memory stays bounded. Whether the
-// records make sense together is the replay's question.
+// Reads an event log, a frame at a time. For any bytes the result is records with values in range and of the stated
+// form, or one error with file, byte and field; memory stays bounded. The replay checks whether the records are
+// consistent.
 #pragma once
 
 #include <iosfwd>
@@ -13,12 +13,12 @@
 
 namespace kvplan::event_log {
 
-/// Life cycle: `open`, then `next` until it returns nothing (the file was whole) or an error.
+/// Life cycle: `open`, then `next` until it returns nothing (the file was complete) or an error.
 class Reader {
  public:
   /// Errors: not readable, not an event log, a higher version, a damaged header.
   static Result<std::unique_ptr<Reader>> open(const std::string& path);
-  /// From a stream; `name` stands for the path in errors.
+  /// From a stream; errors show `name` as the path.
   static Result<std::unique_ptr<Reader>> open(std::unique_ptr<std::istream> stream, std::string name);
   ~Reader();
   Reader(const Reader&) = delete;
