@@ -31,7 +31,7 @@ struct Range {
   }
 };
 
-std::string who(const Calibration& c) {
+std::string source_text(const Calibration& c) {
   const auto& s = c.software;
   std::string out = "on " + (c.device.name.empty() ? "a device without a name" : printable(c.device.name));
   if (!s.driver.empty()) out += ", driver " + printable(s.driver);
@@ -112,7 +112,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
       "Step times were measured: " + std::to_string(steps.size()) +
       (steps.size() == 1 ? " step " : " steps ") +
       (models != nullptr ? "of " + printable(std::string(model)) : "of a model that the file does not name") +
-      " " + who(calibration) + ".");
+      " " + source_text(calibration) + ".");
   assumptions.push_back(
       "Steps of " + of_sequences.text(" sequences, ") + of_computed.text(" computed tokens and ") +
       of_context.text(" context tokens") +
