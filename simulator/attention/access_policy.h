@@ -11,15 +11,15 @@ namespace kvplan::attention {
 inline constexpr std::array<std::string_view, 2> kAccessModes{"lfu", "lru"};
 
 constexpr std::array<Param, 6> access_params(std::string_view mode) {
-  return {tokens_param("budget", "Tokens kept, the newest included", 1),
+  return {tokens_param("budget", "Tokens kept, including the newest", 1),
           Param{.name = "theta",
-                .help = "Weight from which on a token counts as used by a query",
+                .help = "A query counts as using a token if its attention weight is at least this",
                 .kind = ParamKind::kDecimal,
                 .fallback = "0.01",
                 .low = 0,
                 .high = 1},
           Param{.name = "mode",
-                .help = "The one that goes: used least often (lfu), or longest ago (lru)",
+                .help = "Which token is evicted: the one used least often (lfu) or used longest ago (lru)",
                 .kind = ParamKind::kText,
                 .fallback = mode,
                 .choices = kAccessModes},

@@ -88,7 +88,7 @@ Retained by_layer(std::span<const double> tokens) {
 
 Status check_layers(const BudgetInput& input) {
   if (input.layers > 1) return Done{};
-  return bad_input("expected at least 2 layers, between which the budget falls, found 1")
+  return bad_input("expected at least 2 layers for a budget that falls from layer to layer, found 1")
       .at_field(input.choice.name());
 }
 

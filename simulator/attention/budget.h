@@ -79,9 +79,9 @@ constexpr Param budget_tokens(std::string_view name, std::string_view help, std:
   return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 0, .high = 1 << 30};
 }
 inline constexpr Param kBudgetCapacity =
-    budget_tokens("capacity", "Tokens that a layer or head retains on average, the window included");
+    budget_tokens("capacity", "Tokens that a layer or head keeps on average, including the window");
 inline constexpr Param kBudgetWindow =
-    budget_tokens("window", "Last tokens of the prompt, always retained", "32");
+    budget_tokens("window", "Last tokens of the prompt, always kept", "32");
 constexpr Param beta_param(std::string_view help, std::string_view fallback, double low) {
   return {.name = "beta",
           .help = help,
@@ -91,7 +91,7 @@ constexpr Param beta_param(std::string_view help, std::string_view fallback, dou
           .high = 1e9};
 }
 inline constexpr Param kPyramidBeta =
-    beta_param("The last layer has the base budget divided by this", "20", 1);
+    beta_param("The last layer has the base budget divided by this number", "20", 1);
 constexpr Param ratio_param(std::string_view name, std::string_view help, std::string_view fallback) {
   return {.name = name,
           .help = help,

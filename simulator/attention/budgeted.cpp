@@ -95,8 +95,9 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
   const std::string name(policy.choice.name());
   if (const BudgetParam& budget = policy.kind->budget; budget.param.empty())
     return refused("\"" + name + "\" " +
-                   (budget.why_none.empty() ? "takes no number of tokens that a budget could give"
-                                            : std::string(budget.why_none) + ", which no budget could give"));
+                   (budget.why_none.empty()
+                        ? "has no parameter for the number of tokens, which a budget scheme would set"
+                        : std::string(budget.why_none) + ", so no budget scheme can set it"));
   PolicyChoice out = policy;
   if (!by_head) {
     KVPLAN_TRY(out.choice, with_tokens(policy, tokens.front(), place.prompt));
@@ -104,12 +105,12 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
   }
   if (static_cast<std::int64_t>(tokens.size()) != place.model_kv_heads())
     return refused("expected a budget for each of " + std::to_string(place.model_kv_heads()) +
-                   " stored heads, found " + std::to_string(tokens.size()));
+                   " KV heads, found " + std::to_string(tokens.size()));
   const PolicyTraits traits = policy.kind->traits(policy.choice);
   const bool apart = traits.scope == Scope::kKvHead &&
                      policy.kind->make({.choice = policy.choice, .place = place})->by_set() != nullptr;
   if (!apart)
-    return refused("\"" + name + "\" decides for a layer: expected a budget by layers, not by heads");
+    return refused("\"" + name + "\" selects tokens per layer: expected one budget per layer, not per head");
   for (std::int32_t head = 0; head < place.kv_heads(); ++head) {
     const std::int64_t own = tokens[static_cast<std::size_t>(place.head_number(head))];
     KVPLAN_TRY(Choice choice, with_tokens(policy, own, place.prompt));

@@ -33,7 +33,7 @@ Status check_place(const Recording& recording, const LayerRun& request) {
         .at_field("--prefill");
   if (recording.info().layer(request.layer).has_rows()) return Done{};
   return bad_input("layer " + std::to_string(request.layer) +
-                   " has neither attention rows nor queries with keys, from which they are computed")
+                   " has neither attention rows nor the queries and keys to compute them")
       .at_field("--layer");
 }
 
@@ -132,22 +132,24 @@ class ClassCounts {
 void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const PolicyChoice& policy,
                       EvaluationSummary& out) {
   if (info.sizes_assumed)
-    out.assumptions.push_back("The recording does not say what a cached token takes: bytes assume " +
-                              std::to_string(layer.key_size) + " + " + std::to_string(layer.value_size) +
-                              " elements of " + std::to_string(info.cache_element_bytes) +
-                              " bytes per stored head and token.");
+    out.assumptions.push_back(
+        "The recording does not say how many bytes a cached token takes; kvplan assumes " +
+        std::to_string(layer.key_size) + " + " + std::to_string(layer.value_size) + " elements of " +
+        std::to_string(info.cache_element_bytes) + " bytes per KV head and token.");
   if (layer.query_heads < layer.model_query_heads)
-    out.assumptions.push_back("Of layer " + std::to_string(layer.layer) + " only KV heads " +
-                              ranges_text(layer.recorded_kv_heads) +
-                              " were recorded: sets, masses and bytes are theirs, in this order.");
+    out.assumptions.push_back(
+        "Of layer " + std::to_string(layer.layer) + ", only KV heads " +
+        ranges_text(layer.recorded_kv_heads) +
+        " were recorded. Token sets, masses and bytes are those of these heads, in this order.");
   if (layer.parts.has(Part::kTopRows))
     out.assumptions.emplace_back(
-        "Only the largest weights of each row were recorded: the rest of its mass is taken as spread evenly "
-        "over the other tokens.");
+        "Only the largest weights of each row were recorded. kvplan spreads the remaining mass evenly over "
+        "the other tokens.");
   if (policy.kind->traits(policy.choice).moves_positions)
-    out.assumptions.push_back(
-        "Position-frozen: the original of " + std::string(policy.choice.name()) +
-        " gives the keys that stay new positions, and its logits with them; here they have those recorded.");
+    out.assumptions.push_back("Positions are frozen: the public code of " +
+                              std::string(policy.choice.name()) +
+                              " moves the kept keys to new positions, which changes their logits; kvplan "
+                              "keeps the recorded positions.");
 }
 
 /// One policy of a run, and what is known of it so far.

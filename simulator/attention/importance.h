@@ -18,24 +18,25 @@ inline constexpr std::array<std::string_view, 3> kImportances{"max", "mean", "de
 inline constexpr Param kImportanceParam{
     .name = "importance",
     .help =
-        "Of the weights that a token received: the largest, their mean, or a mean in which older rows fade",
+        "How the weights that a token received become its importance: the largest weight, the mean, or a "
+        "mean in which older rows decay",
     .kind = ParamKind::kText,
     .fallback = "max",
     .choices = kImportances};
 inline constexpr Param kGammaParam{.name = "gamma",
-                                   .help = "With decay: what a row counts after one more row",
+                                   .help = "Decay: factor on a row's weights for each later row",
                                    .kind = ParamKind::kDecimal,
                                    .fallback = "0.9",
                                    .low = 0,
                                    .high = 1};
 inline constexpr Param kProtectedRecentParam{.name = "recent",
-                                             .help = "Newest tokens that cannot go",
+                                             .help = "Newest tokens, never evicted",
                                              .unit = Unit::kTokens,
                                              .fallback = "1",
                                              .low = 0,
                                              .high = kMaxTokens};
 inline constexpr Param kProtectedSinkParam{.name = "sink",
-                                           .help = "First tokens of the sequence that cannot go",
+                                           .help = "First tokens of the sequence, never evicted",
                                            .unit = Unit::kTokens,
                                            .fallback = "0",
                                            .low = 0,

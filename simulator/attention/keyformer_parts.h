@@ -17,17 +17,17 @@ constexpr Param percent_param(std::string_view name, std::string_view help, std:
       .name = name, .help = help, .kind = ParamKind::kDecimal, .fallback = fallback, .low = 0, .high = 100};
 }
 inline constexpr std::array kKeyformerParams{
-    percent_param("kv_percent", "Tokens kept, in percent of the prompt", "60"),
-    percent_param("recent_percent", "Of these the newest, in percent", "30"),
+    percent_param("kv_percent", "Tokens kept, as a percentage of the prompt", "60"),
+    percent_param("recent_percent", "Percentage of the kept tokens that are the newest ones", "30"),
     Param{.name = "tau_init",
-          .help = "Temperature of the prompt's rows",
+          .help = "Softmax temperature for the prompt's rows",
           .kind = ParamKind::kDecimal,
           .fallback = "1",
           .low = 1e-3,
           .high = 1e3},
     Param{.name = "tau_delta",
-          .help = "Added to the temperature with each generated token; the paper rises from 1 to 2 over all "
-                  "of them",
+          .help = "Increase of the temperature per generated token; the paper goes from 1 to 2 over all "
+                  "generated tokens",
           .kind = ParamKind::kDecimal,
           .fallback = "0.01",
           .low = 0,

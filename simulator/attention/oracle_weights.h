@@ -12,14 +12,14 @@
 namespace kvplan::attention {
 
 inline constexpr std::array<std::string_view, 2> kOracleWeights{"mass", "output"};
-inline constexpr Param kOracleWeightsParam{
-    .name = "weights",
-    .help =
-        "What is wanted of a token: attention (mass), or attention times the length of its value (output)",
-    .kind = ParamKind::kText,
-    .fallback = "mass",
-    .choices = kOracleWeights,
-    .default_unsaid = true};
+inline constexpr Param kOracleWeightsParam{.name = "weights",
+                                           .help =
+                                               "What makes a token valuable: its attention weight (mass), or "
+                                               "the weight times the norm of its value (output)",
+                                           .kind = ParamKind::kText,
+                                           .fallback = "mass",
+                                           .choices = kOracleWeights,
+                                           .default_unsaid = true};
 
 /// From a choice with kOracleWeightsParam.
 inline bool weighs_output(const Choice& choice) {

@@ -259,20 +259,21 @@ inline constexpr std::array<std::string_view, 3> kPlacements{"holes", "reuse", "
 // Parameters at the end of every policy's list.
 inline constexpr Param kGroupParam{
     .name = "group",
-    .help = "Query heads per stored head; 0 takes 1 for JSON inputs, and query heads / KV heads otherwise",
+    .help = "Query heads per KV head; 0 means 1 for JSON inputs, and query heads / KV heads otherwise",
     .fallback = "0",
     .low = 0,
     .high = 65536};
 inline constexpr Param kAggParam{.name = "agg",
-                                 .help = "How the query heads of a stored head become one score",
+                                 .help = "How the scores of the query heads of a KV head are combined",
                                  .kind = ParamKind::kText,
                                  .fallback = "mean",
                                  .choices = kAggregates};
 inline constexpr Param kPlacementParam{
     .name = "placement",
     .help =
-        "Dropped cells stay until their block is dead (holes: blocks can be shared), the next token takes "
-        "the place (reuse), or survivors move together when a block's worth is dropped (compact)",
+        "What happens to the slots of evicted tokens. holes: they stay until their whole block is unused "
+        "(blocks can be shared). reuse: later tokens are written there. compact: kept tokens are moved "
+        "together when a block's worth is evicted",
     .kind = ParamKind::kText,
     .fallback = "holes",
     .choices = kPlacements};

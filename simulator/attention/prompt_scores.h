@@ -46,20 +46,20 @@ std::vector<double> pool(std::span<const double> scores, std::int64_t kernel, Po
 // The parameters of SnapKV and its relatives.
 inline constexpr Param kWindowParam{
     .name = "window",
-    .help = "Last tokens of the prompt: always kept, and their rows are the score",
+    .help = "Last tokens of the prompt: always kept, and their attention rows are the scores",
     .unit = Unit::kTokens,
     .fallback = "32",
     .low = 1,
     .high = kMaxTokens};
 inline constexpr Param kCapacityParam =
-    tokens_param("capacity", "Tokens of the prompt that stay, the window included", 1);
+    tokens_param("capacity", "Tokens of the prompt that are kept, including the window", 1);
 inline constexpr Param kKernelParam{.name = "kernel",
-                                    .help = "Neighbouring scores that are pooled; odd",
+                                    .help = "Width of the pooling over neighbouring scores; odd",
                                     .fallback = "5",
                                     .low = 1,
                                     .high = 65535};
 inline constexpr Param kPoolingParam{.name = "pooling",
-                                     .help = "Pooled to their average or to their maximum",
+                                     .help = "Pool scores by their average or by their maximum",
                                      .kind = ParamKind::kText,
                                      .fallback = "avg",
                                      .choices = kPoolings};

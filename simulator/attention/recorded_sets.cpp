@@ -23,7 +23,7 @@ Status follows(const std::vector<std::int32_t>& kept, std::int64_t new_from,
   const bool known = (next.empty() || (next.front() >= 0 && next.back() <= t)) &&
                      std::includes(kept.begin(), kept.end(), next.begin(), first_new);
   if (known) return Done{};
-  return bad_input("expected only positions that were kept before or are new, found another " + at)
+  return bad_input("expected only positions that were kept before or are new, found an evicted one " + at)
       .at_field("recorded:file");
 }
 
@@ -38,7 +38,7 @@ Status check_recorded(const RecordedLayers& recorded, const LayerPlace& place, s
     std::string found;
     for (const RecordedSets& each : recorded.layers)
       found += (found.empty() ? " " : ", ") + std::to_string(*each.layer);
-    return bad_input("expected sets of layer " + std::to_string(place.layer) + ", found those of" +
+    return bad_input("expected sets of layer " + std::to_string(place.layer) + ", found sets of" +
                      (found.empty() ? " none" : found))
         .at_field("recorded:file");
   }

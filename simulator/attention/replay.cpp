@@ -42,7 +42,7 @@ Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv
     if (!param.names_file) continue;
     const std::string field = name + ":" + std::string(param.name);
     if (next == policy.tables.size())
-      return bad_input("expected its numbers to be read first, see `kvplan evict`").at_field(field);
+      return bad_input("expected its scores to be read first; `kvplan evict` does it").at_field(field);
     const HeadTable& table = policy.tables[next++];
     if (table.size() != kv_heads.size())
       return bad_input("expected a list for each of " + std::to_string(kv_heads.size()) + " layers, found " +
@@ -51,7 +51,7 @@ Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv
     for (std::size_t layer = 0; layer < table.size(); ++layer)
       if (kv_heads[layer] != 0 && std::ssize(table[layer]) != kv_heads[layer])
         return bad_input("expected a number for each of " + std::to_string(kv_heads[layer]) +
-                         " stored heads in layer " + std::to_string(layer) + ", found " +
+                         " KV heads in layer " + std::to_string(layer) + ", found " +
                          std::to_string(table[layer].size()))
             .at_field(field);
   }
@@ -130,7 +130,7 @@ Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::in
   const auto has = [&](Part part) { return layer.parts.has(part); };
   const auto missing = [&](std::string_view what) {
     return bad_input("decides by " + std::string(what) + ", which this recording does not have (" +
-                     found_text(layer) + " only): expected a .kva file of queries, keys and values" +
+                     found_text(layer) + " only): expected a .kva file with queries, keys and values" +
                      (traits.output_weights ? ", with output weights" : ""))
         .at_field(name);
   };
@@ -152,7 +152,7 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
   const PolicyTraits traits = policy.kind->traits(policy.choice);
   if (!traits.recorded) return Done{};
   if (policy.recorded == nullptr)
-    return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
+    return bad_input("expected its token sets to be read from the file first; `kvplan evict` does it")
         .at_field(policy.choice.name());
   return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.kv_heads(),
                         tokens);
@@ -222,7 +222,7 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence, s
   if (traits_.lower_layers) KVPLAN_TRY_DO(show_lower_layers(recording, sequence));
   if (!traits_.foresight) return Done{};
   if (tokens - place_.prompt > traits_.max_foreseen / tokens)
-    return bad_input("this bound looks at all rows to come at once: expected at most " +
+    return bad_input("this bound uses all future rows at once: expected at most " +
                      std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
                      std::to_string(tokens - place_.prompt) + " x " + std::to_string(tokens))
         .at_field(name_);

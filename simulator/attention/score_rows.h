@@ -9,13 +9,13 @@
 namespace kvplan::attention {
 
 inline constexpr std::array<std::string_view, 2> kScoreRows{"renorm", "raw"};
-inline constexpr Param kScoreRowsParam{
-    .name = "score_rows",
-    .help =
-        "Weights that scores are made of: of the softmax over what is kept (renorm), or as recorded (raw)",
-    .kind = ParamKind::kText,
-    .fallback = "renorm",
-    .choices = kScoreRows};
+inline constexpr Param kScoreRowsParam{.name = "score_rows",
+                                       .help =
+                                           "Weights that enter the scores: softmax over the kept tokens only "
+                                           "(renorm), or the recorded weights (raw)",
+                                       .kind = ParamKind::kText,
+                                       .fallback = "renorm",
+                                       .choices = kScoreRows};
 
 /// From a choice with kScoreRowsParam.
 inline RowUse score_rows_of(const Choice& choice) {

@@ -20,7 +20,7 @@ ShapeRecording::ShapeRecording(std::int32_t layers, std::int32_t query_heads, st
 
 Result<std::unique_ptr<LayerRows>> ShapeRecording::open(std::int32_t /*sequence*/,
                                                         std::int32_t /*layer*/) const {
-  return bad_input("expected recorded attention, found the shape of a model");
+  return bad_input("expected recorded attention, found only the shape of a model");
 }
 
 }  // namespace kvplan::attention

@@ -35,7 +35,7 @@ class TensorScore : public SetPolicy {
 inline constexpr Param kTensorBudgetParam = tokens_param("budget", "Tokens kept", 1);
 inline constexpr Param kEveryParam{
     .name = "every",
-    .help = "Tokens generated between two selections; 0 selects once, when the prompt ends",
+    .help = "Generated tokens between two selections; 0 selects only once, at the end of the prompt",
     .unit = Unit::kTokens,
     .fallback = "0",
     .low = 0,

@@ -43,7 +43,7 @@ Status check_all_layers(const Recording& recording, std::int32_t sequence, bool 
                        std::to_string(layer.query_heads) + " on " + std::to_string(layer.kv_heads))
           .at_field(what);
     if (for_rows && !layer.has_rows())
-      return bad_input("has neither attention rows nor queries with keys").at_field(what);
+      return bad_input("has neither attention rows nor queries and keys").at_field(what);
   }
   return Done{};
 }

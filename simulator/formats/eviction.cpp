@@ -13,10 +13,12 @@ Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& rec
   const std::string name(policy.choice.name());
   if (group != info.query_heads / info.kv_heads)
     return bad_input("expected the recording's " + std::to_string(info.query_heads / info.kv_heads) +
-                     " query heads per stored head, found " + std::to_string(group))
+                     " query heads per KV head, found " + std::to_string(group))
         .at_field(name + ":group");
   if (policy.kind->traits(policy.choice).keeps_everything())
-    return bad_input("keeps every token and reads a part of them: it drops nothing before a format")
+    return bad_input(
+               "keeps every token and reads a part: expected a policy that evicts tokens before the format "
+               "stores them")
         .at_field(name);
   KVPLAN_TRY_DO(attention::check_tensors(policy, info, group));
   const attention::LayerPlace place = attention::place_of(recording.info(), layer, group, prompt);

@@ -108,7 +108,7 @@ Status check_side(const FormatChoice& format, const Shape& shape) {
   if (file.empty()) return Done{};
   const std::string field = std::string(format.choice.name()) + ":" + std::string(kSideParam.name);
   if (format.side == nullptr)
-    return bad_input("side files are not read here: expected parameters alone, found " + file)
+    return bad_input("this command does not read side files: expected parameters only, found " + file)
         .at_field(field);
   if (format.side_layer == nullptr)
     return bad_input("does not hold this layer").at_file(file).at_field(field);
@@ -135,8 +135,9 @@ std::string_view paging_name(Paging paging) {
 std::string paging_text(const FormatKind& kind) {
   if (kind.stands_for != nullptr) return {};
   const auto meaning = [](Paging paging) {
-    return std::string(paging_name(paging)) +
-           (paging == Paging::kTokens ? ", pages hold so many tokens" : ", pages of a geometry of its own");
+    return std::string(paging_name(paging)) + (paging == Paging::kTokens
+                                                   ? ", one page holds this many tokens"
+                                                   : ", pages with a geometry of their own");
   };
   std::vector<Choice::Value> values;
   for (const Param& param : kind.descriptor.params) {
@@ -182,14 +183,14 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
   const LengthRule& rule = format.kind->lengths;
   const auto refused = [&](const std::string& why) { return bad_input(why).at_field(format.choice.name()); };
   if (!follows_from_lengths(format))
-    return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
+    return refused("its bytes cannot be computed from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");
   const bool told =
       follows_from_count(format) || (lengths.sinks >= 0 && follows_from_positions(format, lengths.sinks));
   if (lengths.dropped > 0 && !told)
     return refused(
-        "its bytes depend on which tokens went while it decoded, lengths say only how many; "
-        "`kvplan format --evict` counts them on a recording");
+        "its bytes depend on which tokens were evicted while decoding, and lengths give only their number; "
+        "`kvplan format --evict` counts the bytes on a recording");
   const auto of = [&](Side side) { return rule.regions(format.choice, shape, lengths, side); };
   return LayerBytes{.keys = of(Side::kKeys), .values = of(Side::kValues)};
 }
@@ -204,7 +205,7 @@ Error wrong_param(const Choice& choice, std::string_view param, const std::strin
     if (choice.descriptor().params[i].name == param)
       return bad_input("expected " + what + ", found " + choice.values()[i].text)
           .at_field(std::string(choice.name()) + ":" + std::string(param));
-  check_failed("the format has this parameter", __FILE__, __LINE__);
+  check_failed("this format has the parameter", __FILE__, __LINE__);
 }
 
 Status check_group(const Choice& choice, std::string_view param, const Shape& shape) {

@@ -114,7 +114,7 @@ std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths);
 
 inline constexpr std::string_view kNoSideFile = "none";
 inline constexpr Param kSideParam{.name = "file",
-                                  .help = "A side file of the model's weights or of calibration",
+                                  .help = "Side file, computed from the model's weights or by calibration",
                                   .kind = ParamKind::kText,
                                   .fallback = kNoSideFile,
                                   .names_file = true,
@@ -136,13 +136,13 @@ Status check_placed(const Choice& choice);
 inline constexpr double kMostLayers = 4096;
 // Their defaults stay unset: a choice that is written and read again still means each layer's own number.
 inline constexpr Param kLayerParam{.name = "layer",
-                                   .help = "The layer, counted from 0",
+                                   .help = "Index of the layer, from 0",
                                    .fallback = "0",
                                    .low = 0,
                                    .high = kMostLayers - 1,
                                    .default_unsaid = true};
 inline constexpr Param kLayersParam{.name = "layers",
-                                    .help = "Layers of the model",
+                                    .help = "Number of layers of the model",
                                     .fallback = "32",
                                     .low = 1,
                                     .high = kMostLayers,
@@ -153,10 +153,11 @@ inline constexpr double kMostTokens = 1 << 30;
 constexpr Param bits_param(std::string_view help, std::string_view fallback) {
   return {.name = "bits", .help = help, .fallback = fallback, .low = 2, .high = 8};
 }
-inline constexpr Param kGroupParam{.name = "group",
-                                   .help = "Channels of a token that share a scale; 0: all of its head",
-                                   .fallback = "0",
-                                   .low = 0,
-                                   .high = kMostChannels};
+inline constexpr Param kGroupParam{
+    .name = "group",
+    .help = "Channels of a token that share a scale; 0: all channels of the head",
+    .fallback = "0",
+    .low = 0,
+    .high = kMostChannels};
 
 }  // namespace kvplan::formats

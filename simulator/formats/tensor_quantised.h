@@ -56,17 +56,17 @@ std::int64_t chunk_scale_bytes(const Lengths& lengths);
 // Values of its parameter.
 inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
 inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};
-inline constexpr Param kScaleParam{.name = "scale",
-                                   .help =
-                                       "One for each append (chunk), that of the prompt for ever (static), "
-                                       "or the greatest so far, for which "
-                                       "all codes are computed again when it grows (running)",
-                                   .kind = ParamKind::kText,
-                                   .fallback = "chunk",
-                                   .choices = kScaleChoices};
+inline constexpr Param kScaleParam{
+    .name = "scale",
+    .help =
+        "Scale: one per append (chunk); that of the prompt, fixed (static); or the largest so far (running), "
+        "where a growing scale encodes all codes again",
+    .kind = ParamKind::kText,
+    .fallback = "chunk",
+    .choices = kScaleChoices};
 constexpr Param rounding_param(std::string_view fallback) {
   return {.name = "rounding",
-          .help = "To the nearest code, halves to the even one, or cut off towards zero",
+          .help = "Round to the nearest code, ties to even, or truncate towards zero",
           .kind = ParamKind::kText,
           .fallback = fallback,
           .choices = kRoundings};

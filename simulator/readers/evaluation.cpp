@@ -49,7 +49,7 @@ class Run {
           .at_field("--layer");
     for (std::int32_t i = 0; i < count; ++i)
       if (!request_.sequence || *request_.sequence == i) KVPLAN_TRY_DO(place_sequence(i));
-    if (pieces_.empty()) return bad_input("no layer that was asked for goes beyond the prompt");
+    if (pieces_.empty()) return bad_input("no selected layer has tokens after the prompt");
     return Done{};
   }
 
@@ -59,9 +59,8 @@ class Run {
     if (prompt == 0) {
       prompt = std::max<std::int64_t>(1, sequence.tokens / 2);
       note(out_.assumptions,
-           "The recording does not say where the prompt ends: the first half of each sequence is taken as "
-           "prompt "
-           "(--prefill decides otherwise).");
+           "The recording does not say where the prompt ends. kvplan takes the first half of each sequence "
+           "as the prompt (use --prefill to change this).");
     }
     if (prompt > sequence.tokens && sequence.complete)
       return bad_input("expected at most the " + std::to_string(sequence.tokens) + " tokens of sequence " +
@@ -72,9 +71,9 @@ class Run {
       if (request_.layer && *request_.layer != layer) continue;
       const std::int64_t tokens = recording_.tokens(number, layer);
       if (tokens == 0 || tokens < prompt) {
-        note(
-            out_.assumptions,
-            "Of some sequences layers were not recorded, or broke off inside the prompt: they are left out.");
+        note(out_.assumptions,
+             "In some sequences, layers were not recorded or their recording ends inside the prompt. They "
+             "are left out.");
         continue;
       }
       pieces_.push_back(

@@ -18,8 +18,8 @@ using attention::RowView;
 Status check_layer(const ReaderInput& input, const ReaderKind& kind) {
   const std::string name(input.choice.name());
   if (kind.ranks_products && !input.tensors.bias_slopes.empty())
-    return bad_input("ranks tokens by products of queries and keys, but layer " +
-                     std::to_string(input.layer.layer) + " adds a bias by position to these")
+    return bad_input("ranks tokens by query-key products, but layer " + std::to_string(input.layer.layer) +
+                     " adds a position bias to them")
         .at_field(name);
   return kind.check == nullptr ? Status(Done{}) : kind.check(input);
 }
@@ -171,7 +171,7 @@ Result<std::vector<LayerFound>> run_layer(const attention::Recording& recording,
   const attention::LayerInfo layer = recording.info().layer(request.layer);
   if (!layer.parts.has(attention::Part::kQueries) || !layer.parts.has(attention::Part::kKeys))
     return bad_input("layer " + std::to_string(request.layer) +
-                     " holds no queries and keys, by which readers choose what they read");
+                     " holds no queries and keys, which sparse attention needs to select tokens");
   KVPLAN_TRY(const LayerTensors tensors, recording.tensors(request.sequence, request.layer));
   const std::int64_t element_bytes = recording.info().cache_element_bytes;
   LayerRun run(tensors, request, element_bytes);

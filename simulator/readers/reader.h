@@ -145,14 +145,13 @@ void share_scores(std::string_view share, std::vector<std::vector<double>>& scor
 Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
 
 inline constexpr std::array<std::string_view, 3> kShares{"none", "mean", "max"};
-inline constexpr Param kShareParam{
-    .name = "share",
-    .help =
-        "Query heads of a stored head rank each for itself (none), or all by the mean or the greatest of "
-        "their scores, and then read the same tokens",
-    .kind = ParamKind::kText,
-    .fallback = "none",
-    .choices = kShares};
+inline constexpr Param kShareParam{.name = "share",
+                                   .help =
+                                       "Whether the query heads of a KV head rank separately (none), or rank "
+                                       "by the mean or largest of their scores and then read the same tokens",
+                                   .kind = ParamKind::kText,
+                                   .fallback = "none",
+                                   .choices = kShares};
 constexpr Param dense_layers_param(std::string_view fallback) {
   return {.name = "dense_layers",
           .help = "First layers of the model, which read everything",

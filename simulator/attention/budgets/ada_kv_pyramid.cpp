@@ -26,12 +26,12 @@ extern const BudgetKind kAdaKvPyramid;
 const BudgetKind kAdaKvPyramid{
     .descriptor = {.family = kBudgetFamily,
                    .name = "ada-kv-pyramid",
-                   .summary = "As pyramidkv, but each layer by itself decides whether the prompt is short",
+                   .summary = "As pyramidkv, but each layer decides for itself whether the prompt is short",
                    .source = "FFY0/AdaKV@efe4e2e adaptive_snapkv/monkeypatch/snapkv_utils.py (pyramid mode)",
                    .params = kParams,
                    .divergences =
-                       "For short prompts the capacity grows with depth, since the step turns negative; a "
-                       "layer retains the whole prompt where its capacity is larger."},
+                       "If the prompt is short, the step between layers is negative and the capacity grows "
+                       "with depth. A layer whose capacity exceeds the prompt keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -11,13 +11,15 @@ namespace {
 
 constexpr std::array kParams{
     Param{.name = "scores",
-          .help = "Variance of each query head's column sums of the prompt's attention: measured of a "
-                  "recording, or a JSON file with a list for each layer, or the lists themselves",
+          .help = "For each query head, the variance of the column sums of the prompt's attention. "
+                  "\"measured\" takes it from the recording. Otherwise a JSON file with one list per layer, "
+                  "or the lists themselves",
           .kind = ParamKind::kText,
           .fallback = kMeasured,
           .names_file = true},
-    ratio_param("hh_ratio", "Share of the prompt kept for its attention, on average over the layers", "0.1"),
-    ratio_param("recent_ratio", "Share of the prompt kept for being newest, on average over the layers",
+    ratio_param("hh_ratio", "Share of the prompt that is kept for its attention, averaged over layers",
+                "0.1"),
+    ratio_param("recent_ratio", "Share of the prompt that is kept because it is newest, averaged over layers",
                 "0.1")};
 
 constexpr double kTiny = 1e-6;  // beside a difference that may be zero, as in the original
@@ -40,13 +42,13 @@ Result<Retained> retained(const BudgetInput& input) {
   double sum = 0;
   for (const auto& variances : input.scores) {
     if (variances.empty())
-      return bad_input("expected a number for each query head, found none").at_field("d2o:scores");
+      return bad_input("expected one number per query head, found none").at_field("d2o:scores");
     weight.push_back(std::exp(-unevenness(variances)));
     sum += weight.back();
   }
   const double heavy = input.choice.decimal("hh_ratio");
   const double recent = input.choice.decimal("recent_ratio");
-  if (!(heavy + recent > 0)) return bad_input("expected shares above zero").at_field("d2o:hh_ratio");
+  if (!(heavy + recent > 0)) return bad_input("expected shares above 0").at_field("d2o:hh_ratio");
   const auto seen = static_cast<double>(input.prompt + 1);  // at the first decode step
   std::vector<double> out;
   for (const double each : weight) {
@@ -93,16 +95,18 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
     if (!recorded.ok() && recorded.error().field != "--layer") return recorded.error();
     // The caller did not ask for this layer by number.
     if (!recorded.ok())
-      return bad_input("measures the attention of all layers: " + recorded.error().message)
+      return bad_input("measures the attention of all layers, but a layer cannot be used: " +
+                       recorded.error().message)
           .at_field("d2o:scores");
     const LayerInfo info = recording.info().layer(layer);
     if (const std::string missing = missing_heads(info); !missing.empty())
-      return bad_input("measures the attention of all heads: layer " + std::to_string(layer) + " " + missing)
+      return bad_input("measures the attention of all heads, but layer " + std::to_string(layer) + " " +
+                       missing)
           .at_field("d2o:scores");
     const std::int64_t tokens = recording.tokens(sequence, layer);
     if (!info.has_rows() || tokens < prompt)
-      return bad_input("measures the attention of the prompt: expected rows of " + std::to_string(prompt) +
-                       " tokens of layer " + std::to_string(layer) + ", found " +
+      return bad_input("measures the attention of the prompt: expected rows of the first " +
+                       std::to_string(prompt) + " tokens in layer " + std::to_string(layer) + ", found " +
                        std::to_string(info.has_rows() ? tokens : 0))
           .at_field("d2o:scores");
     KVPLAN_TRY(const auto rows, recording.open(sequence, layer));
@@ -122,17 +126,18 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
 
 extern const BudgetKind kD2o;
 const BudgetKind kD2o{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "d2o",
-         .summary = "Gives more to layers with even attention; the first two and the last keep everything",
-         .source = "AIoT-MLSys-Lab/D2O@12c99d8 LMEval_kv_token_merge/modeling_llama3_7b_13b_d2o.py",
-         .params = kParams,
-         .divergences =
-             "The public code computes a layer's figure and leaves its share to a patched library; "
-             "here it is softmax(-figure) x layers x ratio, held to 1 to 100 %. Measured as there: "
-             "each query head's rows of the prompt are summed by column, and their variance is that "
-             "of torch.var (n - 1 below). Merging of what is dropped is not part of a budget."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "d2o",
+                   .summary = "Gives larger budgets to layers with evenly spread attention; the first two "
+                              "layers and the last keep everything",
+                   .source = "AIoT-MLSys-Lab/D2O@12c99d8 LMEval_kv_token_merge/modeling_llama3_7b_13b_d2o.py",
+                   .params = kParams,
+                   .divergences =
+                       "The public code computes a number per layer and leaves the layer's share to a "
+                       "patched library. kvplan uses share = softmax(-number) x layers x ratio, limited to 1 "
+                       "to 100 %. It measures as the public code does: it sums each query head's prompt rows "
+                       "by column and takes the variance as torch.var does (divided by n - 1). D2O's merging "
+                       "of evicted tokens is not part of this budget scheme."},
     .takes_scores = true,
     .retained = retained,
     .measure = measure};

@@ -8,15 +8,13 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    Param{
-        .name = "scores",
-        .help =
-            "Importance of each stored head: a JSON file with a list for each layer, or the lists themselves",
-        .kind = ParamKind::kText,
-        .fallback = {},
-        .names_file = true},
+    Param{.name = "scores",
+          .help = "Importance of each KV head: a JSON file with one list per layer, or the lists themselves",
+          .kind = ParamKind::kText,
+          .fallback = {},
+          .names_file = true},
     kBudgetCapacity, kBudgetWindow,
-    beta_param("Share of the budget that is distributed: one part in so many", "1.005", 1)};
+    beta_param("The part of the budget that is distributed by importance is 1 / beta", "1.005", 1)};
 
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_capacity(input.choice));
@@ -30,9 +28,8 @@ Result<Retained> retained(const BudgetInput& input) {
     heads += layer.size();
     for (const double score : layer) sum += score;
   }
-  if (!(sum > 0)) return bad_input("expected a score above zero").at_field("headkv:scores");
-  if (!std::isfinite(sum))
-    return bad_input("expected scores whose sum is a number").at_field("headkv:scores");
+  if (!(sum > 0)) return bad_input("expected scores above 0").at_field("headkv:scores");
+  if (!std::isfinite(sum)) return bad_input("expected scores with a finite sum").at_field("headkv:scores");
   const std::int64_t window = input.choice.integer("window");
   const auto base = static_cast<double>(input.choice.integer("capacity") - window);
   const double given = std::floor(base / input.choice.decimal("beta"));
@@ -52,17 +49,17 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kHeadKv;
 const BudgetKind kHeadKv{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "headkv",
-                   .summary =
-                       "Distributes a part of the budget over all heads of the model by their importance",
-                   .source = "arXiv 2410.19258; FYYFU/HeadKV@0862a09",
-                   .params = kParams,
-                   .divergences =
-                       "A larger beta distributes less; the README of the code says the opposite. "
-                       "KVCache-Factory distributes the capacity instead of the capacity less the window, "
-                       "so that each head keeps a window more. The code can raise scores to a power (its "
-                       "temperature) before it divides them by their sum; give them raised."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "headkv",
+         .summary = "Distributes a part of the budget over all heads of the model by importance",
+         .source = "arXiv 2410.19258; FYYFU/HeadKV@0862a09",
+         .params = kParams,
+         .divergences =
+             "A larger beta distributes less; the README of the public code says the opposite. "
+             "KVCache-Factory distributes the whole capacity, not the capacity without the window, so each "
+             "of its heads keeps one window more. The public code can raise scores to a power (its "
+             "temperature) before it normalises them; pass scores that are already raised."},
     .takes_scores = true,
     .retained = retained};
 

@@ -22,14 +22,15 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kPyramidKv;
 const BudgetKind kPyramidKv{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "pyramidkv",
-                   .summary = "Falls from the first layer to the last; short prompts have the same in each",
-                   .source = "KVCache-Factory@c97f9d7 pyramidkv/pyramidkv_utils.py",
-                   .params = kParams,
-                   .divergences =
-                       "The step between layers is rounded down, so that all layers together keep up to "
-                       "12 % more than layers x capacity; kept, since the original does so."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "pyramidkv",
+         .summary =
+             "Decreases from the first layer to the last; for a short prompt all layers have the same budget",
+         .source = "KVCache-Factory@c97f9d7 pyramidkv/pyramidkv_utils.py",
+         .params = kParams,
+         .divergences = "The step between layers is rounded down, as in the public code. All layers together "
+                        "therefore keep up to 12 % more than layers x capacity."},
     .retained = retained};
 
 }  // namespace kvplan::attention

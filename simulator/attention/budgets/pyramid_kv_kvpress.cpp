@@ -7,8 +7,9 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    ratio_param("ratio", "Share of the prompt that goes", {}),
-    budget_tokens("window", "Last tokens of the prompt, part of each layer's budget", "64"), kPyramidBeta};
+    ratio_param("ratio", "Share of the prompt that is evicted", {}),
+    budget_tokens("window", "Last tokens of the prompt, which count towards each layer's budget", "64"),
+    kPyramidBeta};
 
 /// In doubles and rounded half to even, in the order of the original.
 Result<Retained> retained(const BudgetInput& input) {
@@ -38,14 +39,13 @@ extern const BudgetKind kPyramidKvKvpress;
 const BudgetKind kPyramidKvKvpress{
     .descriptor = {.family = kBudgetFamily,
                    .name = "pyramidkv-kvpress",
-                   .summary =
-                       "A pyramid from a share of the prompt; the same in each layer where it would not fit",
+                   .summary = "A pyramid computed from a share of the prompt; all layers get the same budget "
+                              "if the pyramid does not fit",
                    .source = "NVIDIA/kvpress@8bb29b9 kvpress/presses/pyramidkv_press.py",
                    .params = kParams,
-                   .divergences =
-                       "Where the last layer would have less than the window every layer silently keeps "
-                       "the same, which is SnapKV: with beta 20 and window 64 at 4096 tokens that is so "
-                       "from a ratio of 0.69 on."},
+                   .divergences = "If the last layer's budget would be smaller than the window, all layers "
+                                  "silently get the same budget, which is SnapKV. With beta 20, window 64 "
+                                  "and 4096 tokens this happens for ratios of 0.69 and more."},
     .retained = retained};
 
 }  // namespace kvplan::attention

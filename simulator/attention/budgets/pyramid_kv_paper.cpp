@@ -5,7 +5,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{budget_tokens("total", "Tokens that all layers retain together"), kPyramidBeta};
+constexpr std::array kParams{budget_tokens("total", "Tokens that all layers keep together"), kPyramidBeta};
 
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));
@@ -23,14 +23,14 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kPyramidKvPaper;
 const BudgetKind kPyramidKvPaper{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "pyramidkv-paper",
-         .summary = "Falls linearly from the first layer to the last; the sum is exact, tokens are not whole",
-         .source = "arXiv 2406.02069 (the definition of the paper)",
-         .params = kParams,
-         .divergences =
-             "The prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "pyramidkv-paper",
+                   .summary = "Decreases linearly from the first layer to the last; the sum is exact, and a "
+                              "layer's number may have a fraction",
+                   .source = "arXiv 2406.02069 (the definition of the paper)",
+                   .params = kParams,
+                   .divergences = "The budgets do not depend on the prompt length. A layer whose budget "
+                                  "exceeds the prompt keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

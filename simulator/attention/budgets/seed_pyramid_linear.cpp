@@ -8,10 +8,10 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    budget_tokens("max_len", "Tokens that the first layer retains"),
-    ratio_param("ratio", "Share of these that the last layer retains", "0.5"),
-    ratio_param("warmup", "Share of the layers, from the first, that retain max_len", "0"),
-    budget_tokens("min_size", "No layer retains less", "64")};
+    budget_tokens("max_len", "Tokens that the first layer keeps"),
+    ratio_param("ratio", "The last layer keeps this share of max_len", "0.5"),
+    ratio_param("warmup", "Share of layers, counted from the first, that keep max_len tokens", "0"),
+    budget_tokens("min_size", "Least number of tokens per layer", "64")};
 
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));
@@ -35,13 +35,14 @@ const BudgetKind kSeedPyramidLinear{
     .descriptor =
         {.family = kBudgetFamily,
          .name = "seed-pyramid-linear",
-         .summary = "Falls linearly from max_len to a share of it, with a least size and warm-up layers",
-         .source = "kvplan's founding notes on KV caches (pyramid manager)",
+         .summary =
+             "Decreases linearly from max_len to a share of it, after warm-up layers and not below a minimum",
+         .source = "kvplan's design notes on KV caches (pyramid manager)",
          .params = kParams,
-         .divergences =
-             "The warm-up layers of the notes use the whole cache, which is read as max_len (warm-up leaves "
-             "layers alone). The notes call ratio 0.5 half of the memory; the mean over layers is 75 %. The "
-             "prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
+         .divergences = "In the design notes, warm-up layers use the whole cache; kvplan gives them max_len "
+                        "tokens (warm-up leaves layers untouched). The design notes say that ratio 0.5 "
+                        "halves the memory, but the mean over layers is 75 %. The budgets do not depend on "
+                        "the prompt length. A layer whose budget exceeds the prompt keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -8,15 +8,15 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    budget_tokens("max_len", "Tokens that the first layer retains"),
-    ratio_param("alpha", "How far the base of the power falls by the last layer", "0.5"),
+    budget_tokens("max_len", "Tokens that the first layer keeps"),
+    ratio_param("alpha", "How far the base of the power decreases by the last layer", "0.5"),
     Param{.name = "beta",
-          .help = "Exponent",
+          .help = "Exponent of the power law",
           .kind = ParamKind::kDecimal,
           .fallback = "0.5",
           .low = 0,
           .high = 100},
-    budget_tokens("min_size", "No layer retains less", "16")};
+    budget_tokens("min_size", "Least number of tokens per layer", "16")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const auto longest = static_cast<double>(input.choice.integer("max_len"));
@@ -34,15 +34,14 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidPower;
 const BudgetKind kSeedPyramidPower{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "seed-pyramid-power",
-         .summary = "Falls by a power of the depth: max_len x (1 - alpha x layer / layers)^beta",
-         .source = "kvplan's founding notes on KV caches (pyramid, power law)",
-         .params = kParams,
-         .divergences =
-             "The notes call alpha 0.5 half of the memory; the mean over layers is 86 %. The "
-             "prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "seed-pyramid-power",
+                   .summary = "Decreases as a power of depth: max_len x (1 - alpha x layer / layers)^beta",
+                   .source = "kvplan's design notes on KV caches (pyramid, power law)",
+                   .params = kParams,
+                   .divergences = "The design notes say that alpha 0.5 halves the memory, but the mean over "
+                                  "layers is 86 %. The budgets do not depend on the prompt length. A layer "
+                                  "whose budget exceeds the prompt keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -8,8 +8,8 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer retains"),
-                             budget_tokens("min_size", "No layer retains less", "16")};
+constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer keeps"),
+                             budget_tokens("min_size", "Least number of tokens per layer", "16")};
 
 /// Layer, and hundredths of max_len. Linear in between; the last one holds for all later layers.
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kAnchors{
@@ -39,16 +39,15 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidTable;
 const BudgetKind kSeedPyramidTable{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "seed-pyramid-table",
-         .summary = "Falls by a table of layers: whole at layer 0, 15 % from layer 50 on",
-         .source = "kvplan's founding notes on KV caches (pyramid, figure of section 3.2)",
-         .params = kParams,
-         .divergences =
-             "No formula of the notes yields this table. It counts layers, so that a model of 32 "
-             "ends at 37 %. The prompt's length changes no number: a layer whose number is larger keeps the "
-             "whole prompt."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "seed-pyramid-table",
+                   .summary = "Decreases by a fixed table of layers: 100 % at layer 0, 15 % from layer 50 on",
+                   .source = "kvplan's design notes on KV caches (pyramid, figure of section 3.2)",
+                   .params = kParams,
+                   .divergences =
+                       "No formula in the design notes produces this table. The table is indexed by layer "
+                       "number, so a model with 32 layers ends at 37 %. The budgets do not depend on the "
+                       "prompt length. A layer whose budget exceeds the prompt keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::array kParams{
     Param{.name = "scores",
-          .help = "Similarity of what enters and leaves attention: a JSON file with a list of one number for "
-                  "each layer, or the lists themselves",
+          .help = "Cosine similarity of the hidden state before and after attention: a JSON file with one "
+                  "number per layer, or the numbers themselves",
           .kind = ParamKind::kText,
           .fallback = {},
           .names_file = true},
-    ratio_param("share", "Share of the prompt that layers retain on average", "0.21"),
-    ratio_param("low", "Share of the prompt that the most similar layers retain", "0.08")};
+    ratio_param("share", "Share of the prompt that layers keep on average", "0.21"),
+    ratio_param("low", "Share of the prompt that the most similar layers keep", "0.08")};
 
 /// Sum of squares around the mean of sorted values [begin, end).
 double spread(const std::vector<double>& sorted, std::size_t begin, std::size_t end) {
@@ -57,7 +57,7 @@ Result<Retained> retained(const BudgetInput& input) {
                      std::to_string(similarity.size()))
         .at_field("squeeze:scores");
   if (layers < 3)
-    return bad_input("expected at least 3 layers, which are grouped, found " + std::to_string(layers))
+    return bad_input("expected at least 3 layers to form three groups, found " + std::to_string(layers))
         .at_field("squeeze");
   // By similarity; among equal ones the later layer counts as more similar.
   std::vector<std::size_t> order(layers);
@@ -73,7 +73,7 @@ Result<Retained> retained(const BudgetInput& input) {
       (static_cast<double>(layers) * input.choice.decimal("share") - static_cast<double>(similar) * low) /
       static_cast<double>(layers - similar);
   if (high < 0)
-    return bad_input("leaves nothing for the other layers: expected at most share x layers / " +
+    return bad_input("nothing is left for the other layers: expected at most share x layers / " +
                      std::to_string(similar) + " similar layers")
         .at_field("squeeze:low");
   std::vector<double> out(layers);
@@ -90,13 +90,13 @@ extern const BudgetKind kSqueeze;
 const BudgetKind kSqueeze{
     .descriptor = {.family = kBudgetFamily,
                    .name = "squeeze",
-                   .summary = "Takes from layers whose attention changes little and gives to the others",
+                   .summary = "Moves budget away from layers whose attention changes the hidden state little",
                    .source = "hetailang/SqueezeAttention@a1933d1",
                    .params = kParams,
                    .divergences =
-                       "The original groups layers by a k-means that starts by chance; here the three "
-                       "groups are those of least spread. Its code multiplies by a fixed 8000 tokens; here "
-                       "it is the prompt. No layer retains more than its prompt."},
+                       "The public code groups layers by a randomly started k-means; kvplan takes the three "
+                       "groups with the smallest spread. The public code multiplies by a fixed 8000 tokens; "
+                       "kvplan multiplies by the prompt length. No layer keeps more than its prompt."},
     .takes_scores = true,
     .retained = retained};
 

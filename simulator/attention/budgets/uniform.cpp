@@ -5,7 +5,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{budget_tokens("capacity", "Tokens that each layer retains")};
+constexpr std::array kParams{budget_tokens("capacity", "Tokens that each layer keeps")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const std::vector<double> each(static_cast<std::size_t>(input.layers),
@@ -17,14 +17,13 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kUniform;
 const BudgetKind kUniform{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "uniform",
-         .summary = "The same in every layer",
-         .source = "kvplan",
-         .params = kParams,
-         .divergences =
-             "Whatever the prompt's length: where that is shorter, what is generated may use the rest."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "uniform",
+                   .summary = "The same budget in every layer",
+                   .source = "kvplan",
+                   .params = kParams,
+                   .divergences = "The budget does not depend on the prompt length. If the prompt is "
+                                  "shorter, generated tokens may use the rest."},
     .retained = retained};
 
 }  // namespace kvplan::attention

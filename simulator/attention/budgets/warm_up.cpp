@@ -8,9 +8,9 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    ratio_param("ratio", "Share of the layers, from the first, that keep everything", "0.1"),
+    ratio_param("ratio", "Share of layers, counted from the first, that keep everything", "0.1"),
     Param{.name = "budget",
-          .help = "Scheme of all layers, of which the later ones take their part; in quotes",
+          .help = "Budget scheme for all layers, in quotes; the warm-up layers ignore their part of it",
           .kind = ParamKind::kText,
           .fallback = {}}};
 
@@ -23,7 +23,7 @@ Result<Retained> retained(const BudgetInput& input) {
   if (!parsed.ok()) return wrong(parsed.error().to_string());
   const BudgetKind& inner = budget_of(parsed.value());
   if (inner.takes_scores || inner.descriptor.name == "warm-up")
-    return wrong("expected a scheme that needs no scores and has no warm-up of its own, found \"" +
+    return wrong("expected a scheme without scores and without warm-up layers of its own, found \"" +
                  std::string(inner.descriptor.name) + "\"");
   KVPLAN_TRY(Retained out,
              inner.retained({.choice = parsed.value(), .layers = input.layers, .prompt = input.prompt}));
@@ -42,11 +42,11 @@ extern const BudgetKind kWarmUp;
 const BudgetKind kWarmUp{
     .descriptor = {.family = kBudgetFamily,
                    .name = "warm-up",
-                   .summary = "Another scheme, but for the first layers, which keep everything",
-                   .source = "kvplan's founding notes on KV caches (warm-up layers)",
+                   .summary = "Another budget scheme, except that the first layers keep everything",
+                   .source = "kvplan's design notes on KV caches (warm-up layers)",
                    .params = kParams,
                    .divergences =
-                       "seed-pyramid-linear has warm-up layers of its own, which retain max_len tokens."},
+                       "seed-pyramid-linear has its own warm-up layers, which keep max_len tokens."},
     .retained = retained};
 
 }  // namespace kvplan::attention

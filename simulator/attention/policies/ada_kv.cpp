@@ -112,14 +112,14 @@ constexpr std::array kParams{
     kKernelParam,
     kPoolingParam,
     Param{.name = "floor",
-          .help = "Share of the budget that every head has for itself",
+          .help = "Share of the budget that every head gets regardless of its scores",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.2",
           .low = 0,
           .high = 1},
     Param{.name = "normalize",
-          .help = "Scores of a head count by how much of them its own best entries hold",
+          .help = "Normalise a head's scores by the sum of its own top scores",
           .kind = ParamKind::kFlag,
           .fallback = "false"},
     kGroupParam,
@@ -140,15 +140,15 @@ const PolicyKind kAdaKv{
     .descriptor =
         {.family = kFamily,
          .name = "ada-kv",
-         .summary = "SnapKV whose budget moves to the heads of a layer that hold more of its best scores",
+         .summary = "SnapKV with a budget per head: heads of a layer with more of the top scores get more",
          .source = "arXiv 2407.11550; FFY0/AdaKV@efe4e2e adaptive_snapkv/monkeypatch/snapkv_utils.py",
          .params = kParams,
-         .divergences =
-             "Rounding does not conserve the layer's total (counts 4 and 2 with floor 0.2 give 3 and 2); "
-             "kept, since the original does so. KVCache-Factory normalises by default, Ada-KV does not; "
-             "kvpress masks instead of freeing. Max pooling makes exact ties, which published runs leave "
-             "to their library; here the newer token stays, and among heads the lower one gets it. The "
-             "offsets of heads in a flat cache, 4 bytes each, are not counted: blocks have tables."},
+         .divergences = "Rounding does not conserve the layer's total, as in the public code: counts 4 and 2 "
+                        "with floor 0.2 become 3 and 2. KVCache-Factory normalises scores by default, Ada-KV "
+                        "does not. kvpress masks tokens instead of freeing them. Max pooling produces exact "
+                        "ties, which published runs leave to their library; kvplan keeps the newer token, "
+                        "and prefers the lower head. The flat cache of the public code stores offsets of 4 "
+                        "bytes per head; kvplan does not count them, because its blocks have block tables."},
     .golden_name = "adakv",
     .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,

@@ -86,9 +86,9 @@ constexpr std::array kParams{
     kCapacityParam,
     kKernelParam,
     kPoolingParam,
-    share_param("share", "What votes alone choose, of the tokens before the window that stay", "0.5"),
+    share_param("share", "Share of the kept tokens before the window that is selected by votes alone", "0.5"),
     Param{.name = "epsilon",
-          .help = "Added to a token's mean vote before it is multiplied",
+          .help = "Constant added to a token's mean vote before the multiplication",
           .kind = ParamKind::kDecimal,
           .fallback = "0.0001",
           .low = 0,
@@ -114,14 +114,15 @@ const PolicyKind kCriticalKv{
     .descriptor =
         {.family = kFamily,
          .name = "critical-kv",
-         .summary = "As snapkv, but a part of what stays is chosen by attention times what a value adds to "
-                    "the layer's output; needs recorded values and output weights",
+         .summary =
+             "As snapkv, but a part of the kept tokens is selected by attention times the contribution of "
+             "the value to the layer's output; needs recorded values and output weights",
          .source = "arXiv 2502.03805; NVIDIA/kvpress@8bb29b9 kvpress/presses/criticalkv_press.py",
          .params = kParams,
          .divergences =
-             "The original wraps any scorer; here it is SnapKV's, over rows or tensors. In kvpress the "
-             "window is scored like other tokens in the second stage; here, as in SnapKV, it stays, and "
-             "the share is of what stays before it."},
+             "The public code wraps any scoring method; kvplan uses SnapKV's scores, from rows or tensors. "
+             "In the second stage kvpress scores the window like all other tokens. In kvplan the window "
+             "always stays, as in SnapKV, and the share applies to the kept tokens before it."},
     .golden_name = "critical_kv",
     .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,

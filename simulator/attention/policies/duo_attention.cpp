@@ -11,24 +11,24 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    head_table_param("gates",
-                     "Learned gate of each stored head: a JSON file with a list for each layer, or the "
-                     "lists themselves"),
+    head_table_param(
+        "gates",
+        "Learned gate of each KV head: a JSON file with one list per layer, or the lists themselves"),
     Param{.name = "sparsity",
-          .help = "Share of all heads of the model that keep first and newest tokens only",
+          .help = "Share of all heads in the model that keep only first and newest tokens (streaming heads)",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.5",
           .low = 0,
           .high = 1},
     Param{.name = "sink",
-          .help = "First tokens that these heads keep",
+          .help = "First tokens that streaming heads keep",
           .unit = Unit::kTokens,
           .fallback = "64",
           .low = 0,
           .high = kMaxTokens},
     Param{.name = "recent",
-          .help = "Newest tokens that these heads keep",
+          .help = "Newest tokens that streaming heads keep",
           .unit = Unit::kTokens,
           .fallback = "256",
           .low = 1,
@@ -58,12 +58,12 @@ const PolicyKind kDuoAttention{
     .descriptor =
         {.family = kFamily,
          .name = "duo-attention",
-         .summary = "Heads with high learned gates keep everything, the others first and newest tokens",
+         .summary =
+             "Heads with high learned gates keep everything; the other heads keep first and newest tokens",
          .source = "arXiv 2410.10819 (DuoAttention)",
          .params = kParams,
-         .divergences =
-             "The original breaks ties among gates with random noise; here heads at the threshold all keep "
-             "everything. kvpress masks instead of freeing."},
+         .divergences = "The public code breaks ties among gates with random noise; in kvplan, all heads at "
+                        "the threshold keep everything. kvpress masks tokens instead of freeing them."},
     .golden_name = "duo_attention",
     .traits = traits,
     .make = make};

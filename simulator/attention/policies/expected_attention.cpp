@@ -167,29 +167,29 @@ class ExpectedAttention final : public SetPolicy {
   const LayerRows* rows_{nullptr};
 };
 
-constexpr std::array kParams{kTensorBudgetParam,
-                             Param{.name = "sink",
-                                   .help = "First tokens, which stay before others and do not count",
-                                   .unit = Unit::kTokens,
-                                   .fallback = "4",
-                                   .low = 0,
-                                   .high = kMaxTokens},
-                             Param{.name = "future",
-                                   .help = "Positions to come over which the rotation is averaged",
-                                   .unit = Unit::kTokens,
-                                   .fallback = "512",
-                                   .low = 1,
-                                   .high = 65536},
-                             Param{.name = "epsilon",
-                                   .help = "Added to the expected attention before it is multiplied with the "
-                                           "length of the value",
-                                   .kind = ParamKind::kDecimal,
-                                   .fallback = "0",
-                                   .low = 0,
-                                   .high = 1},
-                             kGroupParam,
-                             kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{
+    kTensorBudgetParam,
+    Param{.name = "sink",
+          .help = "First tokens, which are always kept and do not enter the statistics",
+          .unit = Unit::kTokens,
+          .fallback = "4",
+          .low = 0,
+          .high = kMaxTokens},
+    Param{.name = "future",
+          .help = "Future positions over which the rotary embedding is averaged",
+          .unit = Unit::kTokens,
+          .fallback = "512",
+          .low = 1,
+          .high = 65536},
+    Param{.name = "epsilon",
+          .help = "Constant added to the expected attention before it is multiplied by the norm of the value",
+          .kind = ParamKind::kDecimal,
+          .fallback = "0",
+          .low = 0,
+          .high = 1},
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = 1,
@@ -210,17 +210,16 @@ const PolicyKind kExpectedAttention{
     .descriptor =
         {.family = kFamily,
          .name = "expected-attention",
-         .summary = "Keeps, once the prompt ends, what queries to come are expected to attend to; "
-                    "needs recorded queries and keys with their rotation, and values or their norms",
+         .summary = "When the prompt ends, keeps the tokens that future queries are expected to attend to; "
+                    "needs recorded queries and keys with their rotary embedding, and values or their norms",
          .source = "arXiv 2510.00636; NVIDIA/kvpress@8bb29b9 "
                    "kvpress/presses/expected_attention_press.py",
          .params = kParams,
-         .divergences =
-             "The original keeps int(P * (1 - ratio)) tokens and scores its sinks with the greatest "
-             "score, which may tie. Queries before position encoding are computed by undoing the recorded "
-             "rotation. The recording's logit scale stands for 1 / sqrt(d); soft caps, biases and windows "
-             "do not enter the score. What kvpress evaluates under this name is Ada-KV over it, with "
-             "epsilon 0.01, and masks what it drops."},
+         .divergences = "The public code keeps int(P * (1 - ratio)) tokens and gives its sinks the highest "
+                        "score, which may tie. kvplan undoes the recorded rotary embedding to get queries "
+                        "before position encoding. The recording's logit scale replaces 1 / sqrt(d). Soft "
+                        "caps, biases and windows do not enter the score. kvpress's published results under "
+                        "this name use Ada-KV on top, with epsilon 0.01, and mask the evicted tokens."},
     .golden_name = "expected_attention",
     .budget = {.param = "budget", .of_prompt = true},
     .traits = traits,

@@ -135,30 +135,31 @@ constexpr std::array<std::string_view, 2> kScopes{"head", "layer"};
 constexpr Param protected_param(std::string_view name, std::string_view help) {
   return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = "0", .low = 0, .high = kMaxTokens};
 }
-constexpr std::array kParams{Param{.name = "score",
-                                   .help = "Expression of accumulated, last, windowed, age, position, "
-                                           "tokens, prompt, layer, head, key_norm, value_norm; in quotes "
-                                           "where it has commas. Highest stay",
-                                   .kind = ParamKind::kText,
-                                   .fallback = {}},
-                             tokens_param("budget", "Tokens kept", 1),
-                             protected_param("recent", "Newest tokens that cannot go"),
-                             protected_param("sink", "First tokens of the sequence that cannot go"),
-                             Param{.name = "window",
-                                   .help = "Latest rows that `windowed` sums",
-                                   .unit = Unit::kTokens,
-                                   .fallback = "32",
-                                   .low = 1,
-                                   .high = 65536},
-                             Param{.name = "scope",
-                                   .help = "Each stored head has its own set, or a layer has one",
-                                   .kind = ParamKind::kText,
-                                   .fallback = "head",
-                                   .choices = kScopes},
-                             kScoreRowsParam,
-                             kGroupParam,
-                             kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{
+    Param{.name = "score",
+          .help = "Score of a token: an expression of accumulated, last, windowed, age, position, tokens, "
+                  "prompt, layer, head, key_norm, value_norm, in quotes if it has commas. Tokens with the "
+                  "highest scores are kept",
+          .kind = ParamKind::kText,
+          .fallback = {}},
+    tokens_param("budget", "Tokens kept", 1),
+    protected_param("recent", "Newest tokens, never evicted"),
+    protected_param("sink", "First tokens of the sequence, never evicted"),
+    Param{.name = "window",
+          .help = "Number of latest rows that the variable `windowed` sums",
+          .unit = Unit::kTokens,
+          .fallback = "32",
+          .low = 1,
+          .high = 65536},
+    Param{.name = "scope",
+          .help = "Whether each KV head selects its own tokens, or all heads of a layer share one selection",
+          .kind = ParamKind::kText,
+          .fallback = "head",
+          .choices = kScopes},
+    kScoreRowsParam,
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
 
 Status check(const Choice& choice) {
   auto made = ScoreExpression::make(choice.text("score"));
@@ -203,7 +204,8 @@ extern const PolicyKind kExpression;
 const PolicyKind kExpression{
     .descriptor = {.family = kFamily,
                    .name = "expr",
-                   .summary = "Your own: keeps the tokens with the highest score, which is an expression",
+                   .summary =
+                       "A user-defined policy: keeps the tokens with the highest value of an expression",
                    .source = "kvplan; expressions by muParser 2.3",
                    .params = kParams},
     .golden_name = "expr",

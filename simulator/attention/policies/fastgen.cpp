@@ -28,7 +28,8 @@ Result<std::vector<std::int32_t>> positions_of(std::string_view text) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
     const auto position = parse_integer(rest.substr(0, end));
     if (!position || *position < 0 || *position >= INT32_MAX)
-      return bad_input("expected positions from 0 as 1;5;9, or none, found \"" + std::string(text) + "\"")
+      return bad_input("expected positions from 0 such as 1;5;9, or \"none\", found \"" + std::string(text) +
+                       "\"")
           .at_field("fastgen:punctuation");
     out.push_back(static_cast<std::int32_t>(*position));
     if (end == rest.size()) break;
@@ -130,15 +131,15 @@ class FastGen final : public SetPolicy {
 };
 
 constexpr std::array kParams{
-    share_param("recovery", "Share of the prompt's attention that a head's rule has to keep", "0.95"),
+    share_param("recovery", "Share of the prompt's attention that a head's chosen rule must keep", "0.95"),
     Param{.name = "special",
-          .help = "First tokens, which are special: every rule keeps them",
+          .help = "First tokens, which count as special tokens; every rule keeps them",
           .unit = Unit::kTokens,
           .fallback = "1",
           .low = 1,
           .high = kMaxTokens},
     Param{.name = "punctuation",
-          .help = "Positions of punctuation in the prompt, as 1;5;9",
+          .help = "Positions of punctuation in the prompt, such as 1;5;9",
           .kind = ParamKind::kText,
           .fallback = "none"},
     share_param("frequent", "Tokens kept for their attention, as a share of the prompt", "0.3"),
@@ -167,13 +168,14 @@ const PolicyKind kFastGen{
     .descriptor =
         {.family = kFamily,
          .name = "fastgen",
-         .summary = "Each head takes the cheapest of five rules that keeps enough of the prompt's attention",
+         .summary = "Each head uses the cheapest of five rules that keeps enough of the prompt's attention",
          .source = "arXiv 2310.01801 (paper only; its repository holds no code)",
          .params = kParams,
          .divergences =
-             "Rules, cheapest first: special tokens; and punctuation; and those with most attention; and the "
-             "newest; everything. Recordings do not say which tokens are special or punctuation: they are "
-             "given. Attention kept is that of the recorded rows, averaged over the prompt's queries."},
+             "The rules from cheapest to most expensive, each adding tokens to the one before: special "
+             "tokens; punctuation; tokens with most attention; newest tokens; everything. A recording does "
+             "not mark special tokens and punctuation, so parameters give them. The attention that a rule "
+             "keeps is measured on the recorded rows and averaged over the prompt's queries."},
     .golden_name = "fastgen",
     .check = check,
     .traits = traits,

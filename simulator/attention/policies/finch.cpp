@@ -60,13 +60,13 @@ class Finch final : public SetPolicy {
 };
 
 constexpr std::array kParams{Param{.name = "window",
-                                   .help = "Tokens of the question, which ends the prompt",
+                                   .help = "Tokens of the question, which is at the end of the prompt",
                                    .unit = Unit::kTokens,
                                    .fallback = {},
                                    .low = 1,
                                    .high = kMaxTokens},
                              Param{.name = "ratio",
-                                   .help = "Share of the prompt that goes",
+                                   .help = "Share of the prompt that is evicted",
                                    .kind = ParamKind::kDecimal,
                                    .unit = Unit::kRatio,
                                    .fallback = "0.5",
@@ -91,14 +91,15 @@ const PolicyKind kFinch{
     .descriptor =
         {.family = kFamily,
          .name = "finch",
-         .summary = "Keeps, once the prompt ends, the question and the context that it attends to most",
+         .summary = "When the prompt ends, keeps the question and the context tokens that the question "
+                    "attends to most",
          .source =
              "FINCH (TACL 2024, 10.1162/tacl_a_00716); NVIDIA/kvpress@8bb29b9 kvpress/presses/finch_press.py",
          .params = kParams,
-         .divergences =
-             "kvpress multiplies the row of the query at position t by t, one fewer than the tokens it sees; "
-             "here it is all of them. It finds the question by a delimiter; here its length is given. Both "
-             "rotate the keys that stay to new positions."},
+         .divergences = "kvpress multiplies the row of the query at position t by t, which is one less than "
+                        "the number of tokens that the query sees; kvplan multiplies by all of them. kvpress "
+                        "finds the question by a delimiter; kvplan takes its length as a parameter. Paper "
+                        "and kvpress rotate the kept keys to new positions."},
     .golden_name = "finch",
     .traits = traits,
     .make = make};

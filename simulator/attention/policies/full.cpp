@@ -22,14 +22,13 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& /*input*/) {
 }  // namespace
 
 extern const PolicyKind kFull;
-const PolicyKind kFull{
-    .descriptor = {.family = kFamily,
-                   .name = "full",
-                   .summary = "Keeps every token: the full cache, against which the others are measured",
-                   .source = "kvplan",
-                   .params = kParams},
-    .golden_name = "full",
-    .traits = traits,
-    .make = make};
+const PolicyKind kFull{.descriptor = {.family = kFamily,
+                                      .name = "full",
+                                      .summary = "Keeps every token: the full cache, which is the baseline",
+                                      .source = "kvplan",
+                                      .params = kParams},
+                       .golden_name = "full",
+                       .traits = traits,
+                       .make = make};
 
 }  // namespace kvplan::attention

@@ -86,15 +86,16 @@ const PolicyKind kH2o{
     .descriptor =
         {.family = kFamily,
          .name = "h2o",
-         .summary = "Keeps the newest tokens and those that received most attention so far",
+         .summary =
+             "Keeps the newest tokens and the tokens with the most accumulated attention (heavy hitters)",
          .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_real_drop",
          .params = kParams,
          .divergences =
-             "Four public forms differ: this one really drops tokens; h2o-masked hides them; the "
-             "statistics of utils_lm_eval use later rows; FlexGen keeps n - 1 heavy and n + 1 recent "
-             "tokens. What others call H2O is something else: KVCache-Factory's acts on the prompt alone, "
-             "with 8 recent tokens; kvpress's is observed-attention; R-KV's baseline scores by the last "
-             "query and keeps nothing of earlier ones, as tova would by head."},
+             "H2O has four public versions. This one frees the evicted tokens; h2o-masked masks them. "
+             "utils_lm_eval computes its statistics from later rows too. FlexGen keeps n - 1 heavy hitters "
+             "and n + 1 recent tokens. Other projects use the name for other policies: KVCache-Factory's "
+             "version acts only on the prompt, with 8 recent tokens; kvpress's version is "
+             "observed-attention; R-KV's baseline scores by the last query alone, as a tova per head would."},
     .golden_name = "h2o_real_drop",
     .budget = {.param = "hh", .beside = "recent"},
     .traits = traits,

@@ -71,9 +71,9 @@ class H2oMasked final : public SetPolicy {
 };
 
 constexpr std::array kParams{
-    tokens_param("hh", "Tokens shown for their accumulated attention (heavy hitters)", 0),
-    tokens_param("recent", "Newest tokens that keep what they accumulated; one fewer is shown", 0),
-    kGroupParam, kAggParam, kPlacementParam};
+    tokens_param("hh", "Tokens visible for their accumulated attention (heavy hitters)", 0),
+    tokens_param("recent", "Newest tokens; one fewer than this is visible", 0), kGroupParam, kAggParam,
+    kPlacementParam};
 
 PolicyTraits traits(const Choice& /*choice*/) {
   return {.prompt_rows = kAllRows,
@@ -92,15 +92,14 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kH2oMasked;
 const PolicyKind kH2oMasked{
-    .descriptor =
-        {.family = kFamily,
-         .name = "h2o-masked",
-         .summary = "H2O as its masking simulation runs it: frees nothing, so a run refuses it",
-         .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_hh",
-         .params = kParams,
-         .divergences =
-             "Shows hh + recent - 1 old tokens where h2o keeps hh + recent, and hides the token that leaves "
-             "the recent ones for one step, after which it may return."},
+    .descriptor = {.family = kFamily,
+                   .name = "h2o-masked",
+                   .summary = "H2O as its masking simulation: it frees nothing, so runs refuse it",
+                   .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_hh",
+                   .params = kParams,
+                   .divergences =
+                       "hh + recent - 1 old tokens are visible; h2o keeps hh + recent. A token that leaves "
+                       "the recent ones is masked for one step, and may be visible again later."},
     .golden_name = "h2o_masked",
     .budget = {.param = "hh", .beside = "recent"},
     .traits = traits,

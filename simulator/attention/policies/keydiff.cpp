@@ -61,12 +61,11 @@ extern const PolicyKind kKeyDiff;
 const PolicyKind kKeyDiff{
     .descriptor = {.family = kFamily,
                    .name = "keydiff",
-                   .summary = "Keeps the keys that differ most from the mean direction; needs recorded keys",
+                   .summary = "Keeps the keys that are least similar to the mean key; needs recorded keys",
                    .source = "arXiv 2504.15364; NVIDIA/kvpress@8bb29b9 kvpress/presses/keydiff_press.py",
                    .params = kParams,
-                   .divergences =
-                       "The paper selects block by block of 128 tokens; kvpress once, when the prompt "
-                       "ends (every=0)."},
+                   .divergences = "The paper selects per block of 128 tokens. kvpress selects once at the "
+                                  "end of the prompt (every=0)."},
     .golden_name = "keydiff",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -44,16 +44,17 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kKeyformer;
 const PolicyKind kKeyformer{
-    .descriptor = {.family = kFamily,
-                   .name = "keyformer",
-                   .summary =
-                       "Keeps the newest tokens and those with the most attention at a rising temperature",
-                   .source = "arXiv 2403.09054 (the definition of the paper)",
-                   .params = kKeyformerParams,
-                   .divergences =
-                       "Without the Gumbel noise that the paper adds to logits, so that runs repeat; its "
-                       "public code is another policy, see keyformer-gptj; that for MPT drops at every "
-                       "eighth generated token only, and holds up to seven more in between."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "keyformer",
+         .summary =
+             "Keeps the newest tokens and the tokens with the most attention at a rising softmax temperature",
+         .source = "arXiv 2403.09054 (the definition of the paper)",
+         .params = kKeyformerParams,
+         .divergences =
+             "The paper adds Gumbel noise to logits; kvplan leaves it out so that runs repeat. The public "
+             "GPT-J code is a different policy: keyformer-gptj. The public MPT code evicts only at every "
+             "eighth generated token, and holds up to seven more tokens in between."},
     .golden_name = "keyformer_paper",
     .traits = traits,
     .make = make};

@@ -53,13 +53,14 @@ const PolicyKind kKeyformerGptj{
     .descriptor =
         {.family = kFamily,
          .name = "keyformer-gptj",
-         .summary = "Keyformer as its public GPT-J code runs: keys are frozen when the prompt ends",
+         .summary =
+             "Keyformer as in its public GPT-J code: the set of key tokens is fixed at the end of the prompt",
          .source = "d-matrix-ai/keyformer-llm@f327831 models/gptj-keyformer-lib",
          .params = kKeyformerParams,
-         .divergences =
-             "The mask is one column wider than the paper's and is combined with all earlier masks: a "
-             "token that leaves the recent ones is gone before it can become a key. The code for MPT "
-             "drops at every eighth generated token only. Without the Gumbel noise."},
+         .divergences = "The mask is one column wider than in the paper, and is combined with all earlier "
+                        "masks. A token that leaves the recent ones is therefore gone before it can become a "
+                        "key token. The public MPT code evicts only at every eighth generated token. kvplan "
+                        "leaves out the Gumbel noise."},
     .golden_name = "keyformer_gptj",
     .traits = traits,
     .make = make};

@@ -38,12 +38,11 @@ extern const PolicyKind kKeyNorm;
 const PolicyKind kKeyNorm{
     .descriptor = {.family = kFamily,
                    .name = "knorm",
-                   .summary = "Keeps the tokens with the shortest keys; needs recorded keys",
+                   .summary = "Keeps the tokens with the smallest key norm; needs recorded keys",
                    .source = "arXiv 2406.11430; NVIDIA/kvpress@8bb29b9 kvpress/presses/knorm_press.py",
                    .params = kParams,
-                   .divergences =
-                       "kvpress selects when the prompt ends only (every=0). KVCache-Factory leaves "
-                       "layers 0 and 1 alone. Nothing recent is protected."},
+                   .divergences = "kvpress selects only at the end of the prompt (every=0). KVCache-Factory "
+                                  "does not evict in layers 0 and 1. Recent tokens are not protected."},
     .golden_name = "knorm",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -90,13 +90,13 @@ class LagKv final : public TensorScore {
 constexpr std::array kParams{kTensorBudgetParam,
                              kEveryParam,
                              Param{.name = "sink",
-                                   .help = "First tokens, which stay before others",
+                                   .help = "First tokens, which are always kept",
                                    .unit = Unit::kTokens,
                                    .fallback = "4",
                                    .low = 0,
                                    .high = kMaxTokens},
                              Param{.name = "lag",
-                                   .help = "Tokens of a partition",
+                                   .help = "Tokens per partition",
                                    .unit = Unit::kTokens,
                                    .fallback = "128",
                                    .low = 1,
@@ -116,18 +116,17 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kLagKv;
 const PolicyKind kLagKv{
-    .descriptor =
-        {.family = kFamily,
-         .name = "lagkv",
-         .summary =
-             "Keeps tokens whose keys and values stand out from the next partition; needs both recorded",
-         .source = "arXiv 2504.04704; NVIDIA/kvpress@8bb29b9 kvpress/presses/lagkv_press.py",
-         .params = kParams,
-         .divergences =
-             "Ranks make exact ties between partitions, which published runs leave to their library; here "
-             "the newer token stays. First tokens and the last partition tie there as well; here first "
-             "tokens stay. A channel that is constant in the next partition is 0/0 there and counts nothing "
-             "here."},
+    .descriptor = {.family = kFamily,
+                   .name = "lagkv",
+                   .summary = "Keeps tokens whose keys and values differ most from the next partition; needs "
+                              "recorded keys and values",
+                   .source = "arXiv 2504.04704; NVIDIA/kvpress@8bb29b9 kvpress/presses/lagkv_press.py",
+                   .params = kParams,
+                   .divergences =
+                       "Ranks produce exact ties between partitions, which published runs leave to their "
+                       "library; kvplan keeps the newer token. In the public code, first tokens and the last "
+                       "partition tie as well; kvplan keeps the first tokens. For a channel that is constant "
+                       "in the next partition the public code computes 0/0; kvplan counts 0."},
     .golden_name = "lagkv",
     .budget = {.param = "budget"},
     .traits = traits,

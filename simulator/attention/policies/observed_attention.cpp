@@ -43,14 +43,15 @@ class ObservedAttention final : public SetPolicy {
   PromptScores scores_;
 };
 
-constexpr std::array kParams{Param{.name = "ratio",
-                                   .help = "Share of the prompt that goes: int(P * (1 - ratio)) tokens stay",
-                                   .kind = ParamKind::kDecimal,
-                                   .unit = Unit::kRatio,
-                                   .fallback = {},
-                                   .low = 0,
-                                   .high = 1},
-                             kGroupParam, kAggParam, kPlacementParam};
+constexpr std::array kParams{
+    Param{.name = "ratio",
+          .help = "Share of the prompt that is evicted: int(P * (1 - ratio)) tokens stay",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = {},
+          .low = 0,
+          .high = 1},
+    kGroupParam, kAggParam, kPlacementParam};
 
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t /*tokens*/) {
   return {.budget = kept_of(prompt, choice.decimal("ratio")), .once = true};
@@ -69,13 +70,12 @@ extern const PolicyKind kObservedAttention;
 const PolicyKind kObservedAttention{
     .descriptor = {.family = kFamily,
                    .name = "observed-attention",
-                   .summary =
-                       "Keeps, once the prompt ends, the share of it that received most attention per query",
+                   .summary = "When the prompt ends, keeps the tokens that received most attention per query",
                    .source = "NVIDIA/kvpress@8bb29b9 kvpress/presses/observed_attention_press.py",
                    .params = kParams,
                    .divergences =
-                       "kvpress calls it related to H2O, but it normalises by the number of queries that "
-                       "could see a token, protects no recent token and acts on the prompt only."},
+                       "kvpress relates this policy to H2O. It differs: it divides by the number of queries "
+                       "that can see a token, protects no recent token, and acts only on the prompt."},
     .golden_name = "observed_attention",
     .traits = traits,
     .make = make};

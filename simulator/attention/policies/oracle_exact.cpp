@@ -105,14 +105,15 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kOracleExact;
 const PolicyKind kOracleExact{
-    .descriptor = {.family = kFamily,
-                   .name = "oracle-exact",
-                   .summary = "Bound: no policy that evicts to this budget can keep more attention in total",
-                   .source = "kvplan (interval linear program, solved as a flow)",
-                   .params = kParams,
-                   .divergences =
-                       "A policy that reads again what it left out is not bound by it; see oracle-topk. "
-                       "With groups it bounds the reduced rows, not each query head."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "oracle-exact",
+         .summary = "Upper bound: no policy that evicts down to this budget can keep more total attention",
+         .source = "kvplan (interval linear program, solved as a flow)",
+         .params = kParams,
+         .divergences =
+             "The bound does not hold for a policy that reads tokens again after skipping them; see "
+             "oracle-topk. With groups, it bounds the rows reduced over a group, not each query head."},
     .golden_name = "oracle_exact",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -87,11 +87,12 @@ extern const PolicyKind kOracleSuffix;
 const PolicyKind kOracleSuffix{
     .descriptor = {.family = kFamily,
                    .name = "oracle-suffix",
-                   .summary =
-                       "Knows the future: drops the token that all later queries together attend least",
-                   .source = "kvplan; greedy, in the manner of Belady (IBM Systems Journal 5(2), 1966)",
+                   .summary = "Uses future knowledge: evicts the token with the least attention from all "
+                              "later queries together",
+                   .source = "kvplan; greedy, similar to Belady (IBM Systems Journal 5(2), 1966)",
                    .params = kParams,
-                   .divergences = "A policy without foresight may still keep more mass: the rule is greedy."},
+                   .divergences =
+                       "The rule is greedy, so a policy without future knowledge can still keep more mass."},
     .golden_name = "oracle_suffix",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -37,7 +37,7 @@ class OracleTopK final : public SetPolicy {
   std::vector<double> score_;
 };
 
-constexpr std::array kParams{tokens_param("k", "Tokens read by each query", 1), kOracleWeightsParam,
+constexpr std::array kParams{tokens_param("k", "Tokens that each query reads", 1), kOracleWeightsParam,
                              kGroupParam, kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
@@ -54,14 +54,12 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kOracleTopK;
 const PolicyKind kOracleTopK{
-    .descriptor =
-        {.family = kFamily,
-         .name = "oracle-topk",
-         .summary =
-             "Bound for kvplan evict: each query reads its k heaviest tokens of the whole sequence; it "
-             "frees nothing, so a run refuses it",
-         .source = "kvplan",
-         .params = kParams},
+    .descriptor = {.family = kFamily,
+                   .name = "oracle-topk",
+                   .summary = "Upper bound for `kvplan evict`: each query reads its k tokens with the "
+                              "largest weights from the whole sequence; it frees nothing, so runs refuse it",
+                   .source = "kvplan",
+                   .params = kParams},
     .golden_name = "oracle_topk",
     .budget = {.param = "k"},
     .traits = traits,

@@ -163,7 +163,7 @@ class PyramidInfer final : public SetPolicy {
 
 constexpr std::array kParams{
     Param{.name = "ratio",
-          .help = "Share of its context that the last layer passes on; the first passes all",
+          .help = "Share of its context that the last layer passes on; the first layer passes on everything",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.9",
@@ -206,18 +206,19 @@ const PolicyKind kPyramidInfer{
     .descriptor =
         {.family = kFamily,
          .name = "pyramidinfer",
-         .summary =
-             "Each layer passes on the tokens that the prompt's end attends to; deeper layers store fewer",
+         .summary = "Each layer passes on only the tokens that the end of the prompt attends to, so deeper "
+                    "layers store fewer",
          .source = "arXiv 2405.12532; mutonix/pyramidinfer@61ac641 models/modeling_llama_pyramidinfer.py",
          .params = kParams,
          .divergences =
-             "In the original what leaves changes the deeper layers; a recording shows those of the full "
-             "model, with rows restricted to what is stored. Its linear schedule is overwritten by a "
-             "constant, of which 0.9 keeps 44 % of 32 layers; the cosine with 0.9 keeps 76.6 % of a "
-             "prompt of 4,096, and no ratio of it comes to the abstract's 54 % less. The rows that it "
-             "keeps while decoding, a fifth of the prompt times what is stored, are not counted as bytes. "
-             "Heads are always averaged. In a run every layer computes and stores the whole prompt before "
-             "tokens leave, which takes as long and as much memory as without the policy."},
+             "In the original system, evicted tokens change the deeper layers. A recording shows the full "
+             "model's layers; kvplan restricts their rows to the stored tokens. The linear schedule of the "
+             "public code is overwritten by a constant: 0.9 keeps 44 % over 32 layers. The cosine schedule "
+             "with 0.9 keeps 76.6 % of a 4,096-token prompt; no ratio gives the abstract's saving of 54 %. "
+             "While decoding, the public code keeps rows of a fifth of the prompt times the stored tokens; "
+             "kvplan does not count their bytes. Heads are always averaged. In a run, every layer computes "
+             "and stores the whole prompt before eviction, so prefill takes the time and memory of the full "
+             "cache."},
     .golden_name = "pyramidinfer",
     .traits = traits,
     .make = make,

@@ -64,14 +64,13 @@ const PolicyKind kPyramidKvPolicy{
     .descriptor =
         {.family = kFamily,
          .name = "pyramidkv",
-         .summary = "SnapKV whose capacity falls from the first layer to the last",
+         .summary = "SnapKV with a capacity that decreases from the first layer to the last",
          .source = "arXiv 2406.02069; KVCache-Factory@c97f9d7 pyramidkv/pyramidkv_utils.py",
          .params = kParams,
          .divergences =
-             "The form of the public code (budget pyramidkv): its step between layers is rounded down, so "
-             "that "
-             "all layers together keep up to 12 % more than layers x capacity. Other pyramids: snapkv with "
-             "kvplan evict --budget. A model of one layer keeps the capacity."},
+             "This is the public code's version (budget pyramidkv). It rounds the step between layers down, "
+             "so all layers together keep up to 12 % more than layers x capacity. For other pyramids use "
+             "snapkv with `kvplan evict --budget`. A model with one layer keeps the capacity."},
     .golden_name = "pyramidkv",
     .check = check_prompt_window,
     .traits = traits,

@@ -130,24 +130,24 @@ class RKv final : public SetPolicy {
 constexpr std::array kParams{
     tokens_param("budget", "Tokens kept", 1),
     Param{.name = "window",
-          .help = "Newest tokens: always kept, and their queries say what is important",
+          .help = "Newest tokens: always kept, and their queries determine importance",
           .unit = Unit::kTokens,
           .fallback = "8",
           .low = 1,
           .high = kMaxTokens},
     Param{.name = "kernel",
-          .help = "Neighbouring scores of which the largest counts; odd",
+          .help = "Width of the max pooling over neighbouring scores; odd",
           .fallback = "7",
           .low = 1,
           .high = 65535},
     Param{.name = "every",
-          .help = "Tokens generated between two selections",
+          .help = "Generated tokens between two selections",
           .unit = Unit::kTokens,
           .fallback = "128",
           .low = 1,
           .high = kMaxTokens},
     Param{.name = "lambda",
-          .help = "What importance counts; redundancy counts the rest of 1",
+          .help = "Weight of importance in the score; redundancy has weight 1 - lambda",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.07",
@@ -181,19 +181,19 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kRKv;
 const PolicyKind kRKv{
-    .descriptor =
-        {.family = kFamily,
-         .name = "r-kv",
-         .summary =
-             "Keeps what the latest queries need and what does not repeat other keys; needs recorded keys",
-         .source = "arXiv 2505.24133; Zefan-Cai/R-KV@d15c976 rkv/compression/r1_kv.py, rkv/utils.py",
-         .params = kParams,
-         .divergences =
-             "lambda is 0.07 in the code and 0.1 in its README. retain_ratio, 0.1 in its class and 0.2 on "
-             "its command line, matters where retain_direction ends in _percent; here that is the "
-             "default, by which the latest duplicate of a key is none. A group of query heads is reduced "
-             "by its largest logit before the softmax, whatever agg says. The queries kept beside the "
-             "cache are not counted as bytes."},
+    .descriptor = {.family = kFamily,
+                   .name = "r-kv",
+                   .summary = "Keeps tokens that are important to the latest queries and not redundant with "
+                              "other keys; needs recorded keys",
+                   .source =
+                       "arXiv 2505.24133; Zefan-Cai/R-KV@d15c976 rkv/compression/r1_kv.py, rkv/utils.py",
+                   .params = kParams,
+                   .divergences =
+                       "lambda is 0.07 in the public code and 0.1 in its README. retain_ratio (0.1 in the "
+                       "class, 0.2 on the command line) matters only if retain_direction ends in _percent. "
+                       "kvplan uses the default direction, under which the latest duplicate of a key does "
+                       "not count as redundant. A group of query heads is reduced by its largest logit "
+                       "before the softmax, whatever agg says. The stored queries are not counted as bytes."},
     .golden_name = "r_kv",
     .budget = {.param = "budget"},
     .check = check,

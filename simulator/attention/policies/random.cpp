@@ -58,9 +58,9 @@ class RandomPolicy final : public SetPolicy {
 
 constexpr std::array kParams{
     tokens_param("budget", "Tokens kept", 1),
-    Param{.name = "seed", .help = "Of the lots", .fallback = "0", .low = 0, .high = 9007199254740992.0},
+    Param{.name = "seed", .help = "Seed of the random draws", .fallback = "0", .low = 0, .high = 9007199254740992.0},
     Param{.name = "layer",
-          .help = "Layer whose lots are drawn; -1 is the layer that is decided",
+          .help = "Layer whose random stream is used; -1 is the layer that is being decided",
           .fallback = "-1",
           .low = -1,
           .high = 65535},
@@ -85,11 +85,11 @@ extern const PolicyKind kRandom;
 const PolicyKind kRandom{
     .descriptor = {.family = kFamily,
                    .name = "random",
-                   .summary = "Drops tokens by lot: what every other policy should beat",
-                   .source = "kvplan (SplitMix64, a stream for each layer and stored head)",
+                   .summary = "Evicts random tokens: a lower baseline for every other policy",
+                   .source = "kvplan (SplitMix64, one stream per layer and KV head)",
                    .params = kParams,
-                   .divergences = "kvpress draws a number per head and token, once, when the "
-                                  "prompt ends."},
+                   .divergences =
+                       "kvpress draws one number per head and token, once at the end of the prompt."},
     .golden_name = "random",
     .budget = {.param = "budget"},
     .traits = traits,

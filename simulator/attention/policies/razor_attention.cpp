@@ -29,13 +29,16 @@ void mark_highest(const HeadTable& scores, double share, std::int32_t layer, std
 }
 
 constexpr std::array kParams{
-    head_table_param("induction",
-                     "How much each stored head attends to the token after an earlier one of its "
-                     "kind: a JSON file with a list for each layer, or the lists themselves"),
+    head_table_param(
+        "induction",
+        "Induction score of each KV head, that is how much it attends to the token after an earlier "
+        "occurrence of the same token: a JSON file with one list per layer, or the lists themselves"),
     head_table_param("echo",
-                     "How much each stored head attends to earlier tokens of the same kind, likewise"),
-    share_param("induction_share", "Share of all heads that keep everything for their induction", "0.14"),
-    share_param("echo_share", "Share of all heads that keep everything for their echo", "0.01"),
+                     "Echo score of each KV head, that is how much it attends to earlier occurrences of the "
+                     "same token; same form as induction"),
+    share_param("induction_share", "Share of all heads that keep everything because of their induction score",
+                "0.14"),
+    share_param("echo_share", "Share of all heads that keep everything because of their echo score", "0.01"),
     Param{.name = "sink",
           .help = "First tokens that the other heads keep",
           .unit = Unit::kTokens,
@@ -66,16 +69,16 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kRazorAttention;
 const PolicyKind kRazorAttention{
-    .descriptor = {.family = kFamily,
-                   .name = "razor-attention",
-                   .summary = "Induction and echo heads keep everything, the others first and newest tokens",
-                   .source = "arXiv 2407.15891 (paper only)",
-                   .params = kParams,
-                   .divergences = "The paper gives each of the other heads one more token, the mean of the "
-                                  "keys and values that it "
-                                  "dropped; it is no token of the sequence, so that sets, masses and bytes "
-                                  "here are without it. The "
-                                  "paper's window is a fifth of the prompt, at least 4000 tokens."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "razor-attention",
+         .summary = "Induction and echo heads keep everything; the other heads keep first and newest tokens",
+         .source = "arXiv 2407.15891 (paper only)",
+         .params = kParams,
+         .divergences =
+             "In the paper, each of the other heads keeps one extra compensation token: the mean of the "
+             "evicted keys and values. It is not a token of the sequence, so kvplan leaves it out of token "
+             "sets, masses and bytes. The paper's window is a fifth of the prompt, at least 4000 tokens."},
     .golden_name = "razor_attention",
     .traits = traits,
     .make = make};

@@ -30,13 +30,13 @@ class Recorded final : public SetPolicy {
 constexpr std::array<std::string_view, 2> kScopes{"head", "layer"};
 constexpr std::array kParams{
     Param{.name = "file",
-          .help = "Retained sets as JSON, with the keys that kvplan evict --json prints: "
-                  "prefill_len, after_prefill, steps; of a layer, or of layers",
+          .help = "JSON file of retained token sets, with the keys that `kvplan evict --json` prints "
+                  "(prefill_len, after_prefill, steps), for one layer or for all",
           .kind = ParamKind::kText,
           .fallback = {},
           .names_file = true},
     Param{.name = "scope",
-          .help = "The file has a set for each stored head, or one for the layer",
+          .help = "Whether the file has one set per KV head or one per layer",
           .kind = ParamKind::kText,
           .fallback = "head",
           .choices = kScopes},
@@ -58,7 +58,7 @@ extern const PolicyKind kRecorded;
 const PolicyKind kRecorded{
     .descriptor = {.family = kFamily,
                    .name = "recorded",
-                   .summary = "Keeps what a file says: sets that another program chose",
+                   .summary = "Keeps the token sets in a file, which another program selected",
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "recorded",

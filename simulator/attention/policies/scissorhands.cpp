@@ -79,19 +79,19 @@ class Scissorhands final : public SetPolicy {
 constexpr std::array kParams{
     tokens_param("budget", "Most tokens kept", 1),
     Param{.name = "recent",
-          .help = "Newest tokens that cannot go",
+          .help = "Newest tokens, never evicted",
           .unit = Unit::kTokens,
           .fallback = "10",
           .low = 0,
           .high = kMaxTokens},
     Param{.name = "history",
-          .help = "Latest rows whose marks count",
+          .help = "Number of latest rows that vote",
           .unit = Unit::kTokens,
           .fallback = "400",
           .low = 1,
           .high = kMaxTokens},
     Param{.name = "drop",
-          .help = "Tokens that go at a time; 0 is half of the budget, as in the paper",
+          .help = "Tokens evicted at a time; 0 means half of the budget, as in the paper",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,
@@ -138,12 +138,12 @@ const PolicyKind kScissorhands{
         {.family = kFamily,
          .name = "scissorhands",
          .summary =
-             "Drops several tokens at a time, those that the latest rows marked least often as important",
+             "Evicts several tokens at a time: the ones that the latest rows voted important least often",
          .source = "arXiv 2305.17118 (paper only)",
          .params = kParams,
          .divergences =
-             "The printed Algorithm 2 contradicts itself; this is the reading under which important and "
-             "recent tokens survive. The paper gives later layers more; here each layer has the budget."},
+             "The printed Algorithm 2 contradicts itself; kvplan reads it so that important and recent "
+             "tokens stay. The paper gives later layers larger budgets; kvplan gives every layer the same."},
     .golden_name = "scissorhands",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -151,43 +151,45 @@ constexpr Param theta_param(std::string_view name, std::string_view help, std::s
 }
 constexpr std::array kParams{
     Param{.name = "budget",
-          .help = "Tokens kept at first; where the threshold is adjusted, always at most so many",
+          .help = "Tokens kept at the start; if theta is adjusted, this is the upper limit at all times",
           .unit = Unit::kTokens,
           .fallback = kUsualBudget,
           .low = 1,
           .high = kMaxTokens},
     Param{.name = "by",
-          .help =
-              "What is adjusted follows the attention seen (mass), the phase, or the length of the sequence",
+          .help = "What controls the adjustment: the attention mass that is kept (mass), prompt or decoding "
+                  "(phase), or the sequence length (length)",
           .kind = ParamKind::kText,
           .fallback = "mass",
           .choices = kCauses},
-    Param{.name = "adjusts",
-          .help = "What changes: the budget, or theta, the importance below which tokens go",
-          .kind = ParamKind::kText,
-          .fallback = "budget",
-          .choices = kAdjusted,
-          .default_unsaid = true},
-    tokens_with("least", "The budget does not fall below", "1"),
-    tokens_with("most", "The budget does not rise above", "1073741824"),
+    Param{
+        .name = "adjusts",
+        .help =
+            "What is adjusted: the budget, or theta, which is the importance below which tokens are evicted",
+        .kind = ParamKind::kText,
+        .fallback = "budget",
+        .choices = kAdjusted,
+        .default_unsaid = true},
+    tokens_with("least", "Smallest budget", "1"),
+    tokens_with("most", "Largest budget", "1073741824"),
     share_param(
         "low",
-        "By mass: below this share of attention the budget grows by a quarter, theta is divided by 1.25",
+        "by=mass: below this share of attention, the budget grows by a quarter, or theta is divided by 1.25",
         "0.8"),
     share_param(
         "high",
-        "By mass: above this share of attention the budget shrinks by a tenth, theta is divided by 0.9",
+        "by=mass: above this share of attention, the budget shrinks by a tenth, or theta is divided by 0.9",
         "0.95"),
-    tokens_with("every", "By mass: generated tokens between two looks", "64"),
-    tokens_with("later", "By phase: tokens kept once the first token was generated", "1024"),
-    share_param("share", "By length: share of all tokens so far that is kept", "0.5"),
+    tokens_with("every", "by=mass: generated tokens between two adjustments", "64"),
+    tokens_with("later", "by=phase: tokens kept after the first generated token", "1024"),
+    share_param("share", "by=length: share of all tokens so far that is kept", "0.5"),
     theta_param("theta",
-                "Importance below which tokens go, at first; by length it falls as the sequence grows, times "
-                "prompt / tokens",
+                "Importance below which tokens are evicted, at the start; with by=length it is multiplied by "
+                "prompt / tokens as the sequence grows",
                 "0.01"),
-    theta_param("theta_least", "Theta by mass or length does not fall below", "0"),
-    theta_param("theta_most", "Theta by mass or length does not rise above", "1"),
-    theta_param("theta_later", "By phase: theta once the first token was generated", "0.01"),
+    theta_param("theta_least", "Smallest theta with by=mass or by=length", "0"),
+    theta_param("theta_most", "Largest theta with by=mass or by=length", "1"),
+    theta_param("theta_later", "by=phase: theta after the first generated token", "0.01"),
     kImportanceParam,
     kProtectedRecentParam,
     kProtectedSinkParam,
@@ -204,8 +206,8 @@ Status check(const Choice& choice) {
   if (choice.text("by") == "length" && choice.text("adjusts") == "budget" &&
       choice.text("budget") != kUsualBudget)
     return bad_input(
-               "expected none with by=length, which keeps a share of all tokens so far, from least to most; "
-               "found " +
+               "expected \"none\" with by=length, which keeps a share of all tokens so far, between least "
+               "and most; found " +
                choice.text("budget"))
         .at_field("seed-dynamic:budget");
   for (const auto& [low, high] : {std::pair{"low", "high"}, {"theta_least", "theta_most"}})
@@ -244,17 +246,18 @@ const PolicyKind kSeedDynamic{
     .descriptor =
         {.family = kFamily,
          .name = "seed-dynamic",
-         .summary = "A budget or a threshold that follows the attention seen, the phase or the length",
+         .summary =
+             "A budget or threshold that adapts to the kept attention mass, the phase or the sequence length",
          .source =
-             "kvplan's founding notes on KV caches, section 6 (dynamic adjustment); the rules are kvplan's",
+             "kvplan's design notes on KV caches, section 6 (dynamic adjustment); the rules are kvplan's",
          .params = kParams,
          .divergences =
-             "The attention seen is a share of the full row, which a cache that dropped tokens "
-             "cannot know: what "
-             "this shows is a bound on such control. Growth brings no token back. By length, theta "
-             "stays the same multiple of an equal share of attention, which n tokens have 1/n of."},
+             "The kept attention mass is a share of the full row, which a real cache cannot know after "
+             "evicting tokens. The result is therefore an upper bound for such a controller. A growing "
+             "budget does not bring evicted tokens back. With by=length, theta stays a constant multiple of "
+             "1/n, the weight of each of n equally attended tokens."},
     .golden_name = "seed_dynamic",
-    .budget = {.why_none = "sets its number of tokens by itself as it goes"},
+    .budget = {.why_none = "sets its number of tokens by itself as it runs"},
     .check = check,
     .traits = traits,
     .make = make};

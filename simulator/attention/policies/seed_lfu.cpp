@@ -11,12 +11,13 @@ extern const PolicyKind kSeedLfu;
 const PolicyKind kSeedLfu{
     .descriptor = {.family = kFamily,
                    .name = "seed-lfu",
-                   .summary = "Drops the token that queries used least often, before the next one comes",
-                   .source = "kvplan's founding notes on KV caches (access counts)",
+                   .summary =
+                       "Evicts the token that queries used least often, before the next token is written",
+                   .source = "kvplan's design notes on KV caches (access counts)",
                    .params = kParams,
-                   .divergences =
-                       "The notes call it H2O and least recently used; its code counts uses, so it is this. "
-                       "Without rows a token is used only when it comes, and this is first in, first out."},
+                   .divergences = "The design notes call this policy H2O and least recently used, but their "
+                                  "code counts uses: it is LFU. Without attention rows, a token is used only "
+                                  "when it is written, and the policy becomes first in, first out."},
     .golden_name = "seed_lfu_lru",
     .budget = {.param = "budget"},
     .traits = access_traits,

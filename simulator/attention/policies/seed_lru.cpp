@@ -11,10 +11,11 @@ extern const PolicyKind kSeedLru;
 const PolicyKind kSeedLru{
     .descriptor = {.family = kFamily,
                    .name = "seed-lru",
-                   .summary = "Drops the token that queries used longest ago, before the next one comes",
-                   .source = "kvplan's founding notes on KV caches (access counts)",
+                   .summary =
+                       "Evicts the token that queries used longest ago, before the next token is written",
+                   .source = "kvplan's design notes on KV caches (access counts)",
                    .params = kParams,
-                   .divergences = "What the notes say in words; their code is seed-lfu."},
+                   .divergences = "This is what the text of the design notes says; their code is seed-lfu."},
     .golden_name = "seed_lfu_lru",
     .budget = {.param = "budget"},
     .traits = access_traits,

@@ -50,22 +50,23 @@ class SeedProportional final : public SetPolicy {
   Reducer reduce_;
 };
 
-constexpr std::array kParams{kImportanceParam,
-                             tokens_param("budget", "Tokens from which on a share of them goes", 1),
-                             Param{.name = "fraction",
-                                   .help = "Share of what is kept that goes at a time, at least one token",
-                                   .kind = ParamKind::kDecimal,
-                                   .unit = Unit::kRatio,
-                                   .fallback = "0.1",
-                                   .low = 0,
-                                   .high = 1},
-                             kProtectedRecentParam,
-                             kProtectedSinkParam,
-                             kGammaParam,
-                             kScoreRowsParam,
-                             kGroupParam,
-                             kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{
+    kImportanceParam,
+    tokens_param("budget", "Number of kept tokens above which a share is evicted", 1),
+    Param{.name = "fraction",
+          .help = "Share of the kept tokens that is evicted at a time, at least one token",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0.1",
+          .low = 0,
+          .high = 1},
+    kProtectedRecentParam,
+    kProtectedSinkParam,
+    kGammaParam,
+    kScoreRowsParam,
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
 
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t budget = choice.integer("budget");
@@ -95,10 +96,10 @@ const PolicyKind kSeedProportional{
     .descriptor = {.family = kFamily,
                    .name = "seed-proportional",
                    .summary =
-                       "Drops a share of the least important tokens whenever more than a budget are kept",
-                   .source = "kvplan's founding notes on KV caches, section 4 (importance and share)",
+                       "Evicts a share of the least important tokens whenever more than a budget are kept",
+                   .source = "kvplan's design notes on KV caches, section 4 (importance and share)",
                    .params = kParams,
-                   .divergences = "The notes protect no token; here the newest is protected."},
+                   .divergences = "The design notes protect no token; kvplan protects the newest."},
     .golden_name = "seed_proportional",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -74,10 +74,11 @@ class SeedPyramidSelect final : public SetPolicy {
 };
 
 constexpr std::array kParams{
-    tokens_param("budget", "Tokens kept, half of them for being newest", 1),
+    tokens_param("budget", "Tokens kept; half of them are the newest", 1),
     Param{.name = "importance",
-          .help = "Weight in the last row; that weight by all weights up to the token (prefix); or times the "
-                  "sum of the sizes (value-norm) or the elements (value-sum) of the token's value",
+          .help = "Importance of a token: its weight in the last row; that weight divided by the sum of all "
+                  "weights up to the token (prefix); or the weight times the norm (value-norm) or the sum of "
+                  "elements (value-sum) of its value",
           .kind = ParamKind::kText,
           .fallback = "weight",
           .choices = kScores},
@@ -103,14 +104,15 @@ const PolicyKind kSeedPyramidSelect{
     .descriptor =
         {.family = kFamily,
          .name = "seed-pyramid-select",
-         .summary = "Half of the budget is newest tokens, half those most important to the last query",
-         .source = "kvplan's founding notes on KV caches, section 4.1 (selection of a pyramid's layer)",
+         .summary = "Keeps the newest tokens for half of the budget, and the tokens most important to the "
+                    "last query for the other half",
+         .source = "kvplan's design notes on KV caches, section 4.1 (selection in a pyramid's layer)",
          .params = kParams,
          .divergences =
-             "The code of the notes loses the most important tokens by an index error and returns tokens "
-             "out of order; this is what its text says. Its importance sums attention times values over "
-             "the keys before each token, which is no score of that token: each choice of importance is a "
-             "reading of it. Of an odd budget the larger half is the important one."},
+             "The code in the design notes has an index error that loses the most important tokens, and "
+             "returns tokens out of order; kvplan follows the text. The code's importance sums attention "
+             "times values over the keys before each token, which does not score that token; each value of "
+             "importance is one reading of it. With an odd budget, the larger half is the important one."},
     .golden_name = "seed_pyramid_select",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -24,9 +24,9 @@ class SeedRing final : public SetPolicy {
   std::int64_t chunk_;
 };
 
-constexpr std::array kParams{tokens_param("window", "Tokens that the ring holds", 1),
+constexpr std::array kParams{tokens_param("window", "Tokens in the ring buffer", 1),
                              Param{.name = "chunk",
-                                   .help = "Tokens written at a time, counted from the first of the sequence",
+                                   .help = "Tokens written at a time, aligned to the start of the sequence",
                                    .unit = Unit::kTokens,
                                    .fallback = "32",
                                    .low = 1,
@@ -50,16 +50,16 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kSeedRing;
 const PolicyKind kSeedRing{
-    .descriptor = {.family = kFamily,
-                   .name = "seed-ring",
-                   .summary =
-                       "A sliding window whose newest tokens are written, and oldest dropped, in chunks",
-                   .source = "kvplan's founding notes on KV caches, section 3 (there called H2O)",
-                   .params = kParams,
-                   .divergences =
-                       "The code of the notes lets unwritten places take part in the softmax as zero keys, "
-                       "does not wrap a chunk at the ring's end, and lets keys of a chunk see later ones; "
-                       "this is what its text says. With chunk=1 it is the window."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "seed-ring",
+         .summary = "A sliding window that writes the newest tokens and evicts the oldest ones in chunks",
+         .source = "kvplan's design notes on KV caches, section 3 (there called H2O)",
+         .params = kParams,
+         .divergences =
+             "The code in the design notes differs from its text, and kvplan follows the text. In the code, "
+             "unwritten slots take part in the softmax as zero keys, a chunk does not wrap at the end of the "
+             "ring, and keys of a chunk see later keys. With chunk=1 the policy is window."},
     .golden_name = "seed_ring",
     .budget = {.param = "window"},
     .traits = traits,

@@ -37,7 +37,7 @@ class SeedThreshold final : public SetPolicy {
 
 constexpr std::array kParams{kImportanceParam,
                              Param{.name = "threshold",
-                                   .help = "Tokens of less importance go",
+                                   .help = "Tokens with less importance than this are evicted",
                                    .kind = ParamKind::kDecimal,
                                    .fallback = "0.01",
                                    .low = 0,
@@ -66,16 +66,16 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kSeedThreshold;
 const PolicyKind kSeedThreshold{
-    .descriptor =
-        {.family = kFamily,
-         .name = "seed-threshold",
-         .summary = "Drops tokens whose attention, by its maximum or mean, falls below a threshold",
-         .source = "kvplan's founding notes on KV caches, section 4 (importance and threshold)",
-         .params = kParams,
-         .divergences =
-             "The notes call it StreamingLLM, which it is not, and protect no token; here the "
-             "newest is protected, or the cache could empty itself. Their code indexes the scores along "
-             "the wrong axis; here a token's importance is of the attention that it received."},
+    .descriptor = {.family = kFamily,
+                   .name = "seed-threshold",
+                   .summary = "Evicts tokens whose maximum or mean attention falls below a threshold",
+                   .source = "kvplan's design notes on KV caches, section 4 (importance and threshold)",
+                   .params = kParams,
+                   .divergences =
+                       "The design notes call this policy StreamingLLM, which it is not, and protect no "
+                       "token; kvplan protects the newest, because the cache could otherwise become empty. "
+                       "Their code indexes scores along the wrong axis; in kvplan a token's importance comes "
+                       "from the attention that the token received."},
     .golden_name = "seed_threshold",
     .traits = traits,
     .make = make};

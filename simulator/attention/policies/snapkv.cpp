@@ -52,13 +52,14 @@ const PolicyKind kSnapKv{
     .descriptor =
         {.family = kFamily,
          .name = "snapkv",
-         .summary = "Keeps, once the prompt ends, its last tokens and those that these attend to most",
+         .summary = "When the prompt ends, keeps its last tokens (window) and the tokens that the window "
+                    "attends to most",
          .source = "arXiv 2404.14469; FasterDecoding/SnapKV@e216ddc snapkv/monkeypatch/snapkv_utils.py",
          .params = kParams,
          .divergences =
-             "The original stores one cache per query head (group=1). kvpress pools before it reduces the "
-             "group and keeps int(P * (1 - ratio)). Max pooling makes exact ties, which published runs "
-             "leave to their library; here the newer token stays."},
+             "The public code stores one cache per query head (group=1). kvpress pools scores before it "
+             "reduces the group, and keeps int(P * (1 - ratio)) tokens. Max pooling produces exact ties, "
+             "which published runs leave to their library; kvplan keeps the newer token."},
     .golden_name = "snapkv",
     .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,

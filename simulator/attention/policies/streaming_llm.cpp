@@ -9,7 +9,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence, kept for ever", 0),
+constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence, never evicted", 0),
                              tokens_param("recent", "Newest tokens kept", 0), kGroupParam, kAggParam,
                              kPlacementParam};
 
@@ -32,10 +32,10 @@ const PolicyKind kStreamingLlm{
          .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
          .params = kParams,
          .divergences =
-             "The original caches keys before their rotation and rotates them at every step by their "
-             "place in the cache; here, as in kvpress, KVCache-Factory and R-KV, they stay at the "
-             "positions of the recording, which results say. kvpress drops once, behind the sinks; "
-             "KVCache-Factory takes as sinks whatever the window leaves of its capacity."},
+             "The public code caches keys before the rotary embedding and rotates them at every step by "
+             "their position in the cache. kvplan, like kvpress, KVCache-Factory and R-KV, keeps the "
+             "recorded positions, and results say so. kvpress evicts once, right after the sinks. "
+             "KVCache-Factory uses as sinks all of its capacity that the window leaves."},
     .golden_name = "streaming",
     .budget = {.param = "recent", .beside = "sink", .usual_beside = 4},
     .traits = traits,

@@ -29,8 +29,8 @@ class Tova final : public SetPolicy {
   Reducer reduce_;
 };
 
-constexpr std::array kParams{tokens_param("budget", "Tokens kept by each layer", 1), kGroupParam, kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{tokens_param("budget", "Tokens that each layer keeps", 1), kGroupParam,
+                             kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
   return {.scope = Scope::kLayer,
@@ -48,11 +48,12 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kTova;
 const PolicyKind kTova{
-    .descriptor = {.family = kFamily,
-                   .name = "tova",
-                   .summary = "Keeps the tokens that the newest query attends most; one set per layer",
-                   .source = "arXiv 2401.06104; schwartz-lab-NLP/TOVA@9c7d09b src/tova_cache.py",
-                   .params = kParams},
+    .descriptor =
+        {.family = kFamily,
+         .name = "tova",
+         .summary = "Keeps the tokens with the largest weights in the newest query's row; one set per layer",
+         .source = "arXiv 2401.06104; schwartz-lab-NLP/TOVA@9c7d09b src/tova_cache.py",
+         .params = kParams},
     .golden_name = "tova",
     .budget = {.param = "budget"},
     .traits = traits,

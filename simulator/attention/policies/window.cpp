@@ -21,15 +21,14 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 }  // namespace
 
 extern const PolicyKind kWindow;
-const PolicyKind kWindow{
-    .descriptor = {.family = kFamily,
-                   .name = "window",
-                   .summary = "Sliding window: keeps the newest tokens and forgets the others",
-                   .source = "arXiv 2004.05150 (sliding window attention)",
-                   .params = kParams},
-    .golden_name = "window",
-    .budget = {.param = "window"},
-    .traits = traits,
-    .make = make};
+const PolicyKind kWindow{.descriptor = {.family = kFamily,
+                                        .name = "window",
+                                        .summary = "Sliding window: keeps only the newest tokens",
+                                        .source = "arXiv 2004.05150 (sliding window attention)",
+                                        .params = kParams},
+                         .golden_name = "window",
+                         .budget = {.param = "window"},
+                         .traits = traits,
+                         .make = make};
 
 }  // namespace kvplan::attention

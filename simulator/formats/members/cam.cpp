@@ -14,24 +14,30 @@ constexpr std::array<std::string_view, 2> kScores{"sum", "newest"};
 constexpr std::array<std::string_view, 2> kDraws{"drawn", "expected"};
 constexpr std::array kParams{
     Param{.name = "spread",
-          .help = "Tokens that stay behind one that goes, over whose values its own is spread",
+          .help = "Number of kept tokens after an evicted one over whose values its value is spread",
           .unit = Unit::kTokens,
           .fallback = "32",
           .low = 1,
           .high = kMostTokens},
-    Param{.name = "score",
-          .help = "A token's attention is the sum of all it got, or what the newest query gave it",
-          .kind = ParamKind::kText,
-          .fallback = "sum",
-          .choices = kScores},
+    Param{
+        .name = "score",
+        .help =
+            "Attention of a token: the sum of all weights that it received, or the weight in the newest row",
+        .kind = ParamKind::kText,
+        .fallback = "sum",
+        .choices = kScores},
     Param{.name = "merge",
-          .help = "A value is merged by chance, its attention over the mean of those that take it, or that "
-                  "share of it "
-                  "always",
+          .help =
+              "Let p be the evicted token's attention divided by the mean attention of the receiving tokens. "
+              "drawn: merge the whole value with probability p. expected: always merge the share p of it",
           .kind = ParamKind::kText,
           .fallback = "drawn",
           .choices = kDraws},
-    Param{.name = "seed", .help = "Of the chance", .fallback = "0", .low = 0, .high = 9007199254740992.0}};
+    Param{.name = "seed",
+          .help = "Seed of the random merging",
+          .fallback = "0",
+          .low = 0,
+          .high = 9007199254740992.0}};
 
 class Cam final : public MergingCodec {
  public:
@@ -139,21 +145,19 @@ extern const FormatKind kCam;
 const FormatKind kCam{
     .descriptor = {.family = kFamily,
                    .name = "cam",
-                   .summary = "The value of a token that a policy drops is spread over the values of those "
-                              "that stay behind it",
+                   .summary =
+                       "Spreads the value of an evicted token over the values of the kept tokens after it",
                    .source = "CaM: Cache Merging for Memory-efficient LLMs Inference (ICML 2024); "
                              "NVIDIA/kvpress@0ba9162:kvpress/presses/cam_press.py",
                    .params = kParams,
-                   .divergences = "The authors' code divides by the mean over the next 16 or 32 tokens of "
-                                  "one step, their harness and "
-                                  "KVCache-Factory by the greatest, and a shorter rest still by the whole "
-                                  "number; kvpress, which is "
-                                  "followed, by the mean over as many as there are, sums attention, and "
-                                  "merges only the best of what goes "
-                                  "at once. Here everything that goes is merged; kvpress sums from the first "
-                                  "generated token, here the "
-                                  "prompt's rows count, since policies drop when it ends. Chance is seeded: "
-                                  "none of these codes seeds it."},
+                   .divergences =
+                       "kvplan follows kvpress: divide by the mean over the available tokens, and use summed "
+                       "attention. The authors' code divides by the mean over the next 16 or 32 tokens of "
+                       "one step; their test harness and KVCache-Factory divide by the largest, and divide a "
+                       "shorter rest by the full number. kvpress merges only the best of the tokens that are "
+                       "evicted at once; kvplan merges all. kvpress sums attention from the first generated "
+                       "token; kvplan also counts the prompt's rows, because policies evict when the prompt "
+                       "ends. kvplan's random draws are seeded; the other codes set no seed."},
     .golden_name = "cam",
     .exactness = Exactness::kTolerance,
     .make = make,

@@ -7,7 +7,7 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{Param{.name = "span",
-                                   .help = "Neighbouring layers that share keys and values",
+                                   .help = "Number of adjacent layers that share keys and values",
                                    .fallback = "2",
                                    .low = 1,
                                    .high = kMostLayers},
@@ -76,14 +76,14 @@ const FormatKind kCla{
     .descriptor =
         {.family = kFamily,
          .name = "cla",
-         .summary = "Only the first of several neighbouring layers stores keys and values, which the "
-                    "others read",
+         .summary =
+             "Only the first of several adjacent layers stores keys and values; the other layers read them",
          .source = "arXiv 2405.12981 (Cross-Layer Attention)",
          .params = kParams,
          .divergences =
-             "The paper trains models whose layers share keys and values. Errors here are those of a "
-             "recorded model that was not trained so: they bound nothing about one that was. Every layer "
-             "still reads what it attends: bytes read do not fall."},
+             "The paper trains models whose layers share keys and values. kvplan's errors are those of a "
+             "recorded model without such training, so they say nothing about a trained one. Every layer "
+             "still reads the tokens that it attends to, so bytes read do not shrink."},
     .golden_name = "cla",
     .check = check,
     .make = make,

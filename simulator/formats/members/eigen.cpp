@@ -12,32 +12,33 @@ constexpr std::array<std::string_view, 2> kBases{"k", "kq"};
 constexpr std::array<std::string_view, 2> kMethods{"exact", "random"};
 constexpr std::array kParams{
     Param{.name = "rank",
-          .help = "Vectors of the basis of keys",
+          .help = "Vectors in the basis of the keys",
           .fallback = "64",
           .low = 1,
           .high = kMostChannels},
     Param{.name = "rank_v",
-          .help = "Vectors of the basis of values",
+          .help = "Vectors in the basis of the values",
           .fallback = "64",
           .low = 1,
           .high = kMostChannels},
     Param{.name = "basis",
-          .help = "The basis of keys is learnt from keys, or from keys and queries",
+          .help = "Learn the basis of the keys from keys alone, or from keys and queries",
           .kind = ParamKind::kText,
           .fallback = "k",
           .choices = kBases},
     Param{.name = "method",
-          .help = "Eigenvectors of the sum of outer products, or the span of its product with random signs",
+          .help = "How a basis is computed: eigenvectors of the second-moment matrix (exact), or the span of "
+                  "this matrix times random signs (random)",
           .kind = ParamKind::kText,
           .fallback = "exact",
           .choices = kMethods},
     Param{.name = "oversample",
-          .help = "Vectors more than the rank, of a random basis",
+          .help = "Oversampling: additional vectors in a random basis",
           .fallback = "0",
           .low = 0,
           .high = kMostChannels},
     Param{.name = "seed",
-          .help = "Of the random signs",
+          .help = "Seed of the random signs",
           .fallback = "0",
           .low = 0,
           .high = 9007199254740992.0}};
@@ -181,13 +182,13 @@ const FormatKind kEigen{
     .descriptor =
         {.family = kFamily,
          .name = "eigen",
-         .summary = "Coordinates in a basis that is learnt from the prompt and then stays",
-         .source = "arXiv 2408.05646 (Eigen Attention); kvplan's founding notes on KV caches (random basis)",
+         .summary = "Coordinates in a low-rank basis that is learnt from the prompt and then fixed",
+         .source = "arXiv 2408.05646 (Eigen Attention); kvplan's design notes on KV caches (random basis)",
          .params = kParams,
          .divergences =
-             "The paper learns its bases offline and folds them into weights; here they are learnt from the "
-             "sequence's own prompt and stored with it. The notes' shapes do not compose: here the random "
-             "basis is of channels, and values have their own."},
+             "The paper learns bases offline and folds them into the weights; kvplan learns them from the "
+             "sequence's own prompt and stores them with it. The matrix shapes in the design notes do not "
+             "fit together; in kvplan the random basis spans channels, and values have their own basis."},
     .golden_name = "eigen",
     .exactness = Exactness::kTolerance,
     .make = make,

@@ -14,17 +14,19 @@ constexpr std::array<std::string_view, 2> kScales{"one", "amax"};
 constexpr std::array<std::string_view, 2> kPer{"tensor", "head"};
 constexpr std::array kParams{
     Param{.name = "type",
-          .help = "4 bits of exponent and 3 of mantissa, or 5 and 2",
+          .help = "E4M3 has 4 exponent and 3 mantissa bits, E5M2 has 5 and 2",
           .kind = ParamKind::kText,
           .fallback = "e4m3",
           .choices = kTypes},
     Param{.name = "scale",
-          .help = "1, or the greatest number of the prompt over the type's greatest, for ever",
+          .help = "one: the scale is 1. amax: the scale is the prompt's largest absolute number divided by "
+                  "the type's largest, and stays fixed",
           .kind = ParamKind::kText,
           .fallback = "one",
           .choices = kScales},
     Param{.name = "per",
-          .help = "What has a scale: the keys (the values) of all heads together, or each head",
+          .help =
+              "What shares one scale: the keys (and the values) of all heads together, or those of each head",
           .kind = ParamKind::kText,
           .fallback = "tensor",
           .choices = kPer}};
@@ -117,14 +119,15 @@ Paging paging(const Choice& choice) {
 
 extern const FormatKind kFp8;
 const FormatKind kFp8{
-    .descriptor = {.family = kFamily,
-                   .name = "fp8",
-                   .summary = "1 byte of floating point an element, with a scale of 1 or of the "
-                              "prompt's greatest number",
-                   .source = "OCP 8-bit Floating Point Specification 1.0",
-                   .params = kParams,
-                   .divergences = "Numbers that are too large become the greatest one, in both types; "
-                                  "the specification leaves that open for E5M2, which has infinities."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "fp8",
+         .summary =
+             "1 byte of floating point per element; the scale is 1 or follows the prompt's largest number",
+         .source = "OCP 8-bit Floating Point Specification 1.0",
+         .params = kParams,
+         .divergences = "Numbers that are too large become the largest finite one in both types. The "
+                        "specification leaves this open for E5M2, which has infinities."},
     .golden_name = "fp8",
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = paging}};

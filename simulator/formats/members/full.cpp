@@ -25,7 +25,7 @@ extern const FormatKind kFullFormat;
 const FormatKind kFullFormat{
     .descriptor = {.family = kFamily,
                    .name = "full",
-                   .summary = "2 bytes an element, nothing is lost",
+                   .summary = "2 bytes per element, lossless",
                    .source = "kvplan",
                    .params = {}},
     .golden_name = "full",
@@ -37,8 +37,8 @@ extern const FormatKind kBf16Format;
 const FormatKind kBf16Format{
     .descriptor = {.family = kFamily,
                    .name = "bf16",
-                   .summary = "2 bytes an element whatever a recording's own elements take; "
-                              "what they hold is not rounded",
+                   .summary = "Counts 2 bytes per element, whatever element size the recording has; recorded "
+                              "numbers are not rounded.",
                    .source = "kvplan",
                    .params = {}},
     .golden_name = "bf16",

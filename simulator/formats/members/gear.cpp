@@ -13,27 +13,26 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "2"),
+    bits_param("Bits per code", "2"),
     Param{.name = "group",
-          .help = "Tokens of a key's channel that share a scale, and channels of a value",
+          .help = "Group size for scales: tokens of a key channel, and channels of a value",
           .fallback = "32",
           .low = 1,
           .high = kMostChannels},
     Param{.name = "residual",
-          .help = "Exact tokens that are encoded together, as a chunk",
+          .help = "Exact tokens that are encoded together as one chunk",
           .unit = Unit::kTokens,
           .fallback = "128",
           .low = 1,
           .high = kMostTokens},
     Param{.name = "rank",
-          .help = "Rank of the correction of a chunk",
+          .help = "Rank of a chunk's low-rank correction",
           .fallback = "4",
           .low = 0,
           .high = kMostChannels},
     Param{.name = "outliers",
-          .help = "Share of the elements of a key's channel, or of a value, that stay exact: half of them "
-                  "the largest, "
-                  "half the smallest",
+          .help = "Share of the elements of a key channel, or of a value, that stay exact as outliers; half "
+                  "of them are the largest, half the smallest",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.02",
@@ -274,16 +273,14 @@ bool by_position(const Choice& choice, std::int64_t /*sinks*/) {
 
 extern const FormatKind kGear;
 const FormatKind kGear{
-    .descriptor =
-        {.family = kFamily,
-         .name = "gear",
-         .summary = "Integers, a correction of low rank for what they lose, and extreme elements exactly",
-         .source = "arXiv 2403.05527; opengear-project/GEAR@efe0bfe",
-         .params = kParams,
-         .divergences =
-             "The correction is the best one of its rank; the original comes near it by power iteration. "
-             "Prompt and later chunks have the same rank. An outlier counts 2 bytes for itself and 2 for "
-             "its place."},
+    .descriptor = {.family = kFamily,
+                   .name = "gear",
+                   .summary = "Integers, a low-rank correction of the quantisation error, and exact outliers",
+                   .source = "arXiv 2403.05527; opengear-project/GEAR@efe0bfe",
+                   .params = kParams,
+                   .divergences = "kvplan uses the best correction of its rank; the public code approximates "
+                                  "it by power iteration. The prompt and later chunks have the same rank. An "
+                                  "outlier counts 2 bytes for its value and 2 for its position."},
     .golden_name = "gear",
     .exactness = Exactness::kTolerance,
     .check = check,

@@ -7,7 +7,7 @@
 namespace kvplan::formats {
 namespace {
 
-constexpr std::array kParams{bits_param("Bits of a code", "8"),
+constexpr std::array kParams{bits_param("Bits per code", "8"),
                              Param{.name = "group",
                                    .help = "Tokens of a channel that share a scale",
                                    .unit = Unit::kTokens,
@@ -65,9 +65,8 @@ extern const FormatKind kIntChannel;
 const FormatKind kIntChannel{
     .descriptor = {.family = kFamily,
                    .name = "int-channel",
-                   .summary =
-                       "Integers with a 2-byte scale and zero point for each channel of a group of tokens; "
-                       "tokens are exact until their group is whole",
+                   .summary = "Integers with a 2-byte scale and zero point per channel and group of tokens; "
+                              "tokens stay exact until their group is complete",
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "int_channel",

@@ -4,7 +4,7 @@
 namespace kvplan::formats {
 namespace {
 
-constexpr std::array kParams{bits_param("Bits of a code", "8"), kScaleParam, rounding_param("even")};
+constexpr std::array kParams{bits_param("Bits per code", "8"), kScaleParam, rounding_param("even")};
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<TensorQuantised>(shape, tensor_quantiser_of(choice));
@@ -30,7 +30,7 @@ extern const FormatKind kIntTensor;
 const FormatKind kIntTensor{
     .descriptor = {.family = kFamily,
                    .name = "int-tensor",
-                   .summary = "Symmetric integers, one 4-byte scale for all heads and tokens of an append",
+                   .summary = "Symmetric integers; all heads and tokens of one append share a 4-byte scale",
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "int_tensor",

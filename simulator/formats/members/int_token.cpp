@@ -8,13 +8,12 @@
 namespace kvplan::formats {
 namespace {
 
-constexpr std::array kParams{
-    bits_param("Bits of a code", "8"), kGroupParam,
-    Param{
-        .name = "symmetric",
-        .help = "Codes around zero, without zero points; otherwise between the least and the greatest number",
-        .kind = ParamKind::kFlag,
-        .fallback = "false"}};
+constexpr std::array kParams{bits_param("Bits per code", "8"), kGroupParam,
+                             Param{.name = "symmetric",
+                                   .help = "Symmetric codes without zero points; otherwise codes between the "
+                                           "smallest and the largest number",
+                                   .kind = ParamKind::kFlag,
+                                   .fallback = "false"}};
 
 class IntToken final : public QuantisedCodec {
  public:
@@ -77,8 +76,7 @@ const FormatKind kIntToken{
     .descriptor = {.family = kFamily,
                    .name = "int-token",
                    .summary =
-                       "Integers with a 2-byte scale and zero point for each token, or for each group of its "
-                       "channels",
+                       "Integers with a 2-byte scale and zero point per token, or per group of its channels",
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "int_token",

@@ -9,14 +9,14 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "2"),
+    bits_param("Bits per code", "2"),
     Param{.name = "group",
-          .help = "Tokens of a key's channel that share a scale, and channels of a value",
+          .help = "Group size for scales: tokens of a key channel, and channels of a value",
           .fallback = "32",
           .low = 1,
           .high = kMostChannels},
     Param{.name = "residual",
-          .help = "Keys that are encoded together, and newest values that stay exact",
+          .help = "Number of keys that are encoded together, and number of newest values that stay exact",
           .unit = Unit::kTokens,
           .fallback = "128",
           .low = 1,
@@ -96,12 +96,12 @@ extern const FormatKind kKivi;
 const FormatKind kKivi{
     .descriptor = {.family = kFamily,
                    .name = "kivi",
-                   .summary = "Keys in few bits by channel, values by token; the newest tokens stay exact",
+                   .summary =
+                       "Few-bit keys quantised per channel, values per token; the newest tokens stay exact",
                    .source = "arXiv 2402.02750; jy-yuan/KIVI@876b4d2 models/llama_kivi.py, quant/new_pack.py",
                    .params = kParams,
-                   .divergences =
-                       "In a group of equal numbers the original divides zero by zero; here they come back "
-                       "as they were."},
+                   .divergences = "If all numbers of a group are equal, the public code divides zero by "
+                                  "zero; in kvplan such a group decodes to the same numbers."},
     .golden_name = "kivi",
     .check = check,
     .make = make,

@@ -11,32 +11,32 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kForms{"paired", "seed"};
 constexpr std::array kParams{
-    Param{.name = "clusters", .help = "Clusters", .fallback = "64", .low = 1, .high = kMostChannels},
+    Param{.name = "clusters", .help = "Number of clusters", .fallback = "64", .low = 1, .high = kMostChannels},
     Param{.name = "iterations",
-          .help = "Most rounds of Lloyd's method",
+          .help = "Most iterations of Lloyd's k-means algorithm",
           .fallback = "20",
           .low = 1,
           .high = 1000},
     Param{.name = "recent",
-          .help = "Last tokens of the prompt that stay exact",
+          .help = "Last tokens of the prompt, which stay exact",
           .unit = Unit::kTokens,
           .fallback = "32",
           .low = 0,
           .high = kMostTokens},
     Param{.name = "sinks",
-          .help = "First tokens that stay exact",
+          .help = "First tokens, which stay exact",
           .unit = Unit::kTokens,
           .fallback = "4",
           .low = 0,
           .high = kMostTokens},
     Param{.name = "seed",
-          .help = "Of the first centres",
+          .help = "Seed of the initial centres",
           .fallback = "0",
           .low = 0,
           .high = 9007199254740992.0},
     Param{.name = "form",
-          .help = "Keys of each head, each centre with the mean of its values (paired), or keys of all heads "
-                  "together and values apart (seed: the founding notes)",
+          .help = "paired: cluster the keys of each head, and store with each centre the mean of its values. "
+                  "seed: cluster keys of all heads together and values separately, as in the design notes",
           .kind = ParamKind::kText,
           .fallback = "paired",
           .choices = kForms}};
@@ -175,7 +175,7 @@ Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t prompt) 
   const std::int64_t exact = choice.integer("recent") + choice.integer("sinks");
   if (exact >= prompt)
     return wrong_param(choice, "recent",
-                       "less than the prompt's " + std::to_string(prompt) + " tokens together with sinks");
+                       "less than the prompt's " + std::to_string(prompt) + " tokens, together with sinks");
   return Done{};
 }
 
@@ -218,12 +218,14 @@ const FormatKind kKmeans{
     .descriptor =
         {.family = kFamily,
          .name = "kmeans",
-         .summary = "Tokens of the prompt as the centres of their clusters; first, last and later ones exact",
-         .source = "kvplan's founding notes on KV caches (k-means)",
+         .summary = "Stores prompt tokens as the centres of their clusters; first, last and generated tokens "
+                    "stay exact",
+         .source = "kvplan's design notes on KV caches (k-means)",
          .params = kParams,
-         .divergences = "The notes use scikit-learn's MiniBatchKMeans, whose result depends on the library; "
-                        "here rounds are Lloyd's, over all points. What attends a centre with its logit plus "
-                        "the logarithm of its size computes the same as what attends its tokens here."},
+         .divergences =
+             "The design notes use scikit-learn's MiniBatchKMeans, whose result depends on the library "
+             "version; kvplan runs Lloyd's algorithm over all points. Attention to every token of a cluster "
+             "equals attention to its centre with the logarithm of the cluster size added to the logit."},
     .golden_name = "kmeans",
     .exactness = Exactness::kTolerance,
     .check = check,

@@ -19,20 +19,19 @@
 namespace kvplan::formats {
 namespace {
 
-constexpr Param kBits = bits_param("Bits of a code", "3");
+constexpr Param kBits = bits_param("Bits per code", "3");
 constexpr std::array kParams{
     kBits,
     Param{.name = "outliers",
-          .help =
-              "Share of the elements of a key's channel in the prompt, or of a token's values in all heads, "
-              "that lie beyond the thresholds: half of them above, half below",
+          .help = "Share of outliers beyond the thresholds, half above and half below: of the elements of a "
+                  "key channel in the prompt, or of a token's values in all heads",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.01",
           .low = 0,
           .high = 0.5},
     Param{.name = "iterations",
-          .help = "Most rounds of Lloyd's method for the table",
+          .help = "Most iterations of Lloyd's algorithm for the table",
           .fallback = "20",
           .low = 1,
           .high = 1000},
@@ -275,11 +274,11 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
   const auto heads = static_cast<std::size_t>(shape.kv_heads);
   const auto channels = static_cast<std::size_t>(shape.key_size);
   if (keys.size() != heads || keys.front().size() != channels)
-    return bad_input("expected thresholds of keys for " + std::to_string(heads) + " KV heads of " +
+    return bad_input("expected key thresholds for " + std::to_string(heads) + " KV heads of " +
                      std::to_string(channels) + " channels, found " + std::to_string(keys.size()) + " of " +
                      std::to_string(keys.empty() ? 0 : keys.front().size()));
   if (layer.tables[0].empty() || layer.tables[0].size() != layer.tables[1].size())
-    return bad_input("expected tables of keys and of values, as long as each other");
+    return bad_input("expected tables of keys and of values with the same length");
   if (choice.given(kBits.name) && choice.text("bits") != bits_of(layer))
     return bad_input("expected tables of " + std::to_string(std::int64_t{1} << choice.integer("bits")) +
                      " numbers for bits=" + choice.text("bits") + ", found " +
@@ -351,28 +350,27 @@ const FormatKind kKvquant{
     .descriptor =
         {.family = kFamily,
          .name = "kvquant",
-         .summary = "Codes of a learnt table, keys by channel and values by token, with outliers exactly",
+         .summary = "Non-uniform codes from a learnt table, keys per channel and values per token, with "
+                    "exact outliers",
          .source = "arXiv 2401.18079; SqueezeAILab/KVQuant@57a2383 quant/kvquant",
          .params = kParams,
          .divergences =
-             "The original learns thresholds and tables offline, from calibration data and weighted by "
-             "Fisher "
-             "information, on keys before position encoding. A side file says them so (its tables are those "
-             "of "
-             "whoever made it), and they are no bytes of a sequence; without one they are learnt from the "
-             "sequence's own prompt, unweighted, on keys as they were recorded, and stored with it. Values "
-             "of a "
-             "token have one pair of thresholds over all heads, as in the original; where a policy kept "
-             "other tokens in other heads of the prompt, over the tokens that stand side by side."},
+             "The public code learns thresholds and tables offline: from calibration data, weighted by "
+             "Fisher information, on keys before position encoding. A side file supplies them in this form; "
+             "it does not count as bytes of a sequence. Without a side file, kvplan learns them from the "
+             "sequence's own prompt, unweighted, on keys as recorded, and stores them with it. The values of "
+             "a token have one pair of thresholds over all heads, as in the public code. If a policy kept "
+             "different prompt tokens in different heads, tokens at the same index share it."},
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.regions = bytes_of,
-                .assumes =
-                    "As large a share of keys as `outliers` says lies beyond thresholds that were learnt "
-                    "from other tokens, and no two numbers that thresholds are learnt from are equal.",
-                .by_count = by_count,
-                .heads_share = true},
+    .lengths =
+        {.regions = bytes_of,
+         .assumes =
+             "The thresholds were learnt from other tokens: kvplan assumes that the share `outliers` of the "
+             "keys lies beyond them, and that no two numbers that thresholds are learnt from are equal.",
+         .by_count = by_count,
+         .heads_share = true},
     .side = {.check = check_side, .with_side = with_side, .make = make_with}};
 
 }  // namespace kvplan::formats

@@ -9,20 +9,20 @@ namespace {
 
 constexpr std::array kParams{
     Param{.name = "window",
-          .help = "Exact tokens that may wait before a chunk is made",
+          .help = "Number of exact tokens at which a chunk is built",
           .unit = Unit::kTokens,
           .fallback = "128",
           .low = 0,
           .high = kMostTokens},
     Param{.name = "rank", .help = "Rank of a chunk", .fallback = "32", .low = 1, .high = kMostChannels},
     Param{.name = "keep_recent",
-          .help = "Newest tokens that stay exact when a chunk is made",
+          .help = "Newest tokens that stay exact when a chunk is built",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,
           .high = kMostTokens},
     Param{.name = "factor_v",
-          .help = "Values of a chunk become factors too; otherwise they stay exact",
+          .help = "Factorise the values of a chunk too; otherwise they stay exact",
           .kind = ParamKind::kFlag,
           .fallback = "false"}};
 
@@ -127,12 +127,12 @@ extern const FormatKind kLayered;
 const FormatKind kLayered{
     .descriptor = {.family = kFamily,
                    .name = "layered",
-                   .summary = "The newest tokens exactly; the oldest of them become chunks of low rank",
-                   .source = "kvplan's founding notes on KV caches (layered cache)",
+                   .summary = "Newest tokens are exact; older ones become low-rank chunks",
+                   .source = "kvplan's design notes on KV caches (layered cache)",
                    .params = kParams,
                    .divergences =
-                       "The notes keep the values of a chunk uncompressed and nothing exact right after one "
-                       "is made; factor_v and keep_recent change that."},
+                       "The design notes leave the values of a chunk uncompressed, and keep no exact token "
+                       "right after building one; factor_v and keep_recent change that."},
     .golden_name = "layered",
     .exactness = Exactness::kTolerance,
     .check = check,

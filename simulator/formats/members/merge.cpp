@@ -12,18 +12,15 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRules{"d2o", "weighted", "pivot", "values"};
 constexpr std::array kParams{
-    Param{
-        .name = "rule",
-        .help =
-            "How much a merged token counts: as its cosine, if that is no less than usual (d2o); by a "
-            "weighted "
-            "mean (weighted); as half of a mean with its target (pivot); values alone, by cosine and length "
-            "(values)",
-        .kind = ParamKind::kText,
-        .fallback = "d2o",
-        .choices = kRules},
+    Param{.name = "rule",
+          .help = "How an evicted token is merged. d2o: weighted by its cosine similarity, if that is at "
+                  "least the threshold. weighted: weighted mean. pivot: half of a mean with its target. "
+                  "values: values only, by cosine and norm",
+          .kind = ParamKind::kText,
+          .fallback = "d2o",
+          .choices = kRules},
     Param{.name = "smoothing",
-          .help = "With rule=d2o: share of the older threshold in the new one",
+          .help = "rule=d2o: weight of the old threshold in the new one",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.5",
@@ -169,22 +166,17 @@ const FormatKind kMerge{
     .descriptor =
         {.family = kFamily,
          .name = "merge",
-         .summary =
-             "A token that a policy drops is merged into the one that stays whose key is most like its own",
+         .summary = "Merges each evicted token into the kept token with the most similar key",
          .source = "arXiv 2406.13035 (D2O), AIoT-MLSys-Lab/D2O@2092325; Zefan-Cai/KVCache-Factory@5fb995d "
                    "(weighted, pivot); NVIDIA/kvpress@0603dec:kvpress/presses/merging_press.py (values)",
          .params = kParams,
-         .divergences = "D2O's code divides a sum of weighted tokens by their number, not by their weights, "
-                        "which makes keys "
-                        "shorter: followed with rule=d2o; KVCache-Factory's weighted rule divides by "
-                        "weights. D2O compares the "
-                        "first token that goes of every head with one threshold, the second likewise, and so "
-                        "on: so does this. "
-                        "Its layers 0 and 1 drop nothing: that is the policy's budget here (d2o of the "
-                        "family budget). kvpress "
-                        "adds 1e-6 to lengths, and can leave some of the most different tokens unmerged. "
-                        "Merged keys mix rotations "
-                        "of several positions: only rule=values leaves keys alone."},
+         .divergences =
+             "D2O's code divides a weighted sum by the number of tokens instead of the sum of weights, which "
+             "shortens keys. rule=d2o does the same; KVCache-Factory's weighted rule divides by weights. D2O "
+             "compares the first evicted token of every head with one threshold, then the second, and so on; "
+             "kvplan does the same. D2O evicts nothing in layers 0 and 1; use d2o of the family budget for "
+             "that. kvpress adds 1e-6 to norms, and can leave some of the least similar tokens unmerged. "
+             "Merged keys mix the rotations of several positions; only rule=values leaves keys unchanged."},
     .golden_name = "merge",
     .exactness = Exactness::kTolerance,
     .make = make,

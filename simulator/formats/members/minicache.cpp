@@ -21,18 +21,19 @@ constexpr std::array<std::string_view, 3> kRules{"share", "far", "near"};
 using attention::share_param;
 
 constexpr std::array kParams{
-    share_param("t", "Where the shared direction lies on the arc from the lower layer's to the upper's",
-                "0.6"),
+    share_param(
+        "t",
+        "Position of the shared direction on the arc from the lower layer's direction to the upper layer's",
+        "0.6"),
     Param{.name = "keep",
-          .help = "Tokens of the prompt that are not merged: a share of them, those at the largest angles; "
-                  "those in the far end of the range of angles, or in the near end",
+          .help = "Which prompt tokens stay unmerged: a fixed share with the largest angles (share), those "
+                  "in the far end of the range of angles (far), or those in the near end (near)",
           .kind = ParamKind::kText,
           .fallback = "share",
           .choices = kRules},
-    share_param("share", "Share of the prompt's tokens that are not merged, with keep=share", "0.05"),
-    share_param("gamma", "Part of the range of angles that is not merged, with keep=far and keep=near",
-                "0.05"),
-    share_param("from", "Share of the layers, the lowest ones, that stay as they are", "0.5"),
+    share_param("share", "keep=share: share of the prompt's tokens that stay unmerged", "0.05"),
+    share_param("gamma", "keep=far and keep=near: part of the range of angles that stays unmerged", "0.05"),
+    share_param("from", "Share of the layers, counted from the lowest, that are not merged", "0.5"),
     kLayerParam,
     kLayersParam};
 
@@ -234,29 +235,24 @@ const FormatKind kMiniCache{
     .descriptor =
         {.family = kFamily,
          .name = "minicache",
-         .summary =
-             "Two neighbouring layers of the upper half share directions of the prompt's keys and values, "
-             "and keep their lengths",
+         .summary = "Pairs of adjacent layers in the upper half share the directions of the prompt's keys "
+                    "and values, and keep their own norms",
          .source = "arXiv 2405.14366 (MiniCache)",
          .params = kParams,
          .divergences =
-             "The paper keeps the most distinct pairs, and prints the threshold d_min + (d_max - d_min) "
-             "gamma: "
-             "taken of angles it keeps the least distinct ones, as xKV's code does "
-             "(abdelfattah-lab/xKV@2c50cc7, keep=near). Here keep=far measures the same part from d_max; the "
-             "default is a fixed share of the tokens at the largest angles, as in KVCache-Factory, whose "
-             "bytes "
-             "follow from lengths. As in both codes tokens that are generated stay exact, and a kept token's "
-             "place "
-             "among the directions stays taken. Keys are merged after position encoding. Each layer counts "
-             "half of "
-             "what a pair shares."},
+             "The paper keeps the most different pairs, but prints the threshold d_min + (d_max - d_min) "
+             "gamma. Applied to angles, it keeps the most similar pairs, as xKV's code does "
+             "(abdelfattah-lab/xKV@2c50cc7, keep=near). keep=far measures the same part from d_max. The "
+             "default is a fixed share of the tokens with the largest angles, as in KVCache-Factory; its "
+             "bytes follow from lengths. As in both codes, generated tokens stay exact, and an unmerged "
+             "token still occupies its slot among the directions. Keys are merged after position encoding. "
+             "Each layer of a pair counts half of the shared bytes."},
     .golden_name = "minicache",
     .exactness = Exactness::kTolerance,
     .check = check,
     .make = make,
     .lengths = {.regions = bytes_of,
-                .numbers_decide = "with keep=far and keep=near angles decide which tokens are merged",
+                .numbers_decide = "with keep=far and keep=near, angles decide which tokens are merged",
                 .undecided = numbers_decide},
     .of_layer = placed,
     .other_layers = other_layers};

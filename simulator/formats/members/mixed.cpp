@@ -15,14 +15,14 @@ constexpr std::array kParams{Param{.name = "recent",
                                    .low = 0,
                                    .high = kMostTokens},
                              Param{.name = "middle",
-                                   .help = "Tokens before these, in middle_bits",
+                                   .help = "Number of tokens before the exact ones, stored with middle_bits",
                                    .unit = Unit::kTokens,
                                    .fallback = "512",
                                    .low = 0,
                                    .high = kMostTokens},
-                             bits_param("Bits of a code of all older tokens", "4"),
+                             bits_param("Bits per code of all older tokens", "4"),
                              Param{.name = "middle_bits",
-                                   .help = "Bits of a code of the tokens between",
+                                   .help = "Bits per code of the middle tokens",
                                    .fallback = "8",
                                    .low = 2,
                                    .high = 8},
@@ -112,14 +112,14 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 extern const FormatKind kMixed;
 const FormatKind kMixed{
-    .descriptor =
-        {.family = kFamily,
-         .name = "mixed",
-         .summary = "The newest tokens exactly, those before them in integers, all older ones in fewer bits",
-         .source = "kvplan, after MiKV (arXiv 2402.18096) and ZipCache (arXiv 2405.14256)",
-         .params = kParams,
-         .divergences = "The papers choose tiers by importance; here age decides, so that tiers are "
-                        "intervals and need no tags."},
+    .descriptor = {.family = kFamily,
+                   .name = "mixed",
+                   .summary = "Newest tokens are exact, the tokens before them are integers, and all older "
+                              "ones have fewer bits",
+                   .source = "kvplan, after MiKV (arXiv 2402.18096) and ZipCache (arXiv 2405.14256)",
+                   .params = kParams,
+                   .divergences = "The papers assign precision by importance. kvplan assigns it by age, so "
+                                  "precision levels are ranges of tokens and need no tags."},
     .golden_name = "mixed",
     .check = check,
     .make = make,

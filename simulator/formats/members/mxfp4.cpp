@@ -42,9 +42,8 @@ extern const FormatKind kMxfp4;
 const FormatKind kMxfp4{
     .descriptor = {.family = kFamily,
                    .name = "mxfp4",
-                   .summary =
-                       "4 bits of floating point an element, a power of two as the 1-byte scale of each 32 "
-                       "channels of a token",
+                   .summary = "4 bits of floating point per element; each 32 channels of a token share a "
+                              "1-byte power-of-two scale",
                    .source = "OCP Microscaling Formats Specification 1.0, 6.3",
                    .params = {}},
     .golden_name = "mxfp4",

@@ -59,9 +59,8 @@ extern const FormatKind kNvfp4;
 const FormatKind kNvfp4{
     .descriptor = {.family = kFamily,
                    .name = "nvfp4",
-                   .summary =
-                       "4 bits of floating point an element, a 1-byte scale for each 16 channels of a token, "
-                       "and one of the prompt's greatest number",
+                   .summary = "4 bits of floating point per element; each 16 channels of a token share a "
+                              "1-byte scale, and one more scale follows the prompt's largest number",
                    .source = "NVIDIA Transformer Engine documentation, NVFP4; "
                              "OCP Microscaling Formats Specification 1.0 (E2M1)",
                    .params = {}},

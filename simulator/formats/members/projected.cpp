@@ -14,12 +14,12 @@ constexpr Param rank_param(std::string_view name, std::string_view help) {
   return {.name = name, .help = help, .fallback = "256", .low = 1, .high = kMostChannels};
 }
 constexpr Param kRank =
-    rank_param("rank", "Coordinates of the keys of a group of heads; a side file says its own");
+    rank_param("rank", "Rank of the keys of a group of heads; a side file has its own ranks");
 constexpr Param kRankV =
-    rank_param("rank_v", "Coordinates of the values of a group of heads; a side file says its own");
+    rank_param("rank_v", "Rank of the values of a group of heads; a side file has its own ranks");
 constexpr std::array kPaluParams{kSideParam, kRank, kRankV,
                                  Param{.name = "group",
-                                       .help = "KV heads whose projections are cut together",
+                                       .help = "KV heads whose projections are factorised together",
                                        .fallback = "4",
                                        .low = 1,
                                        .high = kMostChannels}};
@@ -124,7 +124,7 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
   for (const Side side : kSides) {
     const auto& bases = layer.bases[static_cast<std::size_t>(side)];
     const std::string name = side == Side::kKeys ? "keys" : "values";
-    if (bases.empty()) return bad_input("has no bases of " + name);
+    if (bases.empty()) return bad_input("side file has no bases of " + name);
     const auto groups = static_cast<std::size_t>(shape.kv_heads / heads);
     const auto channels = static_cast<std::size_t>(heads) * static_cast<std::size_t>(shape.size(side));
     if (bases.size() != groups || bases.front().columns != channels)
@@ -167,7 +167,7 @@ constexpr FormatKind kind_of(const Descriptor& descriptor) {
       .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
       .whole_prompt = true,
       .joins_heads = joins_heads,
-      .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
+      .bytes_alone = "no recording holds the bases of the weights: expected a side file (file=FILE)",
       .side = {.check = check_side, .with_side = with_side, .make = make, .heads_together = heads_of_group}};
 }
 
@@ -177,28 +177,26 @@ extern const FormatKind kPalu;
 const FormatKind kPalu = kind_of(
     {.family = kFamily,
      .name = "palu",
-     .summary = "Coordinates of tokens in bases of the weights, which groups of heads share",
+     .summary = "Coordinates in low-rank bases of the projection weights, shared by groups of heads",
      .source = "arXiv 2407.21118 (Palu); shadowpa0327/Palu@bb22666",
      .params = kPaluParams,
-     .divergences =
-         "A weight cut by SVD, whitened by the inputs' second moment or not, gives back a token's projection "
-         "onto "
-         "a basis: so a side file holds the basis, whoever computed it. Palu's search for ranks is the side "
-         "file's maker's affair (one rank for keys and one for values of a layer here, where Palu has one "
-         "for "
-         "each group); its quantisation of coordinates is not modelled, nor biases of projections. Keys are "
-         "cut "
-         "before rotation, and the coordinates of a token stay while any head of the group keeps it."});
+     .divergences = "A weight truncated by SVD, whitened by the inputs' second moment or not, reproduces a "
+                    "token's projection onto a basis. The side file holds this basis, whatever program "
+                    "computed it. Palu searches a rank per group; in kvplan the side file has one rank for "
+                    "keys and one for values per layer. Palu's quantisation of coordinates and biases of "
+                    "projections are not modelled. Keys are projected before rotation. The coordinates of a "
+                    "token stay while any head of the group keeps the token."});
 
 extern const FormatKind kLorc;
-const FormatKind kLorc = kind_of(
-    {.family = kFamily,
-     .name = "lorc",
-     .summary = "Coordinates of tokens in bases of the weights, one for keys and one for values of a layer",
-     .source = "arXiv 2410.03111 (LoRC)",
-     .params = kLorcParams,
-     .divergences =
-         "As of palu, with all heads of a layer as one group. The paper, which has no code, gives lower "
-         "layers more rank by condition numbers: a side file can, and parameters are alike in all layers."});
+const FormatKind kLorc =
+    kind_of({.family = kFamily,
+             .name = "lorc",
+             .summary = "Coordinates in low-rank bases of the projection weights, one for the keys and one "
+                        "for the values of a layer",
+             .source = "arXiv 2410.03111 (LoRC)",
+             .params = kLorcParams,
+             .divergences = "Like palu, with all heads of a layer as one group. The paper, which has no "
+                            "public code, gives lower layers a higher rank by condition numbers. A side file "
+                            "can do that; parameters are the same in all layers."});
 
 }  // namespace kvplan::formats

@@ -6,31 +6,31 @@
 namespace kvplan::formats {
 namespace {
 
-constexpr std::array kParams{
-    bits_param("Bits of a code", "8"),
-    rounding_param("trunc"),
-    kScaleParam,
-    kLayerParam,
-    kLayersParam,
-    Param{.name = "max_len",
-          .help = "Tokens that the first layer keeps",
-          .unit = Unit::kTokens,
-          .fallback = "2048",
-          .low = 1,
-          .high = kMostTokens},
-    Param{.name = "ratio",
-          .help = "Share of these that the last layer keeps; layers between are on a line",
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kRatio,
-          .fallback = "0.5",
-          .low = 0,
-          .high = 1},
-    Param{.name = "min_size",
-          .help = "Tokens that every layer keeps",
-          .unit = Unit::kTokens,
-          .fallback = "64",
-          .low = 1,
-          .high = kMostTokens}};
+constexpr std::array kParams{bits_param("Bits per code", "8"),
+                             rounding_param("trunc"),
+                             kScaleParam,
+                             kLayerParam,
+                             kLayersParam,
+                             Param{.name = "max_len",
+                                   .help = "Tokens that the first layer keeps",
+                                   .unit = Unit::kTokens,
+                                   .fallback = "2048",
+                                   .low = 1,
+                                   .high = kMostTokens},
+                             Param{.name = "ratio",
+                                   .help = "The last layer keeps this share of the first layer's tokens; the "
+                                           "layers between are interpolated linearly",
+                                   .kind = ParamKind::kDecimal,
+                                   .unit = Unit::kRatio,
+                                   .fallback = "0.5",
+                                   .low = 0,
+                                   .high = 1},
+                             Param{.name = "min_size",
+                                   .help = "Least number of tokens per layer",
+                                   .unit = Unit::kTokens,
+                                   .fallback = "64",
+                                   .low = 1,
+                                   .high = kMostTokens}};
 
 class PyramidInt8 final : public TensorQuantised {
  public:
@@ -89,14 +89,12 @@ extern const FormatKind kPyramidInt8;
 const FormatKind kPyramidInt8{
     .descriptor = {.family = kFamily,
                    .name = "pyramid-int8",
-                   .summary =
-                       "The founding notes' quantised pyramid: the last tokens, fewer in higher layers, in "
-                       "truncated integers with a scale for each append",
-                   .source = "kvplan's founding notes on KV caches (QuantizedPyramid)",
+                   .summary = "Quantised pyramid of the design notes: each layer keeps its last tokens, "
+                              "fewer in higher layers, as truncated integers with one scale per append",
+                   .source = "kvplan's design notes on KV caches (QuantizedPyramid)",
                    .params = kParams,
-                   .divergences =
-                       "A size of n is attended with n + 1 tokens, as of all windows here: the notes crop "
-                       "before they append."},
+                   .divergences = "With size n, a query attends to n + 1 tokens, as with all windows in "
+                                  "kvplan: the design notes crop before they append."},
     .golden_name = "pyramid_int8",
     .check = check,
     .make = make,

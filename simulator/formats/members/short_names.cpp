@@ -7,12 +7,13 @@ namespace kvplan::formats {
 namespace {
 
 constexpr Param group_param(std::string_view fallback) {
-  return {
-      .name = "group",
-      .help = "Channels of a token that share a scale, a divisor of a head's; 0: one scale for everything",
-      .fallback = fallback,
-      .low = 0,
-      .high = kMostChannels};
+  return {.name = "group",
+          .help =
+              "Channels of a token that share a scale, a divisor of the head size; 0: one scale for the "
+              "whole tensor",
+          .fallback = fallback,
+          .low = 0,
+          .high = kMostChannels};
 }
 constexpr std::array kInt8Params{group_param("0")};
 constexpr std::array kInt4Params{group_param("32")};
@@ -28,12 +29,12 @@ std::string integers(const Choice& choice, std::string_view bits, std::string_vi
 
 extern const FormatKind kShortInt8;
 const FormatKind kShortInt8{
-    .descriptor = {.family = kFamily,
-                   .name = "int8",
-                   .summary =
-                       "Short for int-tensor with the prompt's scale; with a group, for symmetric int-token",
-                   .source = "kvplan",
-                   .params = kInt8Params},
+    .descriptor =
+        {.family = kFamily,
+         .name = "int8",
+         .summary = "Short name of int-tensor with the prompt's scale; with a group, of symmetric int-token",
+         .source = "kvplan",
+         .params = kInt8Params},
     .stands_for = [](const Choice& choice) { return integers(choice, "8", "true"); }};
 
 extern const FormatKind kShortInt4;
@@ -41,7 +42,8 @@ const FormatKind kShortInt4{
     .descriptor =
         {.family = kFamily,
          .name = "int4",
-         .summary = "Short for int-token of 4 bits; without a group, for int-tensor with the prompt's scale",
+         .summary =
+             "Short name of int-token with 4 bits; without a group, of int-tensor with the prompt's scale",
          .source = "kvplan",
          .params = kInt4Params},
     .stands_for = [](const Choice& choice) { return integers(choice, "4", "false"); }};
@@ -49,7 +51,7 @@ const FormatKind kShortInt4{
 extern const FormatKind kShortFp4;
 const FormatKind kShortFp4{.descriptor = {.family = kFamily,
                                           .name = "fp4",
-                                          .summary = "Short for nvfp4",
+                                          .summary = "Short name of nvfp4",
                                           .source = "kvplan",
                                           .params = {}},
                            .stands_for = [](const Choice& /*choice*/) { return std::string("nvfp4"); }};

@@ -13,12 +13,12 @@ constexpr std::array kParams{
           .low = 1,
           .high = kMostLayers},
     Param{.name = "heads",
-          .help = "Its KV heads in a layer, those of one rank; 0: as many as this model's",
+          .help = "KV heads per layer of the smaller model, on one rank; 0: the same as this model",
           .fallback = "0",
           .low = 0,
           .high = kMostChannels},
     Param{.name = "size",
-          .help = "Channels of its keys and of its values; 0: as many as this model's",
+          .help = "Channels of keys and of values of the smaller model; 0: the same as this model",
           .fallback = "0",
           .low = 0,
           .high = kMostChannels},
@@ -36,7 +36,7 @@ Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) 
   const std::int64_t heads = choice.integer("heads") > 0 ? choice.integer("heads") : shape.kv_heads;
   if (heads * of_head <= own) return Done{};
   const std::string limit = ", so that a layer stores at most the " + std::to_string(own) +
-                            " elements of a token that this model's does";
+                            " elements per token that this model's does";
   if (size > 0 && own / (2 * heads) > 0)
     return wrong_param(
         choice, "size",
@@ -59,19 +59,20 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 extern const FormatKind kSmallerModel;
 const FormatKind kSmallerModel{
-    .descriptor =
-        {.family = kFamily,
-         .name = "smaller-model",
-         .summary = "The cache of a model of fewer or narrower layers; what that does to answers is unknown",
-         .source = "kvplan's founding notes on KV caches (distillation)",
-         .params = kParams,
-         .divergences = "The notes let a smaller model approximate keys and values of a larger one. No code "
-                        "says how, and a recording of the larger one does not hold what the smaller one "
-                        "computes: bytes follow from its shape, errors are unknown."},
+    .descriptor = {.family = kFamily,
+                   .name = "smaller-model",
+                   .summary =
+                       "The cache of a model with fewer or smaller layers; the effect on answers is unknown",
+                   .source = "kvplan's design notes on KV caches (distillation)",
+                   .params = kParams,
+                   .divergences =
+                       "In the design notes, a smaller model approximates keys and values of a larger one, "
+                       "without code. A recording of the larger model does not hold what the smaller one "
+                       "computes. Bytes follow from the smaller model's shape; errors are unknown."},
     .golden_name = "smaller_model",
     .check = check,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
     .of_layer = placed,
-    .bytes_alone = "what another model stores is not in a recording of this one"};
+    .bytes_alone = "a recording of this model does not hold what the smaller model stores"};
 
 }  // namespace kvplan::formats

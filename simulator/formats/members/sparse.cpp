@@ -13,7 +13,7 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{Param{.name = "density",
-                                   .help = "Share of the elements of a vector that stay, rounded up",
+                                   .help = "Share of the elements of a vector that are kept, rounded up",
                                    .kind = ParamKind::kDecimal,
                                    .unit = Unit::kRatio,
                                    .fallback = "0.5",
@@ -91,12 +91,13 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 extern const FormatKind kSparse;
 const FormatKind kSparse{
-    .descriptor = {.family = kFamily,
-                   .name = "sparse",
-                   .summary =
-                       "Of each key and value the largest elements, with a list or bitmap of where they were",
-                   .source = "kvplan's founding notes on KV caches (sparsification)",
-                   .params = kParams},
+    .descriptor =
+        {.family = kFamily,
+         .name = "sparse",
+         .summary =
+             "Keeps the largest elements of each key and value, with a list or bitmap of their positions",
+         .source = "kvplan's design notes on KV caches (sparsification)",
+         .params = kParams},
     .golden_name = "sparse",
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};

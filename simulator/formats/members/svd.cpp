@@ -12,24 +12,22 @@ namespace {
 constexpr std::array kParams{
     Param{.name = "rank", .help = "Rank of the factors", .fallback = "32", .low = 1, .high = kMostChannels},
     Param{.name = "update",
-          .help = "Exact tokens after which everything is factored again",
+          .help = "Number of exact tokens after which all tokens are factorised again",
           .unit = Unit::kTokens,
           .fallback = "16",
           .low = 1,
           .high = kMostTokens},
-    Param{
-        .name = "compression_ratio",
-        .help =
-            "Above 0 it takes the place of rank: channels times (1 - compression_ratio), cut off, at least 1",
-        .kind = ParamKind::kDecimal,
-        .unit = Unit::kRatio,
-        .fallback = "0",
-        .low = 0,
-        .high = 1},
-    Param{.name = "energy",
+    Param{.name = "compression_ratio",
           .help =
-              "Above 0 it takes the place of both: each time, the least rank of which the singular values "
-              "have this share of the sum of all squares",
+              "Above 0, it replaces rank by channels times (1 - compression_ratio), rounded down, at least 1",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0",
+          .low = 0,
+          .high = 1},
+    Param{.name = "energy",
+          .help = "Above 0, it replaces rank and compression_ratio: each factorisation uses the smallest "
+                  "rank whose singular values have this share of the sum of squares",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0",
@@ -118,18 +116,20 @@ const FormatKind kSvd{
     .descriptor =
         {.family = kFamily,
          .name = "svd",
-         .summary = "All tokens but the newest few in factors U, S, V of a fixed rank, or of one by energy",
-         .source = "kvplan's founding notes on KV caches (online SVD)",
+         .summary =
+             "All tokens except the newest few as factors U, S, V, with a fixed rank or a rank by energy",
+         .source = "kvplan's design notes on KV caches (online SVD)",
          .params = kParams,
-         .divergences = "The notes' code keeps the dense product, and never factors the tokens that are "
-                        "pending; this follows their text. Its rank is int(d_head * ratio), the ratio being "
-                        "the share that stays; their table means the share that is taken away: 0.2, 0.4 and "
-                        "0.6 leave 102, 76 and 51 of 128 channels, cut off. This follows the table."},
+         .divergences =
+             "kvplan follows the text of the design notes; their code keeps the dense product and never "
+             "factorises the pending tokens. In the code the rank is int(d_head * ratio), with the ratio as "
+             "the kept share. In their table the ratio is the removed share: 0.2, 0.4 and 0.6 leave 102, 76 "
+             "and 51 of 128 channels, rounded down. kvplan follows the table."},
     .golden_name = "svd",
     .exactness = Exactness::kTolerance,
     .make = make,
     .lengths = {.regions = bytes_of,
-                .numbers_decide = "with energy above 0 singular values decide the rank",
+                .numbers_decide = "with energy above 0, singular values decide the rank",
                 .by_position = always_by_position,
                 .undecided = numbers_decide}};
 

@@ -12,40 +12,40 @@ namespace {
 
 constexpr std::int64_t kTokensPerCluster = 80;
 constexpr std::array kParams{
-    attention::tokens_param(
-        "budget",
-        "Tokens of the prompt that each query head reads, first ones included; later ones come on top", 1),
+    attention::tokens_param("budget",
+                            "Prompt tokens that each query head reads, including the first ones; later "
+                            "tokens are read in addition",
+                            1),
     Param{.name = "sinks",
-          .help = "First tokens, which are always read",
+          .help = "First tokens, always read",
           .unit = Unit::kTokens,
           .fallback = "16",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "clusters",
-          .help = "Clusters of the prompt's keys of a stored head; 0: one for each 80 tokens of the prompt",
+          .help = "Clusters of the prompt's keys per KV head; 0: one for each 80 prompt tokens",
           .fallback = "0",
           .low = 0,
           .high = 65536},
     Param{.name = "iterations",
-          .help = "Most rounds of Lloyd's method",
+          .help = "Most iterations of Lloyd's k-means algorithm",
           .fallback = "20",
           .low = 1,
           .high = 1000},
     Param{.name = "window",
-          .help = "Generated tokens are clustered by as many, those of the window that is not full are "
-                  "always read; "
-                  "0: all generated tokens are",
+          .help = "Generated tokens are clustered in windows of this size; an incomplete window is always "
+                  "read; 0: all generated tokens are read",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "window_clusters",
-          .help = "Clusters of a window of generated tokens",
+          .help = "Clusters per window of generated tokens",
           .fallback = "4",
           .low = 1,
           .high = 65536},
     Param{.name = "seed",
-          .help = "Of the first centres",
+          .help = "Seed of the initial centres",
           .fallback = "0",
           .low = 0,
           .high = 9007199254740992.0},
@@ -198,26 +198,21 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 extern const ReaderKind kClusterKv;
 const ReaderKind kClusterKv{
-    .descriptor = {.family = kFamily,
-                   .name = "clusterkv",
-                   .summary = "Reads the clusters of keys whose centres have the greatest product with the "
-                              "query, the last one "
-                              "in part, and first and generated tokens",
-                   .source = "arXiv 2412.03213 (ClusterKV), sjtu-zhao-lab/ClusterKV@9579755",
-                   .params = kParams,
-                   .divergences = "The paper has one cluster for each 80 tokens of the prompt, the accuracy "
-                                  "code 400 (clusters). That code "
-                                  "clusters the prompt alone and reads all generated tokens; paper and timed "
-                                  "code cluster these by 320, "
-                                  "into 4 (window=320). Centres are those of k-means by distance, then "
-                                  "tokens go to the centre with the "
-                                  "greatest cosine, as in the accuracy code; its first centres depend on a "
-                                  "library, here draws are "
-                                  "fixed. A prompt within the budget is read whole and nothing is ranked. "
-                                  "The cache of clusters that were "
-                                  "read lately is not modelled. Ranking for all query heads of a stored head "
-                                  "together (share) by the "
-                                  "mean or greatest score is kvplan's."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "clusterkv",
+         .summary = "Reads first tokens, generated tokens, and the key clusters whose centres have the "
+                    "largest product with the query (the last cluster partly)",
+         .source = "arXiv 2412.03213 (ClusterKV), sjtu-zhao-lab/ClusterKV@9579755",
+         .params = kParams,
+         .divergences =
+             "The paper has one cluster per 80 prompt tokens; the accuracy code has 400 (clusters). The "
+             "accuracy code clusters only the prompt and reads all generated tokens. Paper and timed code "
+             "cluster generated tokens by 320 into 4 clusters (window=320). Centres come from k-means by "
+             "distance; then each token is assigned to the centre with the largest cosine, as in the "
+             "accuracy code. Initial centres there depend on a library; kvplan's draws are seeded. A prompt "
+             "within the budget is read whole without ranking. The cache of recently read clusters is not "
+             "modelled. Ranking for all query heads of a KV head together (share) is kvplan's addition."},
     .budget = "budget",
     .dense_layers = true,
     .check = check,

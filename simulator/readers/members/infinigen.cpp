@@ -15,25 +15,27 @@ namespace {
 constexpr std::array<std::string_view, 2> kMaxima{"own", "first"};
 constexpr std::array kParams{
     Param{.name = "alpha",
-          .help = "A token counts as wanted where its speculated logit is less than this below the greatest",
+          .help = "A token is fetched if its speculated logit is within this distance of the largest",
           .kind = ParamKind::kDecimal,
           .fallback = "4",
           .low = 0,
           .high = 1e6},
-    attention::share_param("fetch", "Most of the earlier tokens that each query head fetches", "0.2"),
+    attention::share_param("fetch", "Share of the earlier tokens that each query head fetches at most",
+                           "0.2"),
     Param{.name = "budget",
-          .help = "Most earlier tokens that each query head fetches; 0: as many as fetch says",
+          .help = "Most earlier tokens that each query head fetches; 0: as given by fetch",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,
           .high = attention::kMaxTokens},
-    attention::share_param("partial", "Channels of each head that are speculated with", "0.2"),
+    attention::share_param("partial", "Share of each head's channels that speculation uses", "0.2"),
     Param{.name = "skew",
-          .help = "Queries and keys are first turned to the singular vectors of the prompt's queries",
+          .help = "First rotate queries and keys into the singular vectors of the prompt's queries",
           .kind = ParamKind::kFlag,
           .fallback = "true"},
     Param{.name = "maximum",
-          .help = "The greatest logit of each query head (own), or that of the first one for all (first)",
+          .help = "The reference is the largest logit of each query head (own), or that of the first head "
+                  "for all (first)",
           .kind = ParamKind::kText,
           .fallback = "own",
           .choices = kMaxima},
@@ -177,7 +179,7 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
   const std::int64_t budget = head.choice.integer("budget");
   if (budget == 0)
     return wrong_param(head.choice, "budget",
-                       "a number of tokens above 0, since a run counts no share of them (fetch)");
+                       "a number of tokens above 0, because runs do not support a share of tokens (fetch)");
   return CountedReads{
       .rule = {.fetched = head.query_heads * budget + 1, .ranked_beyond = 0},
       .metadata_bytes = parts_of(head.choice, static_cast<std::size_t>(head.key_size)) * head.element_bytes,
@@ -191,24 +193,18 @@ const ReaderKind kInfiniGen{
     .descriptor =
         {.family = kFamily,
          .name = "infinigen",
-         .summary =
-             "Reads the tokens whose logits are greatest by a part of the channels, as many as lie near the "
-             "greatest",
+         .summary = "Speculates logits from a part of the channels, and reads the tokens with logits close "
+                    "to the largest",
          .source = "arXiv 2406.19707 (InfiniGen), snu-comparch/InfiniGen@33dbddd",
          .params = kParams,
-         .divergences = "The original speculates with the input of the layer below and weights; a recording "
-                        "of queries and keys "
-                        "has neither, so the layer's own queries are taken, and the speculated query is "
-                        "never off. The original "
-                        "turns weights by singular vectors found offline; here those of the recorded "
-                        "prompt's queries, one set "
-                        "for each stored head, are taken, and channels are chosen by all its query heads. "
-                        "The query's own token "
-                        "is always read, as in the code that was timed; the accuracy code ranks it with the "
-                        "others and takes "
-                        "the first head's greatest logit for all (maximum=first). Partial query weights are "
-                        "not counted, and "
-                        "nothing leaves the pool in host memory."},
+         .divergences =
+             "The original speculates with weights and the input of the layer below. A recording of queries "
+             "and keys has neither, so kvplan uses the layer's own queries, and the speculated query has no "
+             "error. The original rotates weights by singular vectors found offline. kvplan uses those of "
+             "the recorded prompt's queries, one set per KV head, and selects channels by all its query "
+             "heads. The query's own token is always read, as in the timed code; the accuracy code ranks it "
+             "too, and uses the first head's largest logit for all heads (maximum=first). Partial query "
+             "weights are not counted, and no token leaves the host memory pool."},
     .budget = "budget",
     .ranks_products = false,
     .dense_layers = true,

@@ -44,14 +44,12 @@ extern const ReaderKind kOracle;
 const ReaderKind kOracle{
     .descriptor = {.family = kFamily,
                    .name = "oracle",
-                   .summary =
-                       "Reads the tokens to which the query gives the greatest weights: the most mass of any "
-                       "set as large",
-                   .source = "kvplan (a bound)",
+                   .summary = "Reads the tokens with the query's largest weights: no set of the same size "
+                              "holds more attention mass",
+                   .source = "kvplan (an upper bound)",
                    .params = kParams,
-                   .divergences =
-                       "It knows the row before it reads. It bounds mass, not the error of the output; "
-                       "no metadata is counted for it."},
+                   .divergences = "It knows the attention row before it reads. It bounds the attention mass, "
+                                  "not the error of the output, and no metadata is counted."},
     .budget = "budget",
     .ranks_products = false,
     .counted = counted,

@@ -12,22 +12,20 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kForms{"evaluation", "kernels"};
 constexpr std::array kParams{
-    attention::tokens_param("budget", "Tokens of the pages that each query head reads; whole pages are read",
+    attention::tokens_param("budget", "Tokens in the pages that each query head reads; pages are read whole",
                             1),
     Param{.name = "page",
-          .help = "Tokens of a page",
+          .help = "Tokens per page",
           .unit = Unit::kTokens,
           .fallback = "16",
           .low = 1,
           .high = attention::kMaxTokens},
-    Param{
-        .name = "form",
-        .help =
-            "At least three pages, none of them by right (evaluation), or the newest page always, inside the "
-            "budget (kernels)",
-        .kind = ParamKind::kText,
-        .fallback = "evaluation",
-        .choices = kForms},
+    Param{.name = "form",
+          .help = "evaluation: at least three pages, and the newest page competes with the others. kernels: "
+                  "the newest page is always read, within the budget",
+          .kind = ParamKind::kText,
+          .fallback = "evaluation",
+          .choices = kForms},
     kShareParam, dense_layers_param("2")};
 
 constexpr std::int64_t kLeastPages = 3;  ///< of the form `evaluation`
@@ -144,23 +142,18 @@ const ReaderKind kQuest{
     .descriptor =
         {.family = kFamily,
          .name = "quest",
-         .summary =
-             "Reads the pages whose keys could have the greatest product with the query, by the least and "
-             "greatest of each channel",
+         .summary = "Reads the pages with the largest upper bound of the query-key product, from the minimum "
+                    "and maximum of each key channel",
          .source = "arXiv 2406.10774 (Quest), mit-han-lab/Quest@24c9c6f (evaluation), @ade6f7c (kernels)",
          .params = kParams,
          .divergences =
-             "The original's evaluation takes the top max(3, budget / page) pages and may leave out the page "
-             "of the "
-             "query itself; its kernels always read the newest page and count it. The evaluation first caps "
-             "the "
-             "budget at the tokens there are, so without a limit it still leaves a page out where these do "
-             "not fill "
-             "their last one; here a budget of all pages reads all. The kernels keep bounds in the dense "
-             "layers "
-             "too, and read none where all pages fit; here dense layers keep none, and no form reads bounds "
-             "where "
-             "nothing is ranked. Ranking for all query heads of a stored head together (share) is kvplan's."},
+             "The authors' evaluation code takes the top max(3, budget / page) pages and may skip the page "
+             "of the query itself. Their kernels always read the newest page, as part of the budget. The "
+             "evaluation code limits the budget to the existing tokens, so an unlimited budget still skips a "
+             "page if the last page is incomplete; in kvplan a budget of all pages reads all. The kernels "
+             "also store bounds in dense layers, and do not read bounds if all pages fit. In kvplan dense "
+             "layers store none, and bounds are read only for ranking. Ranking for all query heads of a KV "
+             "head together (share) is kvplan's addition."},
     .budget = "budget",
     .dense_layers = true,
     .check = check,

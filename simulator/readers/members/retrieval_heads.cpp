@@ -11,18 +11,18 @@ namespace {
 constexpr std::array kParams{
     attention::head_table_param(
         "gates",
-        "Gate or score of each stored head: a JSON file with a list for each layer, or the "
-        "lists themselves"),
-    attention::share_param("sparsity",
-                           "Share of all heads of the model that read first and newest tokens only", "0.5"),
+        "Gate or score of each KV head: a JSON file with one list per layer, or the lists themselves"),
+    attention::share_param(
+        "sparsity",
+        "Share of all heads in the model that read only first and newest tokens (streaming heads)", "0.5"),
     Param{.name = "sink",
-          .help = "First tokens that these heads read",
+          .help = "First tokens that streaming heads read",
           .unit = Unit::kTokens,
           .fallback = "64",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "recent",
-          .help = "Newest tokens that these heads read",
+          .help = "Newest tokens that streaming heads read",
           .unit = Unit::kTokens,
           .fallback = "256",
           .low = 1,
@@ -69,7 +69,7 @@ Status check_gates(const Choice& choice, const attention::HeadTable& gates, std:
                      std::to_string(gates.size()) + " lists")
         .at_field(field);
   if (gates[layer].size() != static_cast<std::size_t>(heads))
-    return bad_input("expected a number for each of " + std::to_string(heads) + " stored heads in layer " +
+    return bad_input("expected a number for each of " + std::to_string(heads) + " KV heads in layer " +
                      std::to_string(layer) + ", found " + std::to_string(gates[layer].size()))
         .at_field(field);
   return Done{};
@@ -97,15 +97,14 @@ const ReaderKind kRetrievalHeads{
     .descriptor =
         {.family = kFamily,
          .name = "retrieval-heads",
-         .summary =
-             "Heads with high gates read everything, the others first and newest tokens; nothing is dropped",
+         .summary = "Heads with high gates read everything; the other heads read first and newest tokens; "
+                    "nothing is evicted",
          .source = "arXiv 2410.10819 (DuoAttention)",
          .params = kParams,
-         .divergences = "The original drops what the other heads do not read: that is the policy "
-                        "duo-attention of the family "
-                        "eviction. This reader keeps it, so that only the bytes that are read fall. Heads at "
-                        "the threshold all "
-                        "read everything; the original breaks such ties with random noise."},
+         .divergences =
+             "The original evicts the tokens that streaming heads do not read; that is duo-attention of the "
+             "family eviction. Here the tokens stay in the cache, and only the bytes read shrink. Heads at "
+             "the threshold all read everything; the original breaks such ties with random noise."},
     .ranks_products = false,
     .check = check,
     .counted = counted,

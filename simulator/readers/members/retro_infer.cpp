@@ -12,46 +12,46 @@ namespace kvplan::readers {
 namespace {
 
 constexpr std::array kParams{
-    attention::share_param("retrieve", "Clusters that are read; at least one", "0.018"),
-    attention::share_param("estimate", "Clusters behind these that are estimated", "0.232"),
+    attention::share_param("retrieve", "Share of the clusters that are read, at least one cluster", "0.018"),
+    attention::share_param("estimate", "Share of the clusters, the next best ones, that are estimated",
+                           "0.232"),
     Param{.name = "budget",
-          .help =
-              "Tokens that the clusters which are read have on average; 0: as many clusters as retrieve says",
+          .help = "Tokens to read on average: budget / cluster_tokens clusters; 0: use retrieve instead",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "cluster_tokens",
-          .help = "Tokens for which there is one cluster",
+          .help = "Tokens per cluster",
           .unit = Unit::kTokens,
           .fallback = "16",
           .low = 1,
           .high = attention::kMaxTokens},
     Param{.name = "sinks",
-          .help = "First tokens, which are always read",
+          .help = "First tokens, always read",
           .unit = Unit::kTokens,
           .fallback = "4",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "recent",
-          .help = "Last tokens of the prompt, which are always read with those that follow",
+          .help = "Last tokens of the prompt, always read, together with the tokens after them",
           .unit = Unit::kTokens,
           .fallback = "64",
           .low = 0,
           .high = attention::kMaxTokens},
     Param{.name = "update",
-          .help = "Tokens beyond recent that are always read before as many are clustered",
+          .help = "Number of tokens beyond recent that are always read, until they are clustered together",
           .unit = Unit::kTokens,
           .fallback = "1024",
           .low = 1,
           .high = attention::kMaxTokens},
     Param{.name = "iterations",
-          .help = "Most rounds of Lloyd's method",
+          .help = "Most iterations of Lloyd's k-means algorithm",
           .fallback = "10",
           .low = 1,
           .high = 1000},
     Param{.name = "seed",
-          .help = "Of the first centres",
+          .help = "Seed of the initial centres",
           .fallback = "0",
           .low = 0,
           .high = 9007199254740992.0}};
@@ -227,8 +227,8 @@ class RetroInfer final : public LayerReader {
 
 Status check(const ReaderInput& input) {
   if (input.tensors.window == 0) return Done{};
-  return bad_input("estimates what it does not read by sums over clusters, but the window of layer " +
-                   std::to_string(input.layer.layer) + " cuts through these")
+  return bad_input("estimates unread tokens by sums over clusters, but the sliding window of layer " +
+                   std::to_string(input.layer.layer) + " can cut through a cluster")
       .at_field(input.choice.name());
 }
 
@@ -240,23 +240,19 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 extern const ReaderKind kRetroInfer;
 const ReaderKind kRetroInfer{
-    .descriptor =
-        {.family = kFamily,
-         .name = "retro-infer",
-         .summary =
-             "Reads the best clusters of keys, first and recent tokens; the next clusters take part by their "
-             "centres, sizes and sums of values",
-         .source = "arXiv 2505.02922 (RetroInfer), 2409.10516 (RetrievalAttention), "
-                   "microsoft/RetrievalAttention@2a66c4c",
-         .params = kParams,
-         .divergences =
-             "The original clusters segments of 8192 tokens and rounds the number of clusters for its "
-             "kernels; here "
-             "the prompt is clustered in one, by k-means with fixed draws. All query heads of a stored head "
-             "read the "
-             "same clusters, as there. What is estimated counts in the error of the output, not in the mass. "
-             "The "
-             "graph over keys of RetrievalAttention and the cache of pages on the device are not modelled."},
+    .descriptor = {.family = kFamily,
+                   .name = "retro-infer",
+                   .summary = "Reads the best key clusters, first and recent tokens; the next-best clusters "
+                              "are estimated from their centres, sizes and sums of values",
+                   .source = "arXiv 2505.02922 (RetroInfer), 2409.10516 (RetrievalAttention), "
+                             "microsoft/RetrievalAttention@2a66c4c",
+                   .params = kParams,
+                   .divergences =
+                       "The original clusters segments of 8192 tokens, and rounds the number of clusters for "
+                       "its kernels; kvplan clusters the whole prompt at once, by seeded k-means. All query "
+                       "heads of a KV head read the same clusters, as in the original. Estimated clusters "
+                       "count in the output error, not in the attention mass. RetrievalAttention's graph "
+                       "over keys and the on-device page cache are not modelled."},
     .budget = "budget",
     .check = check,
     .make = make};
