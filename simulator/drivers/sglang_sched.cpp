@@ -176,17 +176,16 @@ class Run {
 
   [[nodiscard]] Error waits_forever(RequestId r) const {
     return bad_input("request " + std::to_string(number(r)) +
-                     " waits forever, as with SGLang: without prefix cache and with --ignore-eos its tokens "
-                     "in whole "
-                     "pages, what it may still generate and one more must be less than the pool")
+                     " waits forever, as it does in SGLang. Without prefix cache and with --ignore-eos, its "
+                     "tokens in whole pages plus the tokens that it may still generate plus one must be less "
+                     "than the pool")
         .at_field("--pool-tokens");
   }
 
   [[nodiscard]] Error never_goes_on(RequestId r) const {
-    return bad_input(
-               "request " + std::to_string(number(r)) +
-               " never goes on, as with SGLang: its chunks end within pages and took more memory than was "
-               "counted; expected a multiple of the page")
+    return bad_input("request " + std::to_string(number(r)) +
+                     " stops making progress, as it does in SGLang: its chunks end within pages and use more "
+                     "memory than the scheduler counted; expected a multiple of the page size")
         .at_field("--chunk");
   }
 
@@ -234,7 +233,7 @@ std::string_view letter(StepKind kind) {
 
 constinit const CacheDriver kSglangSched{.engine = "sglang",
                                          .name = "sched",
-                                         .summary = "the whole scheduler",
+                                         .summary = "the whole scheduler with arrivals",
                                          .needs = kNeeds,
                                          .takes = kTakes,
                                          .has_steps = true,

@@ -93,7 +93,7 @@ Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tabl
 constinit const CacheDriver kVllmHold{
     .engine = "vllm-v1",
     .name = "hold",
-    .summary = "several at once, each as many steps as it has output tokens",
+    .summary = "several requests at once; each runs for as many steps as it has output tokens",
     .needs = kNeeds,
     .takes = kTakes,
     .has_steps = false,

@@ -114,7 +114,7 @@ Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tabl
 
 constinit const CacheDriver kVllmSched{.engine = "vllm-v1",
                                        .name = "sched",
-                                       .summary = "the whole scheduler",
+                                       .summary = "the whole scheduler with arrivals",
                                        .needs = kNeeds,
                                        .takes = kTakes,
                                        .has_steps = true,

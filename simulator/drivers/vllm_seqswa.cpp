@@ -65,13 +65,14 @@ Status check_at_most(std::int64_t value, std::int64_t most, const char* field) {
 
 }  // namespace
 
-constinit const CacheDriver kVllmSeqswa{.engine = "vllm-v1",
-                                        .name = "seqswa",
-                                        .summary = "the same with a group of layers that sees a window",
-                                        .needs = kNeeds,
-                                        .takes = kTakes,
-                                        .has_steps = false,
-                                        .run = make_tables};
+constinit const CacheDriver kVllmSeqswa{
+    .engine = "vllm-v1",
+    .name = "seqswa",
+    .summary = "one request at a time, with a second group of layers that has a sliding window",
+    .needs = kNeeds,
+    .takes = kTakes,
+    .has_steps = false,
+    .run = make_tables};
 
 Status run_vllm_seqswa(const traces::Trace& trace, const CacheOptions& options,
                        const std::function<void(const SeqRow&)>& sink) {

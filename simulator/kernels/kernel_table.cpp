@@ -61,7 +61,7 @@ class TableReader {
   Result<std::string> head(std::string_view name) {
     const auto cells = next_line();
     if (cells.size() != 2 || cells[0] != name || cells[1].empty())
-      return wrong(bad_input("expected this name, a comma and its value"), name);
+      return wrong(bad_input("expected this column name, a comma and its value"), name);
     return std::string(cells[1]);
   }
 
@@ -80,7 +80,7 @@ class TableReader {
   Status read_lengths() {
     const auto cells = next_line();
     if (cells.size() < 4 || cells[0] != "q_heads" || cells[1] != "kv_heads" || cells[2] != "batch")
-      return wrong(bad_input("expected q_heads,kv_heads,batch and then lengths"), "q_heads");
+      return wrong(bad_input("expected q_heads,kv_heads,batch followed by lengths"), "q_heads");
     for (std::size_t i = 3; i < cells.size(); ++i) {
       KVPLAN_TRY(const std::int64_t length, whole(cells[i], "length", kCounts));
       lengths_.push_back(length);
@@ -91,7 +91,7 @@ class TableReader {
   Status read_row(std::vector<MeasuredCall>& calls) {
     const auto cells = next_line();
     if (cells.size() != 3 + lengths_.size())
-      return wrong(bad_input("expected " + std::to_string(3 + lengths_.size()) + " cells, found " +
+      return wrong(bad_input("expected " + std::to_string(3 + lengths_.size()) + " slots, found " +
                              std::to_string(cells.size())),
                    "row");
     KVPLAN_TRY(const std::int64_t q_heads, whole(cells[0], "q_heads", kCounts));

@@ -26,7 +26,7 @@ Result<MeasuredGrid> MeasuredGrid::make(const std::vector<MeasuredCall>& calls) 
   if (calls.empty()) return bad_input("expected at least one measured call");
   for (const MeasuredCall& call : calls)
     if (call.batch < 1 || call.length < 1 || call.kv_heads < 1 || call.group < 1 || !(call.us > 0))
-      return bad_input("expected calls of at least one sequence, token and head that take some time");
+      return bad_input("expected calls with at least one sequence, token and head and a time above 0");
   MeasuredGrid grid;
   grid.axes_ = {axis_of(calls, &MeasuredCall::batch), axis_of(calls, &MeasuredCall::length),
                 axis_of(calls, &MeasuredCall::kv_heads), axis_of(calls, &MeasuredCall::group)};
@@ -36,7 +36,7 @@ Result<MeasuredGrid> MeasuredGrid::make(const std::vector<MeasuredCall>& calls) 
     double& us =
         grid.us_[grid.index({*place_on(axes.batches, call.batch), *place_on(axes.lengths, call.length),
                              *place_on(axes.kv_heads, call.kv_heads), *place_on(axes.groups, call.group)})];
-    if (us != 0) return bad_input("expected one time for each call, found two");
+    if (us != 0) return bad_input("expected one time per call, found two");
     us = call.us;
   }
   grid.measured_ = calls.size();

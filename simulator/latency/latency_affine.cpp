@@ -26,7 +26,7 @@ class Affine final : public core::LatencyModel {
 };
 
 constexpr std::array<Param, 3> kParams{
-    coefficient("base_ns", "Time of every step", "5000000"),
+    coefficient("base_ns", "Fixed time per step", "5000000"),
     coefficient("token_ns", "Time per token computed in the step", "40000"),
     coefficient("context_ns", "Time per token of context that the step reads", "50"),
 };
@@ -38,7 +38,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   };
   AffineTicks affine{ticks("base_ns"), ticks("token_ns"), ticks("context_ns")};
   if (affine.base < 0 || affine.token < 0 || affine.context < 0)
-    return bad_input("expected plain decimal coefficients").at_field("latency");
+    return bad_input("expected coefficients as plain decimals").at_field("latency");
   affine.share_windows(request.model);
   affine.share_parts(request);
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Affine>(affine));
@@ -50,7 +50,8 @@ extern const LatencyEntry kAffineLatency;
 const LatencyEntry kAffineLatency{
     .descriptor = {.family = "latency",
                    .name = "affine",
-                   .summary = "A fixed time per step, per computed token and per context token.",
+                   .summary =
+                       "A step takes a fixed time, a time per computed token and a time per context token.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -49,7 +49,7 @@ class Calibrated final : public core::LatencyModel {
 
 constexpr std::array<Param, 1> kParams{{
     {.name = "file",
-     .help = "Calibration (JSON) with a table of whole steps (kvplan calibration info FILE shows it)",
+     .help = "Calibration (JSON) with a table of whole step times (kvplan calibration info FILE shows it)",
      .kind = ParamKind::kText,
      .fallback = "",
      .names_file = true},
@@ -57,7 +57,8 @@ constexpr std::array<Param, 1> kParams{{
 
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
   if (request.measured == nullptr)
-    return bad_input("the calibration " + choice.text("file") + " cannot be opened here").at_field("latency");
+    return bad_input("the calibration " + choice.text("file") + " cannot be read in this context")
+        .at_field("latency");
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Calibrated>(*request.measured));
 }
 
@@ -67,7 +68,7 @@ extern const LatencyEntry kCalibratedLatency;
 const LatencyEntry kCalibratedLatency{
     .descriptor = {.family = "latency",
                    .name = "calibrated",
-                   .summary = "Durations of whole steps as they were measured, linear between them.",
+                   .summary = "Measured durations of whole steps, with linear interpolation between them.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make,

@@ -97,27 +97,28 @@ class Composed final : public core::LatencyModel {
   [[nodiscard]] std::string attention_sentence() const {
     const kernels::DecodeTimes& tables = parts_.attention->tables();
     if (tables.empty())
-      return "Decode attention is a roofline of the figures of " + device_ + ": no table has " +
+      return "Decode attention time is a roofline estimate from the figures of " + device_ +
+             ": no table has " +
              (latent_ ? "kernels for latent vectors." : "kernels of " + engine_ + " on it.");
     std::string kernels;
     for (const std::string& name : tables.kernels()) kernels += (kernels.empty() ? "" : ", ") + name;
     const kernels::DecodeTimes::Reach reach = tables.reach();
-    return "Decode attention is that of " + engine_ + " " + tables.engine_version() + " on " + device_ +
-           " (" + kernels + "; NVIDIA AIConfigurator): measured up to " + std::to_string(reach.batch) +
-           " requests, from " + std::to_string(reach.first_length) + " to " +
+    return "Decode attention time comes from tables of " + engine_ + " " + tables.engine_version() + " on " +
+           device_ + " (" + kernels + "; NVIDIA AIConfigurator). The tables cover up to " +
+           std::to_string(reach.batch) + " requests and from " + std::to_string(reach.first_length) + " to " +
            std::to_string(reach.last_length) +
-           " tokens of each, interpolated between these calls and extrapolated beyond. Requests of different "
-           "lengths count by their tokens together.";
+           " tokens per request; other calls are interpolated or extrapolated. A batch of requests with "
+           "different lengths is looked up by its total number of tokens.";
   }
 
   [[nodiscard]] std::string rest_sentence() const {
     std::string text =
-        "Matrix products, attention of prompts and starts of kernels are computed from the figures of " +
-        device_ + " with assumed efficiencies and times, not measured.";
+        "Times of matrix products, prefill attention and kernel launches are computed from the figures of " +
+        device_ + " with assumed efficiencies and overheads; they were not measured.";
     if (experts_ > 0)
-      text +=
-          " Of each layer's " + std::to_string(experts_) +
-          " experts a step reads those that its tokens choose, evenly and apart from each other (assumed).";
+      text += " A layer has " + std::to_string(experts_) +
+              " experts; kvplan assumes that each token picks its experts uniformly and independently, and "
+              "that a step reads the picked ones.";
     return text;
   }
 
@@ -125,14 +126,14 @@ class Composed final : public core::LatencyModel {
     const std::string& within = parts_.links.within_stage();
     const std::string& between = parts_.links.between_stages();
     std::string text;
-    if (!within.empty()) text = "Ranks sum their shares in rings at " + within;
+    if (!within.empty()) text = "Tensor-parallel ranks all-reduce in rings at " + within;
     if (!between.empty())
-      text += (text.empty() ? "Stages send each other " : ", stages send each other ") +
+      text += (text.empty() ? "Pipeline stages send " : ", pipeline stages send ") +
               std::string("hidden states at ") + between + ", and the next step waits for the last stage";
     if (!text.empty())
       text +=
-          "; links have published rates of which an assumed share is reached, and the latencies of NCCL's "
-          "tuning table.";
+          ". Link rates are an assumed share of published rates, and link latencies come from NCCL's tuning "
+          "table.";
     return text;
   }
 
@@ -144,7 +145,7 @@ class Composed final : public core::LatencyModel {
                               .attention_pairs = context + kExampleRequests};
     std::string text =
         "A decode step of " + std::to_string(kExampleRequests) + " requests with " +
-        std::to_string(kExampleTokens) + " tokens each" + (reads_part_ ? ", all of them read," : "") +
+        std::to_string(kExampleTokens) + " tokens each" + (reads_part_ ? ", which are all read," : "") +
         " takes " + ms_text(step(load).count) + ": weights " +
         ms_text(parts_.weights.ticks(load.tokens, load.requests)) + " (roofline), attention " +
         ms_text(parts_.attention->decode_ticks(load)) + " (" +
@@ -153,7 +154,7 @@ class Composed final : public core::LatencyModel {
       text += ", links " + ms_text(parts_.links.ticks(load.tokens, load.requests)) + " (assumed)";
     text += ", starts " + ms_text(parts_.starts) + " (assumed)";
     if (parts_.without_tables)
-      text += "; without tables it would be " +
+      text += "; without measured tables it would take " +
               ms_text(beside_attention(load) + parts_.without_tables->ticks(load));
     return text + ".";
   }
@@ -191,29 +192,31 @@ constexpr Param time_of(std::string_view name, std::string_view help, std::strin
 
 constexpr std::array<Param, 11> kParams{{
     {.name = "engine",
-     .help = "Whose kernels decode attention is looked up for",
+     .help = "Engine whose decode attention kernels are looked up in the measured tables",
      .kind = ParamKind::kText,
      .fallback = "vllm",
      .choices = kEngines},
     {.name = "engine_version",
-     .help = "Version of these kernels, or newest: the last one that was measured",
+     .help = "Version of the kernels, or newest for the latest measured version",
      .kind = ParamKind::kText,
      .fallback = kNewest},
-    share_of_peak("memory_efficiency", "Share of the device's bandwidth at which weights are read", "0.9"),
+    share_of_peak("memory_efficiency", "Share of the device's peak bandwidth at which weights are read",
+                  "0.9"),
     share_of_peak("compute_efficiency", "Share of the peak FLOP/s that matrix products reach", "0.6"),
-    share_of_peak("attention_efficiency", "Share of the peak FLOP/s that attention of prompts reaches",
-                  "0.6"),
-    share_of_peak("link_efficiency", "Share of the links' rates that ranks reach with each other", "0.8"),
-    time_of("collective_ns", "Time of each exchange between ranks beside what links take", "3600"),
-    time_of("kernel_ns", "Time of each kernel beside its work", "2000"),
-    time_of("overhead_ns", "Time of every step beside its kernels: scheduling, sampling", "500000"),
+    share_of_peak("attention_efficiency", "Share of the peak FLOP/s that prefill attention reaches", "0.6"),
+    share_of_peak("link_efficiency", "Share of the links' rates that communication between ranks reaches",
+                  "0.8"),
+    time_of("collective_ns", "Fixed time per communication between ranks, in addition to the transfer",
+            "3600"),
+    time_of("kernel_ns", "Fixed time per kernel launch, in addition to its work", "2000"),
+    time_of("overhead_ns", "Fixed time per step outside kernels: scheduling, sampling", "500000"),
     {.name = "node_devices",
-     .help = "Devices of one node, which reach each other without the network",
+     .help = "Devices per node, which are connected without the network",
      .fallback = "8",
      .low = 1,
      .high = 1024},
     {.name = "network",
-     .help = "Network between nodes for each device, each way, bytes/s (default: InfiniBand NDR)",
+     .help = "Network bandwidth between nodes per device and direction, bytes/s (default: InfiniBand NDR)",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kBytesPerSecond,
      .fallback = "50e9",
@@ -261,7 +264,7 @@ std::int64_t ranked_ticks(const LatencyRequest& request, double efficiency) {
 
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
   if (request.device == nullptr)
-    return bad_input("expected deployment.device: step times are composed from a device's figures")
+    return bad_input("expected deployment.device: composed step times need a device's figures")
         .at_field("latency");
   const StepShape shape{.model = request.model,
                         .device = *request.device,
@@ -304,9 +307,8 @@ const LatencyEntry kComposedLatency{
     .descriptor =
         {.family = "latency",
          .name = "composed",
-         .summary =
-             "Weights, measured decode attention, prompts, links between ranks and starts of kernels, one "
-             "after the other.",
+         .summary = "A step takes the sum of weights, measured decode attention, prefill attention, links "
+                    "between ranks and kernel launches.",
          .source =
              "kvplan; NVIDIA AIConfigurator 095f58a5 (decode attention); NVIDIA NCCL 01afd20 (latencies)",
          .params = kParams},

@@ -52,16 +52,16 @@ class DistServe final : public core::LatencyModel {
 
 // OPT-13B on one A100, decoding fewer than 95 requests (profiler-a100-80g.distserve.json of the source).
 constexpr std::array<Param, 6> kParams{
-    coefficient("prefill_base_ns", "Time of every step with prompts: C3", "16456860"),
-    coefficient("prefill_token_ns", "Time per token computed in a step with prompts: C1 (4 h^2 + 2 h m)",
-                "92647.5"),
-    coefficient("prefill_square_ns", "Time per square of a prompt's tokens: 3 C2 h / b", "6.4748"),
-    coefficient("decode_base_ns", "Time of every step in which all requests decode: C4 (4 h^2 + 2 h m)",
+    coefficient("prefill_base_ns", "Fixed time of a step with prompt tokens: C3", "16456860"),
+    coefficient("prefill_token_ns",
+                "Time per token computed in a step with prompt tokens: C1 (4 h^2 + 2 h m)", "92647.5"),
+    coefficient("prefill_square_ns", "Time per squared prompt length: 3 C2 h / b", "6.4748"),
+    coefficient("decode_base_ns", "Fixed time of a step with decoding requests only: C4 (4 h^2 + 2 h m)",
                 "19934703"),
-    coefficient("decode_request_ns", "Time per request in a step in which all decode; 0 in the paper",
+    coefficient("decode_request_ns", "Time per request in a step with decoding requests only; 0 in the paper",
                 "38507"),
-    coefficient("decode_context_ns", "Time per token of context that a step of either kind reads: 3 C5 h",
-                "626.936"),
+    coefficient("decode_context_ns",
+                "Time per context token that a step reads, with or without prompt tokens: 3 C5 h", "626.936"),
 };
 
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
@@ -69,7 +69,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   std::array<std::int64_t, kParams.size()> ticks{};
   for (std::size_t i = 0; i < kParams.size(); ++i) {
     const auto rounded = decimal_times_power_of_two(choice.text(kParams[i].name), 10);
-    if (!rounded) return bad_input("expected plain decimal coefficients").at_field("latency");
+    if (!rounded) return bad_input("expected coefficients as plain decimals").at_field("latency");
     ticks[i] = *rounded;
   }
   const auto [base, token, square, decode_base, decode_request, context] = ticks;
@@ -89,22 +89,23 @@ const LatencyEntry kDistServeLatency{
     .descriptor =
         {.family = "latency",
          .name = "distserve",
-         .summary = "Prompts by their tokens and squares, decoding by requests and context: DistServe's two "
-                    "formulas.",
+         .summary = "DistServe's two formulas: prefill time by prompt tokens and squared prompt lengths, "
+                    "decode time by requests and context tokens.",
          .source = "Zhong et al., OSDI 2024 (arXiv 2401.09670, appendix A); LLMServe/DistServe@7057aef "
                    "simdistserve/estimators",
          .params = kParams,
          .divergences =
-             "The paper's C1 to C5 stand before sizes of the model (h hidden, m feed-forward) and of the "
-             "attention kernel (b its block); here, as in the code, each term has one coefficient, fitted "
-             "for one model on one deployment. Time per decoding request is in the code alone, which has "
-             "other coefficients for large batches; here there is one set. Batches of both phases are not "
-             "in the paper; the code counts their pieces of prompts, each by its own square, and nothing "
-             "for requests that decode beside them. Here such a step is one of prompts, in which n tokens "
-             "behind c count as (c + n)^2 - c^2, and it pays for the context that it reads."},
+             "In the paper, C1 to C5 multiply sizes of the model (h hidden size, m feed-forward size) and of "
+             "the attention kernel (b block size). Here, as in DistServe's code, each term has one "
+             "coefficient, fitted for one model on one deployment. Only the code has a time per decoding "
+             "request, and other coefficients for large batches; kvplan has one set. The paper has no mixed "
+             "batches. The code counts the prompt pieces of a mixed batch, each by its own square, and "
+             "ignores its decoding requests. In kvplan a mixed batch is a step with prompt tokens: n tokens "
+             "after a context of c count (c + n)^2 - c^2, and the context that the step reads is paid too."},
     .make = make,
     .assumption =
-        "Step times are DistServe's formulas with coefficients of one model on one deployment, whatever "
-        "this one is; those not given are OPT-13B's on one A100."};
+        "Step times follow DistServe's formulas. Their coefficients belong to one model on one deployment "
+        "and do not follow this scenario's; coefficients that are not given are those of OPT-13B on one "
+        "A100."};
 
 }  // namespace kvplan::latency

@@ -116,7 +116,7 @@ constexpr std::array<Param, 5> kParams{{
      .low = 0.001,
      .high = 1},
     {.name = "overhead_ns",
-     .help = "Time of every step beside the kernels: launches, scheduling, sampling",
+     .help = "Fixed time per step outside kernels: launches, scheduling, sampling",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kNs,
      .fallback = "500000",
@@ -162,16 +162,16 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
 
 extern const LatencyEntry kRooflineLatency;
 const LatencyEntry kRooflineLatency{
-    .descriptor =
-        {.family = "latency",
-         .name = "roofline",
-         .summary = "The longer of computing and reading at a share of the device's peaks, plus an overhead.",
-         .source = "Williams et al., CACM 2009; arXiv 2402.16363",
-         .params = kParams},
+    .descriptor = {.family = "latency",
+                   .name = "roofline",
+                   .summary = "A step takes the longer of compute time and memory read time at a share of "
+                              "the device's peaks, plus an overhead.",
+                   .source = "Williams et al., CACM 2009; arXiv 2402.16363",
+                   .params = kParams},
     .make = make,
     .assumption =
-        "Step times are a roofline with assumed efficiencies, not measured: compare policies, do not "
-        "quote latencies.",
+        "Step times are roofline estimates with assumed efficiencies, not measured. Use them to compare "
+        "policies, not to quote latencies.",
     .counts_weights = true};
 
 }  // namespace kvplan::latency

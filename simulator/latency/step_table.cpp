@@ -44,8 +44,7 @@ Result<StepTable> StepTable::make(std::vector<MeasuredStep> steps) {
     if (s.sequences < 1 || s.computed < s.sequences || s.context < 0 || s.duration.count < 0 ||
         s.duration.count > core::kLongestStepTicks)
       return bad_input(
-          "expected steps of at least one sequence, with at least one token for each of them, of at most 13 "
-          "days");
+          "expected steps with at least one sequence, at least one token per sequence, and at most 13 days");
   const auto place = [](const MeasuredStep& s) {
     return std::array{s.sequences, s.computed - s.sequences, s.context};
   };

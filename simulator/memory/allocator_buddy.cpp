@@ -134,7 +134,7 @@ extern const AllocatorEntry kBuddyAllocator;
 const AllocatorEntry kBuddyAllocator{
     .descriptor = {.family = "allocator",
                    .name = "buddy",
-                   .summary = "One range of memory per request, a power of two long: the buddy system.",
+                   .summary = "One contiguous range per request with a power-of-two size: the buddy system.",
                    .source =
                        "Knowlton, CACM 8 (10), 1965; as an early serving baseline: Kwon et al., SOSP 2023",
                    .params = kParams,

@@ -156,29 +156,33 @@ constexpr std::string_view kUnlimited = "unlimited";
 constexpr std::array<Param, 6> kParams{{
     kReserveParam,
     {.name = "per",
-     .help = "Tensors of a request: keys and values of each layer, or one for all",
+     .help = "Tensors per request: keys and values of each layer separately, or one tensor for all",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = "layer",
      .choices = kGrains},
     {.name = "expandable_segments",
-     .help = "Whether segments grow in one range of addresses instead of being made anew",
+     .help = "Use expandable segments: a segment grows in its own address range, instead of new segments "
+             "being allocated",
      .kind = ParamKind::kFlag,
      .unit = Unit::kNone,
      .fallback = "false"},
     {.name = "max_split_size_mb",
-     .help = "Blocks from so many MiB on are not split: unlimited, or a whole number above 20",
+     .help = "Blocks of at least this many MiB are not split: unlimited, or a whole number above 20 "
+             "(max_split_size_mb)",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = kUnlimited},
     {.name = "roundup_power2_divisions",
-     .help = "Sizes are rounded up to so many steps between powers of two; off: to 512 bytes",
+     .help = "Divisions between powers of two to which sizes are rounded up; off: round up to 512 bytes "
+             "(roundup_power2_divisions)",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = "off",
      .choices = kDivisions},
     {.name = "garbage_collection_threshold",
-     .help = "Share of the pool above which old unused segments go back before new ones are made; 0: off",
+     .help = "Share of the pool above which old unused segments are freed before new ones are allocated; 0: "
+             "off (garbage_collection_threshold)",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0",
@@ -214,7 +218,7 @@ Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest&
   if (split != kUnlimited) {
     const auto mebibytes = parse_integer(split);
     if (!mebibytes || *mebibytes <= 20 || *mebibytes > kMostAllocUnits)
-      return bad_input("expected unlimited, or a whole number above 20, found \"" + split + "\"")
+      return bad_input("expected \"unlimited\" or a whole number above 20, found \"" + split + "\"")
           .at_field("memory.allocator.max_split_size_mb");
     setup.rules.max_split_bytes = *mebibytes * kCachingMebibyte;
   }
@@ -235,12 +239,12 @@ const AllocatorEntry kCachingAllocator{
     .descriptor =
         {.family = "allocator",
          .name = "caching",
-         .summary = "Tensors of each request, made at admission, from PyTorch's caching allocator.",
+         .summary =
+             "Each request allocates its tensors at admission from a model of PyTorch's caching allocator.",
          .source = "pytorch/pytorch: c10/cuda/CUDACachingAllocator.cpp, c10/core/AllocatorConfig.h",
          .params = kParams,
-         .spans =
-             "One block spans a tensor of a request: keys or values of a layer with all stored heads, or "
-             "everything. Nothing comes back before the request ends."},
+         .spans = "One block holds one tensor of a request: keys or values of a layer with all KV heads, or "
+                  "everything. Eviction frees nothing before the request ends."},
     .make = make_caching<CachingPool>,
     .make_model = make_caching<CachingPoolModel>,
     .shares_prefixes = false};

@@ -112,13 +112,14 @@ constexpr std::array<Param, 4> kParams{kFitParam, kReserveParam, kCompactParam, 
 
 extern const AllocatorEntry kContiguousAllocator;
 const AllocatorEntry kContiguousAllocator{
-    .descriptor =
-        {.family = "allocator",
-         .name = "contiguous",
-         .summary = "One range of memory per request, reserved whole at admission and returned at its end.",
-         .source = "Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1 (Orca baselines)",
-         .params = kParams,
-         .spans = kOneRangeSpans},
+    .descriptor = {.family = "allocator",
+                   .name = "contiguous",
+                   .summary =
+                       "One contiguous range per request, fully reserved at admission and freed at its end.",
+                   .source =
+                       "Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1 (Orca baselines)",
+                   .params = kParams,
+                   .spans = kOneRangeSpans},
     .make = make_contiguous<ContiguousAllocator>,
     .make_model = make_contiguous<ContiguousModel>,
     .shares_prefixes = false};

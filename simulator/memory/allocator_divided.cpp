@@ -77,14 +77,14 @@ class DividedModel final : public DividedBase {
   std::vector<bool> taken_;
 };
 
-constexpr std::array<Param, 1> kParams{
-    Param{.name = "parts",
-          .help = "Equal parts of the pool, and so requests that run at most; what is left over is padding",
-          .kind = ParamKind::kInteger,
-          .unit = Unit::kRequests,
-          .fallback = "4",
-          .low = 1,
-          .high = 65536}};
+constexpr std::array<Param, 1> kParams{Param{.name = "parts",
+                                             .help = "Number of equal parts of the pool, which is also the "
+                                                     "limit of running requests; the remainder is padding",
+                                             .kind = ParamKind::kInteger,
+                                             .unit = Unit::kRequests,
+                                             .fallback = "4",
+                                             .low = 1,
+                                             .high = 65536}};
 
 template <class T>
 Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, const AllocatorRequest& request) {
@@ -103,13 +103,14 @@ Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, cons
 
 extern const AllocatorEntry kDividedAllocator;
 const AllocatorEntry kDividedAllocator{
-    .descriptor = {.family = "allocator",
-                   .name = "divided",
-                   .summary = "The pool divided into equal parts, one for each request whatever its length.",
-                   .source = "llama.cpp, server: --ctx-size is divided among --parallel sequences "
-                             "(ggml-org/llama.cpp, pull request 17767, 2025-12-04)",
-                   .params = kParams,
-                   .spans = kOneRangeSpans},
+    .descriptor =
+        {.family = "allocator",
+         .name = "divided",
+         .summary = "The pool is divided into equal parts; each request takes one part, whatever its length.",
+         .source = "llama.cpp, server: --ctx-size is divided among --parallel sequences "
+                   "(ggml-org/llama.cpp, pull request 17767, 2025-12-04)",
+         .params = kParams,
+         .spans = kOneRangeSpans},
     .make = make_divided<DividedAllocator>,
     .make_model = make_divided<DividedModel>,
     .shares_prefixes = false};

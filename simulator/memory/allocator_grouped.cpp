@@ -163,7 +163,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
 
 constexpr std::array<Param, 1> kParams{{
     {.name = "block_tokens",
-     .help = "Tokens of one block; a block spans the layers of one group and all their heads",
+     .help = "Tokens per block; a block covers the layers of one group and all their KV heads",
      .kind = ParamKind::kInteger,
      .unit = Unit::kTokens,
      .fallback = "16",
@@ -189,20 +189,18 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
     if (run.cache.kind == first.kind && run.cache.elements() == first.elements() &&
         run.cache.heads == first.heads)
       continue;
-    return bad_input(
-               "the allocator \"grouped\" expects layers that all keep as much of a token, found layers of " +
-               std::to_string(first.elements()) + " and of " + std::to_string(run.cache.elements()) +
-               " elements in " + std::to_string(first.heads) + " and " + std::to_string(run.cache.heads) +
-               " heads")
+    return bad_input("the allocator \"grouped\" needs layers with equal bytes per token, found layers of " +
+                     std::to_string(first.elements()) + " and of " + std::to_string(run.cache.elements()) +
+                     " elements in " + std::to_string(first.heads) + " and " +
+                     std::to_string(run.cache.heads) + " heads")
         .at_field("memory.allocator");
   }
   if (request.format != nullptr && !request.format->by_layer.empty())
-    return bad_input("the allocator \"grouped\" expects layers that all keep as much of a token, found " +
-                     std::string(request.format->choice.name()) + " with bytes of each layer's own")
+    return bad_input("the allocator \"grouped\" needs layers with equal bytes per token, found " +
+                     std::string(request.format->choice.name()) + " with different bytes in each layer")
         .at_field("memory.allocator");
   if (request.cells_per_token != 1)
-    return bad_input(
-               "the allocator \"grouped\" lets go of what windows leave behind; it follows no token policy")
+    return bad_input("the allocator \"grouped\" frees blocks only by sliding windows: expected eviction=none")
         .at_field("eviction");
   const std::int64_t layers = request.layers < 0 ? shape.layers - request.first_layer : request.layers;
   KVPLAN_CHECK(request.token_bytes % layers == 0 && request.metadata_bytes % layers == 0, request.token_bytes,
@@ -243,8 +241,8 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
     layout.metadata_bytes = bytes.metadata;
   }
   if (const auto windows = model::windows_of(layout.groups).size(); windows > core::kMostWindows)
-    return bad_input("the allocator \"grouped\" expects layers with at most " +
-                     std::to_string(core::kMostWindows) + " different windows, found " +
+    return bad_input("the allocator \"grouped\" supports layers with at most " +
+                     std::to_string(core::kMostWindows) + " different window sizes, found " +
                      std::to_string(windows))
         .at_field("memory.allocator");
   Wide capacity = 0;
@@ -277,13 +275,13 @@ const AllocatorEntry kGroupedAllocator{
         {.family = "allocator",
          .name = "grouped",
          .summary =
-             "Blocks from one pool for groups of layers: those with a window give back what it has left "
-             "behind, with prefix caching where every group has a prefix, as in vLLM V1.",
+             "Blocks of one pool are shared by groups of layers, as in vLLM V1. A group with a sliding "
+             "window frees blocks behind the window. A prefix hit needs blocks in every group.",
          .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/kv_cache_utils.py, "
                    "single_type_kv_cache_manager.py, kv_cache_coordinator.py",
          .params = kParams,
-         .spans = "One block id spans `block_tokens` tokens in the layers of one group, all stored heads: a "
-                  "block of a group with a window comes back when the window has left all of them behind."},
+         .spans = "One block id covers `block_tokens` tokens in the layers of one group and all KV heads. A "
+                  "block of a sliding-window group is freed when all its tokens are behind the window."},
     .make = make_grouped,
     .make_model = make_grouped_model,
     .shares_prefixes = true,

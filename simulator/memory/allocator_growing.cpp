@@ -219,28 +219,28 @@ Result<std::unique_ptr<core::Allocator>> make_growing(const Choice& choice, cons
 constexpr std::array<Param, 7> kParams{{
     kFitParam,
     {.name = "slack",
-     .help = "Room at admission beyond the prompt",
+     .help = "Tokens reserved at admission in addition to the prompt",
      .kind = ParamKind::kInteger,
      .unit = Unit::kTokens,
      .fallback = "0",
      .low = 0,
      .high = 1 << 30},
     {.name = "factor",
-     .help = "How many times as long a full range becomes where there is room",
+     .help = "Growth factor of a full range, if memory allows",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "2",
      .low = 1,
      .high = 1024},
     {.name = "step",
-     .help = "How much longer a full range becomes at least",
+     .help = "Least number of tokens by which a full range grows",
      .kind = ParamKind::kInteger,
      .unit = Unit::kTokens,
      .fallback = "1",
      .low = 1,
      .high = 1 << 30},
     {.name = "in_place",
-     .help = "Whether a range grows into free memory behind it without a copy",
+     .help = "Whether a range grows without a copy if the memory after it is free",
      .kind = ParamKind::kFlag,
      .unit = Unit::kNone,
      .fallback = "true"},
@@ -254,7 +254,7 @@ Result<GrowingParts> growing_parts(const Choice& choice, const AllocatorRequest&
   KVPLAN_TRY(const core::MemoryLayout layout, one_range_layout(request, placement_of(choice)));
   KVPLAN_TRY(const CopyCost copy, CopyCost::make(choice, request.token_bytes));
   const auto factor = decimal_times_power_of_two(choice.text("factor"), GrowthRule::kFactorBits);
-  if (!factor) return bad_input("expected a plain decimal number").at_field("growing:factor");
+  if (!factor) return bad_input("expected a number as a plain decimal").at_field("growing:factor");
   const GrowthRule rule{.slack = choice.integer("slack"),
                         .factor = *factor,
                         .step = choice.integer("step"),
@@ -269,8 +269,8 @@ const AllocatorEntry kGrowingAllocator{
     .descriptor =
         {.family = "allocator",
          .name = "growing",
-         .summary = "One range of memory per request that grows with it: in place, or by copy to a longer "
-                    "one.",
+         .summary =
+             "One contiguous range per request that grows with it, in place or by a copy to a larger range.",
          .source =
              "realloc of C and std::vector of libstdc++ 12 (factor 2); factor=1,step=1 without in_place: "
              "torch.cat in huggingface/transformers' DynamicCache",

@@ -51,10 +51,10 @@ const AllocatorEntry kNoCacheAllocator{
     .descriptor =
         {.family = "allocator",
          .name = "no-cache",
-         .summary = "Nothing is kept: every step computes all tokens of its requests again.",
+         .summary = "No KV cache: every step computes all tokens of its requests again.",
          .source = "huggingface/transformers: generate(use_cache=False); its documentation's page on caching",
          .params = {},
-         .spans = "Nothing: no token has a place, and the whole pool stays free."},
+         .spans = "No token is stored, and the whole pool stays free."},
     .make = make,
     .make_model = make,
     .shares_prefixes = false,

@@ -245,7 +245,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
 constexpr std::array<std::string_view, 3> kTables{"all", "layer", "head"};
 constexpr std::array<Param, 2> kParams{{
     {.name = "block_tokens",
-     .help = "Tokens of one block; a block spans all layers and heads",
+     .help = "Tokens per block; a block covers all layers and KV heads",
      .kind = ParamKind::kInteger,
      .unit = Unit::kTokens,
      .fallback = "16",
@@ -253,10 +253,9 @@ constexpr std::array<Param, 2> kParams{{
      .high = 65536,
      .choices = {}},
     {.name = "table",
-     .help =
-         "A request has one table for all layers, as in vLLM, or one for each layer or each stored head, so "
-         "that "
-         "blocks come back where a token policy keeps less; each block then has 4 bytes more for its entry",
+     .help = "all: one block table per request, as in vLLM. layer or head: one table per layer or per KV "
+             "head, which lets blocks be freed where a token policy keeps less. Each block adds 4 bytes for "
+             "its table entry",
      .kind = ParamKind::kText,
      .fallback = "all",
      .choices = kTables,
@@ -279,7 +278,7 @@ Status check_hash_block(std::int64_t block_tokens, const AllocatorRequest& reque
       prefix->block_tokens % block_tokens != 0)
     return bad_input("expected a divisor of the trace's hash block of " +
                      std::to_string(prefix->block_tokens) + " tokens, found " + std::to_string(block_tokens) +
-                     " (with engine.prefix_cache=false any will do)")
+                     " (engine.prefix_cache=false allows any block size)")
         .at_field("memory.allocator: block_tokens");
   return Done{};
 }
@@ -340,15 +339,15 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
 
 extern const AllocatorEntry kPagedAllocator;
 const AllocatorEntry kPagedAllocator{
-    .descriptor = {.family = "allocator",
-                   .name = "paged",
-                   .summary = "Blocks of a fixed number of tokens from one queue, with hash-chained prefix "
-                              "caching as in vLLM V1.",
-                   .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
-                   .params = kParams,
-                   .spans = "One block id spans `block_tokens` tokens in all layers and stored heads (with "
-                            "`table=layer` or `head`, of one of them): a block comes back when nobody keeps "
-                            "any of its cells."},
+    .descriptor =
+        {.family = "allocator",
+         .name = "paged",
+         .summary = "Fixed-size blocks from a free queue, with prefix caching by chained block hashes, as in "
+                    "vLLM V1.",
+         .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
+         .params = kParams,
+         .spans = "One block id covers `block_tokens` tokens in all layers and KV heads (with `table=layer` "
+                  "or `head`, in one of them). A block is freed when no request keeps any of its tokens."},
     .make = make_paged,
     .make_model = make_paged_model,
     .shares_prefixes = true,

@@ -205,34 +205,32 @@ constexpr std::array<std::string_view, 4> kUnmapUs{"34", "4", "3", "2"};
 constexpr std::string_view kPublished = "published";
 constexpr std::array<Param, 5> kParams{{
     {.name = "page_kib",
-     .help = "Physical page in KiB: 2048 with CUDA as it is, the smaller ones with vAttention's driver",
+     .help = "Physical page size in KiB: 2048 with unmodified CUDA, smaller sizes with vAttention's driver",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = "2048",
      .choices = kPageSizes},
     {.name = "reclaim",
-     .help = "When the pages of a request that has ended are unmapped: when others need them, or at once",
+     .help = "When the pages of a finished request are unmapped: when another request needs pages, or "
+             "immediately",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = "deferred",
      .choices = kReclaims},
     {.name = "overlap",
-     .help =
-         "Whether pages for the next token of requests that decode are mapped while the step before computes",
+     .help = "Whether the pages for the next token of decoding requests are mapped during the previous step",
      .kind = ParamKind::kFlag,
      .unit = Unit::kNone,
      .fallback = "true"},
     {.name = "map_us",
-     .help =
-         "Microseconds to map one page with its access rights: a number, or published: 40, 9, 8.5 or 8 by "
-         "page size, recalled from the paper",
+     .help = "Microseconds to map one page and set its access rights: a number, or \"published\" for 40, 9, "
+             "8.5 or 8 by page size, from the paper as remembered",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = kPublished},
     {.name = "unmap_us",
-     .help =
-         "Microseconds to unmap one page: a number, or published: 34, 4, 3 or 2 by page size, recalled from "
-         "the paper",
+     .help = "Microseconds to unmap one page: a number, or \"published\" for 34, 4, 3 or 2 by page size, "
+             "from the paper as remembered",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = kPublished},
@@ -250,8 +248,9 @@ Result<std::int64_t> page_ticks(const Choice& choice, std::string_view param,
   const bool plain = text.find_first_of("eE") == std::string::npos;
   const auto ticks = plain ? decimal_times_power_of_two(text + "e3", kTicksOfNs) : std::nullopt;
   if (!number || *number < 0 || *number > 1e6 || !ticks)
-    return bad_input("expected microseconds from 0 to 1000000 without an exponent, or published, found \"" +
-                     text + "\"")
+    return bad_input(
+               "expected \"published\" or microseconds from 0 to 1000000 without an exponent, found \"" +
+               text + "\"")
         .at_field("memory.allocator." + std::string(param));
   return *ticks;
 }
@@ -279,7 +278,7 @@ Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& re
   layout.alloc_units = layout.capacity_bytes / layout.alloc_unit_bytes();
   if (layout.alloc_units < 1 || layout.alloc_units > kMostAllocUnits)
     return bad_input("expected room for 1 to 2^25 pages of " + std::to_string(page_bytes / 1024) +
-                     " KiB under each of " + std::to_string(alike) + " tensors, found " +
+                     " KiB for each of " + std::to_string(alike) + " tensors, found " +
                      std::to_string(layout.capacity_bytes) + " bytes")
         .at_field("memory");
   return layout;
@@ -303,14 +302,13 @@ const AllocatorEntry kVmmAllocator{
     .descriptor =
         {.family = "allocator",
          .name = "vmm",
-         .summary =
-             "Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.",
+         .summary = "Each tensor is contiguous in virtual memory, and physical pages are mapped under it as "
+                    "it grows.",
          .source =
              "Prabhu et al., vAttention, ASPLOS 2025 (arXiv 2405.04437); microsoft/vattention ef3fff25db",
          .params = kParams,
-         .spans =
-             "One page id spans a page of each layer's keys and values, all stored heads together: nothing "
-             "comes back before the request ends."},
+         .spans = "One page id covers one page of each layer's keys and values for all KV heads. Eviction "
+                  "frees nothing before the request ends."},
     .make = make_vmm<PageSlots>,
     .make_model = make_vmm<PageSlotsModel>,
     .shares_prefixes = false};

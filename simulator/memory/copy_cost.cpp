@@ -5,7 +5,7 @@ namespace kvplan::memory {
 Result<CopyCost> CopyCost::make(const Choice& choice, std::int64_t token_bytes) {
   const auto bytes_per_s = decimal_times_power_of_two(choice.text(kCopyBandwidthParam.name), 0);
   if (!bytes_per_s || *bytes_per_s < 1)
-    return bad_input("expected a plain decimal number")
+    return bad_input("expected a number as a plain decimal")
         .at_field(std::string(choice.name()) + ":" + std::string(kCopyBandwidthParam.name));
   return CopyCost(token_bytes, *bytes_per_s);
 }

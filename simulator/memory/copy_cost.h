@@ -24,14 +24,14 @@ class CopyCost {
   std::int64_t bytes_per_s_;
 };
 
-inline constexpr Param kCopyBandwidthParam{
-    .name = "copy_bandwidth",
-    .help =
-        "Device memory bytes/s that a copy reads and writes together (default: NVIDIA H100 SXM data sheet)",
-    .kind = ParamKind::kDecimal,
-    .unit = Unit::kBytesPerSecond,
-    .fallback = "3.35e12",
-    .low = 1e6,
-    .high = 1e15};
+inline constexpr Param kCopyBandwidthParam{.name = "copy_bandwidth",
+                                           .help =
+                                               "Device memory bandwidth of a copy in bytes/s, reads and "
+                                               "writes together (default: NVIDIA H100 SXM data sheet)",
+                                           .kind = ParamKind::kDecimal,
+                                           .unit = Unit::kBytesPerSecond,
+                                           .fallback = "3.35e12",
+                                           .low = 1e6,
+                                           .high = 1e15};
 
 }  // namespace kvplan::memory

@@ -4,7 +4,7 @@ namespace kvplan::memory {
 
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges) {
   if (request.pool.blocks >= 0)
-    return bad_input("contiguous memory has no blocks; give memory.pool_bytes or memory.pool_tokens")
+    return bad_input("contiguous memory has no blocks: use memory.pool_bytes or memory.pool_tokens")
         .at_field("memory.pool_blocks");
   core::MemoryLayout layout;
   layout.form = core::TableForm::kRange;

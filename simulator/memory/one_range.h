@@ -174,8 +174,8 @@ inline constexpr std::array<std::string_view, 4> kReserves{"oracle", "max", "pow
 inline constexpr Param kReserveParam{
     .name = "reserve",
     .help =
-        "How much is reserved: what will be used, the longest request, or the next power of two, "
-        "for all of it or for the output alone",
+        "Reserved length: the actual final length (oracle), the longest allowed request (max), the next "
+        "power of two (pow2), or the prompt plus the next power of two of the output (output-pow2)",
     .kind = ParamKind::kText,
     .unit = Unit::kNone,
     .fallback = "max",
@@ -184,33 +184,34 @@ inline constexpr Param kReserveParam{
     .choices = kReserves};
 
 inline constexpr std::string_view kOneRangeSpans =
-    "One range spans all tokens of a request in all layers and stored heads: nothing comes back before it "
-    "ends.";
+    "One range holds all tokens of a request in all layers and KV heads. Eviction frees nothing before the "
+    "request ends.";
 
 inline constexpr std::array<std::string_view, 3> kFits{"first", "best", "next"};
-inline constexpr Param kFitParam{.name = "fit",
-                                 .help =
-                                     "Which free range is taken: the lowest that is large enough, the "
-                                     "smallest, or the next behind the latest",
-                                 .kind = ParamKind::kText,
-                                 .unit = Unit::kNone,
-                                 .fallback = "first",
-                                 .low = 0,
-                                 .high = 0,
-                                 .choices = kFits};
+inline constexpr Param kFitParam{
+    .name = "fit",
+    .help =
+        "Which free range is taken: the lowest large enough (first), the smallest large enough (best), or "
+        "the first large enough after the latest allocation (next)",
+    .kind = ParamKind::kText,
+    .unit = Unit::kNone,
+    .fallback = "first",
+    .low = 0,
+    .high = 0,
+    .choices = kFits};
 core::RangePlacement placement_of(const Choice& choice);
 
 inline constexpr std::array<std::string_view, 2> kCompactions{"never", "on-refusal"};
-inline constexpr Param kCompactParam{
-    .name = "compact",
-    .help =
-        "Whether held ranges slide together where idle memory suffices for a request but no free range does",
-    .kind = ParamKind::kText,
-    .unit = Unit::kNone,
-    .fallback = "never",
-    .low = 0,
-    .high = 0,
-    .choices = kCompactions};
+inline constexpr Param kCompactParam{.name = "compact",
+                                     .help =
+                                         "Whether allocated ranges are moved together when the total free "
+                                         "memory suffices for a request but no single free range does",
+                                     .kind = ParamKind::kText,
+                                     .unit = Unit::kNone,
+                                     .fallback = "never",
+                                     .low = 0,
+                                     .high = 0,
+                                     .choices = kCompactions};
 
 /// The layout; one slot is one token. Errors: a pool given in blocks, or of an impossible size.
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);

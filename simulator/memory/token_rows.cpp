@@ -76,18 +76,19 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
   for (const TensorRows& r : rows) bytes += r.row_bytes * r.tensors;
   if (bytes != request.token_bytes)
     return bad_input(
-               "this allocator places the keys and the values of each layer apart, with the scales of "
-               "their " +
+               "this allocator stores keys and values of each layer in separate tensors, together with the "
+               "scales of their " +
                std::string("format: ") + std::to_string(bytes) +
-               " bytes a token; data of a token policy or reader, or a byte that both share, make it " +
-               std::to_string(request.token_bytes) + ", which it does not place")
+               " bytes per token. Data of a token policy or sparse attention, or a byte shared by keys and "
+               "values, makes it " +
+               std::to_string(request.token_bytes) + ", which it cannot store")
         .at_field("memory.allocator");
   return rows;
 }
 
 Result<core::MemoryLayout> byte_layout(const AllocatorRequest& request) {
   if (request.pool.blocks >= 0)
-    return bad_input("this allocator has no blocks of tokens; give memory.pool_bytes or memory.pool_tokens")
+    return bad_input("this allocator has no blocks of tokens: use memory.pool_bytes or memory.pool_tokens")
         .at_field("memory.pool_blocks");
   const Wide capacity =
       request.pool.tokens >= 0 ? Wide{request.pool.tokens} * request.token_bytes : Wide{request.pool.bytes};

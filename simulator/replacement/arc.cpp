@@ -113,11 +113,12 @@ class Arc {
 }  // namespace
 
 extern const ReplacementEntry kArc;
-const ReplacementEntry kArc = member<Arc>({.family = "replacement",
-                                           .name = "arc",
-                                           .summary = "Two LRU lists, of blocks used once and of blocks used "
-                                                      "again, whose shares follow what is asked for again.",
-                                           .source = "Megiddo, Modha 2003 (FAST), real-valued target",
-                                           .params = kLeavesAlone});
+const ReplacementEntry kArc =
+    member<Arc>({.family = "replacement",
+                 .name = "arc",
+                 .summary = "Two LRU lists, one for blocks used once and one for blocks used again; their "
+                            "sizes adapt to the hits in each list's history.",
+                 .source = "Megiddo, Modha 2003 (FAST), real-valued target",
+                 .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -19,12 +19,11 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-constexpr std::array<Param, 1> kParams{
-    {{.name = "bypass",
-      .help =
-          "Whether a block that comes may stay outside if its next use is farthest; else it always comes in",
-      .kind = ParamKind::kFlag,
-      .fallback = "false"}}};
+constexpr std::array<Param, 1> kParams{{{.name = "bypass",
+                                         .help = "Whether a new block may bypass the cache if its next use "
+                                                 "is farthest; otherwise it is always inserted",
+                                         .kind = ParamKind::kFlag,
+                                         .fallback = "false"}}};
 
 /// For each reference, UINT64_MAX less the place of the next one to the same block; 0: there is none.
 std::vector<std::uint64_t> next_uses(const References& refs) {
@@ -76,7 +75,8 @@ extern const ReplacementEntry kBelady;
 const ReplacementEntry kBelady{
     .descriptor = {.family = "replacement",
                    .name = "belady",
-                   .summary = "The offline optimum: the cached block whose next use is farthest goes.",
+                   .summary =
+                       "The offline optimum: evicts the block whose next use is farthest in the future.",
                    .source = "Belady 1966 (IBM Systems Journal 5(2)); Mattson et al. 1970",
                    .params = kParams},
     .uses_time = false,

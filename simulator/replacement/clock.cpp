@@ -52,11 +52,11 @@ class Clock {
 }  // namespace
 
 extern const ReplacementEntry kClock;
-const ReplacementEntry kClock =
-    member<Clock>({.family = "replacement",
-                   .name = "clock",
-                   .summary = "First come, first out, with a second chance for what was used meanwhile.",
-                   .source = "Corbato 1968 (A Paging Experiment with the Multics System), one bit",
-                   .params = kLeavesAlone});
+const ReplacementEntry kClock = member<Clock>(
+    {.family = "replacement",
+     .name = "clock",
+     .summary = "FIFO with a second chance: a block that was used since the last visit is skipped once.",
+     .source = "Corbato 1968 (A Paging Experiment with the Multics System), one bit",
+     .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -69,13 +69,13 @@ class CostAware {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "flat",
-     .help = "Cost of a block without context, in blocks of context attended to",
+     .help = "Fixed cost of recomputing a block, in units of the cost per earlier block",
      .kind = ParamKind::kInteger,
      .fallback = "60",
      .low = 0,
      .high = 1000000000},
     {.name = "count_uses",
-     .help = "Whether the cost counts as often as a block was used since it came",
+     .help = "Whether the cost is multiplied by the number of uses since insertion",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
     kLeavesParam,
@@ -91,8 +91,8 @@ extern const ReplacementEntry kCostAware;
 const ReplacementEntry kCostAware = member<CostAware, params_of>(
     {.family = "replacement",
      .name = "cost-aware",
-     .summary =
-         "Greedy dual by the cost of computing a block again: a flat part and one for each block before it.",
+     .summary = "Greedy dual by recompute cost: a block costs a fixed part plus one unit per block before it "
+                "in its prompt.",
      .source = "Young 1994 (Algorithmica 11(6)), greedy dual; the cost is kvplan's",
      .params = kParams});
 

@@ -39,7 +39,7 @@ class Fifo {
 extern const ReplacementEntry kFifo;
 const ReplacementEntry kFifo = member<Fifo>({.family = "replacement",
                                              .name = "fifo",
-                                             .summary = "The block that came first goes.",
+                                             .summary = "Evicts the block that was inserted first.",
                                              .source = "Belady 1966 (IBM Systems Journal 5(2))",
                                              .params = kLeavesAlone});
 

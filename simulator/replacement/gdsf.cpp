@@ -56,11 +56,11 @@ class Gdsf {
 }  // namespace
 
 extern const ReplacementEntry kGdsf;
-const ReplacementEntry kGdsf =
-    member<Gdsf>({.family = "replacement",
-                  .name = "gdsf",
-                  .summary = "The least of priority = L + uses goes, and L becomes its priority.",
-                  .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
-                  .params = kLeavesAlone});
+const ReplacementEntry kGdsf = member<Gdsf>(
+    {.family = "replacement",
+     .name = "gdsf",
+     .summary = "Evicts the block with the lowest priority L + uses, and sets L to its priority.",
+     .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
+     .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

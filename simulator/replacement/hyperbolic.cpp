@@ -124,14 +124,14 @@ class Hyperbolic {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "sample",
-     .help = "Blocks that are drawn, of which one goes",
+     .help = "Number of random candidates for eviction",
      .kind = ParamKind::kInteger,
      .unit = Unit::kBlocks,
      .fallback = "64",
      .low = 1,
      .high = 1'000'000},
     {.name = "seed",
-     .help = "Of the draws",
+     .help = "Seed of the random draws",
      .kind = ParamKind::kInteger,
      .fallback = "0",
      .low = 0,
@@ -150,7 +150,7 @@ extern const ReplacementEntry kHyperbolic;
 const ReplacementEntry kHyperbolic = member<Hyperbolic, params_of>(
     {.family = "replacement",
      .name = "hyperbolic",
-     .summary = "Of some blocks drawn by chance the one with the fewest uses for its time in the cache goes.",
+     .summary = "Draws random candidates and evicts the one with the fewest uses per time in the cache.",
      .source = "Blankstein, Sen, Freedman 2017 (USENIX ATC), for one size and one cost",
      .params = kParams});
 

@@ -52,7 +52,7 @@ class Lease {
 
 constexpr std::array<Param, 2> kParams{{
     {.name = "lease_s",
-     .help = "Time of a lease",
+     .help = "Lease time",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kSeconds,
      .fallback = "60",
@@ -72,8 +72,7 @@ extern const ReplacementEntry kLease;
 const ReplacementEntry kLease = member<Lease, params_of>(
     {.family = "replacement",
      .name = "lease",
-     .summary =
-         "A use of a cached block leases it for a time; the block whose lease ends or ended first goes.",
+     .summary = "Each use gives a block a lease; evicts the block whose lease ends or ended first.",
      .source = "kvplan",
      .params = kParams},
     true);

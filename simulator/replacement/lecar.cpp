@@ -140,20 +140,20 @@ class Lecar {
 
 constexpr std::array<Param, 4> kParams{{
     {.name = "rate",
-     .help = "How fast weights follow",
+     .help = "Learning rate of the weights",
      .kind = ParamKind::kDecimal,
      .fallback = "0.45",
      .low = 0,
      .high = 100},
     {.name = "history",
-     .help = "Blocks that each expert's history remembers, as a multiple of the cache",
+     .help = "History size of each expert, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1",
      .low = 0,
      .high = 100},
     {.name = "seed",
-     .help = "Of the draws",
+     .help = "Seed of the random draws",
      .kind = ParamKind::kInteger,
      .fallback = "0",
      .low = 0,
@@ -170,11 +170,12 @@ Result<Lecar::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kLecar;
-const ReplacementEntry kLecar = member<Lecar, params_of>(
-    {.family = "replacement",
-     .name = "lecar",
-     .summary = "LRU or LFU names what goes, drawn by weights that fall when what was named comes back.",
-     .source = "Vietri et al. 2018 (HotStorage)",
-     .params = kParams});
+const ReplacementEntry kLecar =
+    member<Lecar, params_of>({.family = "replacement",
+                              .name = "lecar",
+                              .summary = "Evicts by LRU or LFU, drawn at random by weights; a policy's "
+                                         "weight falls when a block that it evicted is requested again.",
+                              .source = "Vietri et al. 2018 (HotStorage)",
+                              .params = kParams});
 
 }  // namespace kvplan::replacement

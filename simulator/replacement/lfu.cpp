@@ -101,8 +101,8 @@ extern const ReplacementEntry kLfu;
 const ReplacementEntry kLfu =
     member<Lfu>({.family = "replacement",
                  .name = "lfu",
-                 .summary = "The block that was used least often since it came goes; of equals the one that "
-                            "reached its count first.",
+                 .summary = "Evicts the block with the fewest uses since insertion; among equals, the block "
+                            "that reached its count first.",
                  .source = "Podlipnig, Boeszoermenyi 2003 (ACM Computing Surveys 35(4)), in-cache LFU",
                  .params = kLeavesAlone});
 

@@ -154,14 +154,14 @@ class Lirs {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "hir",
-     .help = "Share of the cache for blocks with long times between uses; at least one block",
+     .help = "Share of the cache for HIR blocks (long reuse distance), at least one block",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.01",
      .low = 0,
      .high = 1},
     {.name = "history",
-     .help = "Blocks remembered after they went, as a multiple of the cache",
+     .help = "Evicted blocks whose history is kept, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "2",
@@ -183,8 +183,8 @@ extern const ReplacementEntry kLirs;
 const ReplacementEntry kLirs =
     member<Lirs, params_of>({.family = "replacement",
                              .name = "lirs",
-                             .summary = "Most of the cache belongs to blocks with a short time between their "
-                                        "last two uses; others pass through a queue.",
+                             .summary = "LIRS: most of the cache holds blocks with a short time between "
+                                        "their last two uses; other blocks pass through a queue.",
                              .source = "Jiang, Zhang 2002 (SIGMETRICS)",
                              .params = kParams});
 

@@ -42,7 +42,7 @@ extern const ReplacementEntry kLru;
 const ReplacementEntry kLru =
     member<Lru>({.family = "replacement",
                  .name = "lru",
-                 .summary = "The block that was not used for longest goes.",
+                 .summary = "Evicts the least recently used block.",
                  .source = "Mattson, Gecsei, Slutz, Traiger 1970 (IBM Systems Journal 9(2))",
                  .params = kLeavesAlone});
 

@@ -105,7 +105,7 @@ Result<SampledCurve> sampled_lru_curve(const References& refs, const Fraction& r
   for (std::size_t p = 0; p <= SampledCurve::kParts; ++p) {
     SampledCurve::Part& some = each(p);
     if (some.sampled == 0)
-      return bad_input("the sample has too few blocks to tell its error: expected a larger part")
+      return bad_input("the sample has too few blocks to estimate its error: expected a larger share")
           .at_field("--sample");
     some.rate = p == SampledCurve::kParts ? share : share / SampledCurve::kParts;
     some.references = some.rate * static_cast<double>(refs.count());

@@ -105,13 +105,13 @@ class LruK {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "k",
-     .help = "Uses that are looked back",
+     .help = "K: the number of latest uses that are remembered",
      .kind = ParamKind::kInteger,
      .fallback = "2",
      .low = 1,
      .high = LruK::kMostUses},
     {.name = "history",
-     .help = "Blocks whose uses are remembered after they went, as a multiple of the cache",
+     .help = "Evicted blocks whose uses are remembered, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1",
@@ -131,7 +131,8 @@ extern const ReplacementEntry kLruK;
 const ReplacementEntry kLruK = member<LruK, params_of>(
     {.family = "replacement",
      .name = "lru-k",
-     .summary = "The block whose K-th last use is longest ago goes; those with fewer uses go before.",
+     .summary =
+         "Evicts the block whose K-th latest use is oldest; blocks with fewer than K uses are evicted first.",
      .source = "O'Neil, O'Neil, Weikum 1993 (SIGMOD), no correlated reference period",
      .params = kParams});
 

@@ -13,7 +13,7 @@ namespace kvplan::replacement {
 /// The last parameter of every member that does not know the future.
 inline constexpr Param kLeavesParam{
     .name = "leaves",
-    .help = "A block goes only after the cached blocks behind it in their prompts",
+    .help = "Whether a block can be evicted only after the cached blocks that follow it in their prompts",
     .kind = ParamKind::kFlag,
     .fallback = "false",
     .default_unsaid = true};

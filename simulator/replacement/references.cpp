@@ -6,7 +6,7 @@ namespace kvplan::replacement {
 
 Result<References> references_of(const traces::Trace& trace) {
   if (!trace.prefix.present() || trace.prefix.ids.empty())
-    return bad_input("the trace names no blocks: expected one with prefix hashes");
+    return bad_input("the trace has no block hashes: expected a trace with prefix hashes");
   if (trace.prefix.distinct > kMostIds)
     return bad_input("the trace has " + std::to_string(trace.prefix.distinct) +
                      " different blocks, expected at most " + std::to_string(kMostIds));

@@ -132,22 +132,21 @@ constexpr std::array<Param, 5> kParams{{
      .low = 0,
      .high = 1},
     {.name = "ghost",
-     .help = "Blocks remembered, as a multiple of the cache",
+     .help = "Size of the ghost queue, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.9",
      .low = 0,
      .high = 100},
     {.name = "promote_uses",
-     .help = "Uses in the small queue that let a block move to the main one",
+     .help = "Uses in the small queue that move a block to the main queue",
      .kind = ParamKind::kInteger,
      .fallback = "2",
      .low = 1,
      .high = 3},
     {.name = "fill_main",
-     .help = "Whether a cache that nothing left yet takes blocks into the main queue once the small one has "
-             "its share "
-             "(libCacheSim 0.3.5)",
+     .help = "While the cache fills for the first time, insert blocks into the main queue once the small "
+             "queue has its share (libCacheSim 0.3.5)",
      .kind = ParamKind::kFlag,
      .fallback = "false"},
     kLeavesParam,
@@ -169,8 +168,8 @@ extern const ReplacementEntry kS3Fifo;
 const ReplacementEntry kS3Fifo =
     member<S3Fifo, params_of>({.family = "replacement",
                                .name = "s3fifo",
-                               .summary = "A small FIFO queue for new blocks, a main one with second "
-                                          "chances, and a memory of what left the small one.",
+                               .summary = "A small FIFO queue for new blocks, a main FIFO queue with second "
+                                          "chances, and a ghost queue of blocks evicted from the small one.",
                                .source = "Yang, Zhang, Qiu, Yue, Vinayak 2023 (SOSP)",
                                .params = kParams});
 

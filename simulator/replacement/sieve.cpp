@@ -69,8 +69,8 @@ extern const ReplacementEntry kSieve;
 const ReplacementEntry kSieve =
     member<Sieve>({.family = "replacement",
                    .name = "sieve",
-                   .summary = "A hand walks a FIFO list from old to new, spares what was used since it last "
-                              "came by, and takes the first that was not.",
+                   .summary = "A hand moves from old to new through a FIFO list, skips blocks used since its "
+                              "last visit, and evicts the first block that was not.",
                    .source = "Zhang, Yang, Yue, Vigfusson, Vinayak 2024 (NSDI)",
                    .params = kLeavesAlone});
 

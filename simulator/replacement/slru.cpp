@@ -67,7 +67,7 @@ class Slru {
 
 constexpr std::array<Param, 2> kParams{{
     {.name = "protected",
-     .help = "Share of the cache that protected blocks may take",
+     .help = "Share of the cache for the protected segment",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.8",
@@ -84,11 +84,12 @@ Result<Slru::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kSlru;
-const ReplacementEntry kSlru = member<Slru, params_of>(
-    {.family = "replacement",
-     .name = "slru",
-     .summary = "Blocks used again are protected up to a share; the least recent of the others goes.",
-     .source = "Karedla, Love, Wherry 1994 (IEEE Computer 27(3))",
-     .params = kParams});
+const ReplacementEntry kSlru =
+    member<Slru, params_of>({.family = "replacement",
+                             .name = "slru",
+                             .summary = "Segmented LRU: a block used again moves to a protected segment; the "
+                                        "least recently used block outside it is evicted.",
+                             .source = "Karedla, Love, Wherry 1994 (IEEE Computer 27(3))",
+                             .params = kParams});
 
 }  // namespace kvplan::replacement

@@ -67,14 +67,14 @@ class Ttl {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "life_s",
-     .help = "Time for which a block lives",
+     .help = "Time to live of a block",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kSeconds,
      .fallback = "300",
      .low = 0,
      .high = 1000000000.0},
     {.name = "renew",
-     .help = "Whether the time begins anew at each use",
+     .help = "Whether each use restarts the time to live",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
     kLeavesParam,
@@ -88,12 +88,13 @@ Result<Ttl::Params> params_of(const Choice& choice, const Room& /*room*/) {
 }  // namespace
 
 extern const ReplacementEntry kTtl;
-const ReplacementEntry kTtl = member<Ttl, params_of>(
-    {.family = "replacement",
-     .name = "ttl",
-     .summary = "A block lives for a time; where room is needed earlier, the one whose time ends first goes.",
-     .source = "kvplan, after the working set of Denning 1968 (CACM 11(5))",
-     .params = kParams},
-    true);
+const ReplacementEntry kTtl =
+    member<Ttl, params_of>({.family = "replacement",
+                            .name = "ttl",
+                            .summary = "A block expires after its time to live; if room is needed earlier, "
+                                       "evicts the block that expires first.",
+                            .source = "kvplan, after the working set of Denning 1968 (CACM 11(5))",
+                            .params = kParams},
+                           true);
 
 }  // namespace kvplan::replacement

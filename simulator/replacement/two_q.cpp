@@ -88,14 +88,14 @@ class TwoQ {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "in",
-     .help = "Share of the cache above which the FIFO queue gives blocks up",
+     .help = "Share of the cache above which blocks are evicted from the FIFO queue",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.25",
      .low = 0,
      .high = 1},
     {.name = "out",
-     .help = "Blocks remembered after the FIFO queue, as a multiple of the cache",
+     .help = "Size of the ghost queue (blocks evicted from the FIFO queue), as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.5",
@@ -113,12 +113,12 @@ Result<TwoQ::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kTwoQ;
-const ReplacementEntry kTwoQ = member<TwoQ, params_of>(
-    {.family = "replacement",
-     .name = "2q",
-     .summary =
-         "New blocks pass through a FIFO queue; what comes back while it is remembered goes to an LRU list.",
-     .source = "Johnson, Shasha 1994 (VLDB), full version",
-     .params = kParams});
+const ReplacementEntry kTwoQ =
+    member<TwoQ, params_of>({.family = "replacement",
+                             .name = "2q",
+                             .summary = "New blocks enter a FIFO queue; a block that is requested again "
+                                        "while its history is kept enters an LRU list.",
+                             .source = "Johnson, Shasha 1994 (VLDB), full version",
+                             .params = kParams});
 
 }  // namespace kvplan::replacement

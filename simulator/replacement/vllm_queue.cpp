@@ -9,8 +9,7 @@ extern const ReplacementEntry kVllmQueue;
 const ReplacementEntry kVllmQueue{
     .descriptor = {.family = "replacement",
                    .name = "vllm-queue",
-                   .summary = "Runs only: the idle block that was let go first is handed out, cached or not, "
-                              "as vLLM does.",
+                   .summary = "Runs only: takes the block that was freed first, cached or not, as vLLM does.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
                    .params = {}},
     .replay = nullptr,

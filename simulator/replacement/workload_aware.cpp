@@ -168,7 +168,7 @@ class WorkloadAware {
 
 constexpr std::array<Param, 2> kParams{{
     {.name = "window",
-     .help = "Latest reuse times of each category, and latest stays, that are looked at",
+     .help = "Number of latest reuse times per category, and of latest lifetimes, that estimates use",
      .kind = ParamKind::kInteger,
      .fallback = "1000",
      .low = 1,
@@ -186,8 +186,8 @@ extern const ReplacementEntry kWorkloadAware;
 const ReplacementEntry kWorkloadAware = member<WorkloadAware, params_of>(
     {.family = "replacement",
      .name = "workload-aware",
-     .summary = "The block that is least likely to be used again within the time for which a block stays "
-                "goes, by category of request.",
+     .summary = "Evicts the block with the lowest estimated chance of reuse within a block's usual lifetime; "
+                "the estimate is per request category.",
      .source = "Wang et al. 2025 (USENIX ATC, KVCache in the Wild), with exponentials",
      .params = kParams},
     true);

@@ -90,14 +90,14 @@ class WTinyLfu {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "window",
-     .help = "Share of the cache for the window; at least one block",
+     .help = "Share of the cache for the window, at least one block",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.01",
      .low = 0,
      .high = 1},
     {.name = "protected",
-     .help = "Share of the rest that protected blocks may take",
+     .help = "Share of the main region for protected blocks",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "0.8",
@@ -119,8 +119,8 @@ extern const ReplacementEntry kWTinyLfu;
 const ReplacementEntry kWTinyLfu = member<WTinyLfu, params_of>(
     {.family = "replacement",
      .name = "wtinylfu",
-     .summary = "New blocks pass a small LRU window and stay after it only if used more often lately than "
-                "what they replace.",
+     .summary = "New blocks enter a small LRU window; they stay after it only if they were used more often "
+                "recently than the block that they would replace.",
      .source = "Einziger, Friedman, Manes 2017 (ACM Transactions on Storage 13(4))",
      .params = kParams});
 

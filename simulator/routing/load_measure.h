@@ -43,7 +43,8 @@ inline std::int64_t least_loaded(const core::FleetView& fleet, LoadMeasure by) {
 inline constexpr std::array<std::string_view, 3> kLoadMeasures{"requests", "tokens", "blocks"};
 inline constexpr Param kLoadMeasureParam{
     .name = "by",
-    .help = "Load of a replica: requests that run or wait, their tokens so far, or blocks that they hold",
+    .help =
+        "Measure of load: running and waiting requests, their tokens so far, or the blocks that they hold",
     .kind = ParamKind::kText,
     .fallback = "requests",
     .choices = kLoadMeasures};

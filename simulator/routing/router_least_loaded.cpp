@@ -47,7 +47,7 @@ extern const RouterEntry kLeastLoadedRouter;
 const RouterEntry kLeastLoadedRouter{
     .descriptor = {.family = "router",
                    .name = "least-loaded",
-                   .summary = "A request goes to the replica with least to do when it arrives.",
+                   .summary = "Sends each request to the replica with the least load on arrival.",
                    .source = "kvplan; by=requests is what load balancers call least connections",
                    .params = kParams},
     .make = make};

@@ -49,14 +49,16 @@ class PrefixAffine final : public core::Router {
 
 constexpr std::array<Param, 2> kParams{{
     {.name = "balance_abs",
-     .help = "Requests that the busiest replica may have more than the idlest before load alone decides",
+     .help = "Largest difference in requests between the busiest and the idlest replica; above it, load "
+             "alone may decide",
      .kind = ParamKind::kInteger,
      .unit = Unit::kRequests,
      .fallback = "64",
      .low = 0,
      .high = 1 << 30},
     {.name = "balance_rel",
-     .help = "And how many times as many",
+     .help = "Largest ratio of requests between the busiest and the idlest replica; load alone decides if "
+             "difference and ratio are exceeded",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1.5",
@@ -73,13 +75,12 @@ std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /
 
 extern const RouterEntry kPrefixAffineRouter;
 const RouterEntry kPrefixAffineRouter{
-    .descriptor =
-        {.family = "router",
-         .name = "prefix-affine",
-         .summary = "A request goes where most of its prompt is cached, of equal ones to the least loaded, "
-                    "unless the fleet is out of balance.",
-         .source = "sgl-project/sglang: sgl-router, cache_aware (its thresholds of balance)",
-         .params = kParams},
+    .descriptor = {.family = "router",
+                   .name = "prefix-affine",
+                   .summary = "Sends each request to the replica with the longest cached part of its prompt "
+                              "(ties: the least loaded), unless the fleet is out of balance.",
+                   .source = "sgl-project/sglang: sgl-router, cache_aware (its thresholds of balance)",
+                   .params = kParams},
     .make = make};
 
 }  // namespace kvplan::routing

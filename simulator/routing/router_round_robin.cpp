@@ -26,7 +26,7 @@ extern const RouterEntry kRoundRobinRouter;
 const RouterEntry kRoundRobinRouter{
     .descriptor = {.family = "router",
                    .name = "round-robin",
-                   .summary = "The i-th arrival goes to replica i modulo the number of replicas.",
+                   .summary = "Sends the i-th arrival to replica i modulo the number of replicas.",
                    .source = "kvplan",
                    .params = {}},
     .make = make};

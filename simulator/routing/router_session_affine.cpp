@@ -43,9 +43,8 @@ extern const RouterEntry kSessionAffineRouter;
 const RouterEntry kSessionAffineRouter{
     .descriptor = {.family = "router",
                    .name = "session-affine",
-                   .summary =
-                       "The first request of a session goes to the least loaded replica, the others go to "
-                       "the same one.",
+                   .summary = "Sends the first request of a session to the least loaded replica, and its "
+                              "other requests to the same replica.",
                    .source = "kvplan; what load balancers call sticky sessions",
                    .params = kParams},
     .make = make};

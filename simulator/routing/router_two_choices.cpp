@@ -50,14 +50,15 @@ class TwoChoices final : public core::Router {
 
 constexpr std::array<Param, 3> kParams{{
     {.name = "choices",
-     .help = "Different replicas that a request draws; all are asked where there are no more",
+     .help = "Number of different random candidates per request; all replicas are candidates if there are no "
+             "more",
      .kind = ParamKind::kInteger,
      .fallback = "2",
      .low = 1,
      .high = 16},
     kLoadMeasureParam,
     {.name = "seed",
-     .help = "Of the draws",
+     .help = "Seed of the random draws",
      .kind = ParamKind::kInteger,
      .fallback = "0",
      .low = 0,
@@ -74,16 +75,17 @@ std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /
 
 extern const RouterEntry kTwoChoicesRouter;
 const RouterEntry kTwoChoicesRouter{
-    .descriptor =
-        {.family = "router",
-         .name = "two-choices",
-         .summary = "A request goes to the least loaded of a few replicas that are drawn for it by chance.",
-         .source = "Mitzenmacher 2001 (IEEE Transactions on Parallel and Distributed Systems 12(10))",
-         .params = kParams,
-         .divergences =
-             "The paper's choices are drawn independently, so that one may be drawn twice; here they differ, "
-             "as those of SGLang's router (power_of_two). Of equally loaded ones the lowest number serves, "
-             "there the one drawn first: a fleet with little to do sends more to low numbers here."},
+    .descriptor = {.family = "router",
+                   .name = "two-choices",
+                   .summary = "Sends each request to the least loaded of a few random replicas.",
+                   .source =
+                       "Mitzenmacher 2001 (IEEE Transactions on Parallel and Distributed Systems 12(10))",
+                   .params = kParams,
+                   .divergences =
+                       "In the paper, candidates are drawn independently, so a replica can be drawn twice. "
+                       "In kvplan, as in SGLang's router (power_of_two), they differ. Among equally loaded "
+                       "candidates kvplan takes the lowest index, SGLang the one drawn first; in a lightly "
+                       "loaded fleet, kvplan therefore sends more requests to low indexes."},
     .make = make};
 
 }  // namespace kvplan::routing

@@ -33,9 +33,8 @@ extern const RouterEntry kVllmDpRouter;
 const RouterEntry kVllmDpRouter{
     .descriptor = {.family = "router",
                    .name = "vllm-dp",
-                   .summary =
-                       "A request goes where 4 x waiting + running requests is least, as vLLM balances "
-                       "its data-parallel engines.",
+                   .summary = "Sends each request to the replica with the least 4 x waiting + running "
+                              "requests, as vLLM balances its data-parallel engines.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/engine/core_client.py",
                    .params = {}},
     .make = make};

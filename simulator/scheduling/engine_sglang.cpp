@@ -16,61 +16,64 @@ constexpr std::array<std::string_view, 2> kPolicies{"fcfs", "lpm"};
 
 constexpr std::array<Param, 10> kParams{{
     {.name = "policy",
-     .help = "Who of the queue is asked first: who came first, or who has the longest cached prefix "
+     .help = "Order of the waiting queue: fcfs serves by arrival, lpm serves the longest cached prefix first "
              "(schedule_policy)",
      .kind = ParamKind::kText,
      .fallback = "fcfs",
      .choices = kPolicies},
     {.name = "max_running_requests",
-     .help = "Requests running at once at most",
+     .help = "Most requests running at once",
      .unit = Unit::kRequests,
      .fallback = "256",
      .low = 1,
      .high = 1 << 24},
     {.name = "max_prefill_tokens",
-     .help = "Tokens of a prefill batch at most, which its first request may exceed",
+     .help = "Most tokens in a prefill batch; its first request may exceed this",
      .unit = Unit::kTokens,
      .fallback = "16384",
      .low = 1,
      .high = 1 << 30},
     {.name = "chunked_prefill_size",
-     .help = "Tokens of a prefill batch at most, prompts are cut to it: whole blocks; 0 = no limit",
+     .help =
+         "Most tokens in a prefill batch, to which prompts are cut; a multiple of the block; 0 = no limit",
      .unit = Unit::kTokens,
      .fallback = "8192",
      .low = 0,
      .high = 1 << 30},
     {.name = "prefix_cache",
-     .help = "Equal prefixes are shared and found again, in a radix tree (false: disable_radix_cache)",
+     .help = "Prefix caching: share equal prefixes in a radix tree (false: disable_radix_cache)",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
     {.name = "context_length",
-     .help = "Requests whose prompt and output come within two tokens of this are rejected",
+     .help = "Longest request: prompt plus output must be at least two tokens shorter, otherwise the request "
+             "is rejected",
      .unit = Unit::kTokens,
      .fallback = "262144",
      .low = 8,
      .high = 1 << 30},
     {.name = "schedule_conservativeness",
-     .help = "Of what running requests may still generate so many times 0.7 is kept free at first",
+     .help = "The initial new-token ratio is this factor times 0.7: the share of the tokens that running "
+             "requests may still generate for which memory is reserved",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1",
      .low = 0,
      .high = 100},
     {.name = "decay_steps",
-     .help = "Decode steps in which that share falls to 14 percent of itself "
+     .help = "Decode steps in which the new-token ratio falls to 14 percent of its initial value "
              "(SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS)",
      .fallback = "600",
      .low = 1,
      .high = 1 << 30},
     {.name = "clip_tokens",
-     .help = "Tokens that a request counts as still generating at most "
-             "(SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)",
+     .help =
+         "Most future tokens that admission assumes for one request (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)",
      .unit = Unit::kTokens,
      .fallback = "4096",
      .low = 1,
      .high = 1 << 30},
     {.name = "retract_decode_steps",
-     .help = "Decode steps for which a retraction makes room (SGLANG_RETRACT_DECODE_STEPS)",
+     .help = "Decode steps that must fit into memory after a retraction (SGLANG_RETRACT_DECODE_STEPS)",
      .fallback = "20",
      .low = 0,
      .high = 1 << 20},
@@ -130,7 +133,7 @@ Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::All
 Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Choice& allocator,
                                                   const memory::AllocatorRequest& request, bool naive) {
   if (allocator.name() != "paged")
-    return bad_input("expected paged, on which the engine sglang lays its tree, found " +
+    return bad_input("expected \"paged\", which the radix tree of engine sglang needs, found " +
                      std::string(allocator.name()))
         .at_field("memory.allocator");
   const std::int64_t page = allocator.integer("block_tokens");
@@ -170,15 +173,15 @@ std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::Re
 
 extern const EngineEntry kSglangEngine;
 const EngineEntry kSglangEngine{
-    .descriptor = {.family = "engine",
-                   .name = "sglang",
-                   .summary =
-                       "Prefill batches before decode batches, a radix tree of prefixes, admission by what "
-                       "running requests may still generate, retraction of those that generated least. "
-                       "Its pages are the allocator's blocks (SGLang's own default is 1).",
-                   .source =
-                       "sgl-project/sglang v0.5.5 (0c006b8809): python/sglang/srt/managers/scheduler.py",
-                   .params = kParams},
+    .descriptor =
+        {.family = "engine",
+         .name = "sglang",
+         .summary =
+             "Prefill batches before decode batches, radix-tree prefix caching, admission by the tokens that "
+             "running requests may still generate, and retraction of the requests that generated least. Its "
+             "pages are the allocator's blocks (SGLang's own default page is 1 token).",
+         .source = "sgl-project/sglang v0.5.5 (0c006b8809): python/sglang/srt/managers/scheduler.py",
+         .params = kParams},
     .traits = traits,
     .make_memory = make_memory,
     .make_replica = make_replica};

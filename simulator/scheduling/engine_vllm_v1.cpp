@@ -15,47 +15,44 @@ constexpr std::array<std::string_view, 2> kPolicies{"fcfs", "priority"};
 
 constexpr std::array<Param, 7> kParams{{
     {.name = "policy",
-     .help = "Who is asked first and who gives way when memory is short: first come first served, the latest "
-             "gives way; or by the requests' priorities (scheduling_policy)",
+     .help = "Queue order and preemption order: fcfs admits by arrival and preempts the latest; priority "
+             "admits and preempts by the requests' priorities (scheduling_policy)",
      .kind = ParamKind::kText,
      .fallback = "fcfs",
      .choices = kPolicies,
      .default_unsaid = true},
     {.name = "token_budget",
-     .help = "Tokens computed in one step at most (max_num_batched_tokens)",
+     .help = "Most tokens computed in one step (max_num_batched_tokens)",
      .unit = Unit::kTokens,
      .fallback = "8192",
      .low = 1,
      .high = 1 << 30},
     {.name = "max_seqs",
-     .help = "Requests running at once at most (max_num_seqs)",
+     .help = "Most requests running at once (max_num_seqs)",
      .unit = Unit::kRequests,
      .fallback = "256",
      .low = 1,
      .high = 1 << 24},
     {.name = "long_prefill_threshold",
-     .help = "Tokens of one prompt in one step at most; 0 = no limit (long_prefill_token_threshold)",
+     .help = "Most tokens of one prompt computed in one step; 0 = no limit (long_prefill_token_threshold)",
      .unit = Unit::kTokens,
      .fallback = "0",
      .low = 0,
      .high = 1 << 30},
     {.name = "prefix_cache",
-     .help = "Blocks with equal content and prefix are shared and found again",
+     .help = "Prefix caching: share blocks with equal content and prefix",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
     {.name = "max_model_len",
-     .help = "Requests whose prompt and output exceed this are rejected",
+     .help = "Longest request: a request with a larger sum of prompt and output is rejected",
      .unit = Unit::kTokens,
      .fallback = "262144",
      .low = 1,
      .high = 1 << 30},
     {.name = "reads",
-     .help =
-         "What attention reads where a token policy dropped tokens: those that are kept, by a kernel that "
-         "is told which; "
-         "or all of the blocks that are held, masked, as vLLM's own kernels read every token of a table up "
-         "to its length "
-         "(csrc/attention/attention_kernels.cuh)",
+     .help = "What attention reads after a token policy evicted tokens. kept: only the kept tokens, by a "
+             "kernel with a list of them. all: every token of the held blocks, masked, as vLLM's own kernels "
+             "read every token of a block table up to its length (csrc/attention/attention_kernels.cuh)",
      .kind = ParamKind::kText,
      .fallback = "kept",
      .choices = kReads,
@@ -91,8 +88,8 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
   // What moved for a request, or left its windows, stays so when it gives way later in the same pass.
   if (params_of(engine).by_priority && (memory->placing() != nullptr || !memory->layout().groups.empty()))
     return bad_input(
-               "expected memory in which ranges stay where they are, placing takes no time and layers have "
-               "one table, since by priority a request may give way in the pass that granted it something, "
+               "expected memory without compaction, without allocation time and with one table for all "
+               "layers, because policy=priority can preempt a request in the pass that allocated for it; "
                "found " +
                allocator.to_string())
         .at_field("memory.allocator");
@@ -113,8 +110,8 @@ extern const EngineEntry kVllmV1Engine;
 const EngineEntry kVllmV1Engine{
     .descriptor = {.family = "engine",
                    .name = "vllm-v1",
-                   .summary = "Continuous batching with chunked prefill, prefix caching and preemption by "
-                              "recompute, first come first served or by priority.",
+                   .summary = "Continuous batching with chunked prefill, prefix caching, and preemption by "
+                              "recompute; first come first served or by priority.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/sched/scheduler.py",
                    .params = kParams},
     .traits = traits,

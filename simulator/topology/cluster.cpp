@@ -31,7 +31,7 @@ std::string fabric_name(const model::DeviceShape& device, Fabric fabric) {
 Result<Cluster> make_cluster(const model::DeviceShape& device, const ClusterShape& shape) {
   const auto& host_link = device.find(model::DeviceFigure::kHostLink);
   if (shape.devices > 1 && (!host_link || host_link->value == 0))
-    return bad_input("expected a device with this figure, found none for " + device.name)
+    return bad_input("expected a device with this figure; it is unknown for " + device.name)
         .at_field("host_link");
   const Fabric fabric = fabric_of(device);
   Cluster out;

@@ -108,18 +108,17 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
 std::vector<std::string> describe(const LoopCounts& counts) {
   std::vector<std::string> out;
   if (counts.waiting == 0) return out;
-  out.push_back(
-      std::to_string(counts.waiting) +
-      " requests arrive when the turns before them have ended in the run (workload.sessions); a turn that is "
-      "rejected counts as ended.");
+  out.push_back(std::to_string(counts.waiting) +
+                " requests arrive when the turns before them have ended in the run (workload.sessions); a "
+                "rejected turn counts as ended.");
   if (counts.measured > 0)
-    out.push_back("Pauses before " + std::to_string(counts.measured) +
-                  " of them are the recorded arrival less the recorded end of the turns before.");
+    out.push_back("The pauses before " + std::to_string(counts.measured) +
+                  " of these requests are recorded: arrival minus the end of the turns before.");
   if (counts.unknown > 0)
     out.push_back(
         "Before " + std::to_string(counts.unknown) +
-        " of them no end was recorded: they arrive at their recorded distance to the start of their session, "
-        "or as soon as the turns before have ended.");
+        " of these requests, no recorded end of the previous turn exists. They arrive at their recorded "
+        "distance to the start of the session, but not before the previous turns have ended.");
   return out;
 }
 

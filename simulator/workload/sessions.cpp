@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::array<Param, 2> kPauses{{
     {.name = "think_scale",
-     .help = "Pauses between turns are this many times as long",
+     .help = "Factor on pauses between turns",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1",
      .low = 0,
      .high = 1000},
     {.name = "max_think_s",
-     .help = "Longer pauses are cut to this, before they are scaled",
+     .help = "Longest pause between turns, applied before the factor",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kSeconds,
      .fallback = "4000000",
@@ -28,25 +28,25 @@ constexpr Descriptor kClosed{
     .family = "sessions",
     .name = "closed",
     .summary =
-        "A turn arrives when the turns of its session that had ended before it have ended in the run too, "
-        "and its user has thought; session starts keep their recorded times.",
-    .source = "kvplan; ai-dynamo/dynamo lib/data-gen/src/mooncake.rs has such turns, with other pauses",
+        "A turn arrives when the earlier turns of its session have ended in the run and the recorded pause "
+        "has passed; sessions start at their recorded times.",
+    .source =
+        "kvplan; ai-dynamo/dynamo lib/data-gen/src/mooncake.rs has similar turns, with different pauses",
     .params = kPauses};
 
 constexpr Descriptor kOpen{.family = "sessions",
                            .name = "open",
-                           .summary = "Every request arrives at its recorded time, whatever it waited for.",
+                           .summary = "Every request arrives at its recorded time.",
                            .source = "kvplan",
                            .params = {}};
 
-constexpr Descriptor kStated{
-    .family = "sessions",
-    .name = "stated",
-    .summary =
-        "As closed, for requests of which the trace itself states what they wait for; all others arrive at "
-        "their recorded times.",
-    .source = "kvplan",
-    .params = kPauses};
+constexpr Descriptor kStated{.family = "sessions",
+                             .name = "stated",
+                             .summary =
+                                 "Like closed, but only for requests whose trace says explicitly what they "
+                                 "wait for; all others arrive at their recorded times.",
+                             .source = "kvplan",
+                             .params = kPauses};
 
 }  // namespace
 

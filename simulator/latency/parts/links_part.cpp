@@ -98,7 +98,7 @@ Result<LinksPart> LinksPart::make(const StepShape& shape, const LinkRates& rates
   sums.add_stages();
   constexpr double kMost = static_cast<double>(std::int64_t{1} << 46);
   if (!(sums.fixed < kMost && sums.token < kMost && sums.request < kMost))
-    return bad_input("expected links over which a token is sent within a minute").at_field("latency");
+    return bad_input("expected links that send a token within a minute").at_field("latency");
   part.fixed_ = std::llround(sums.fixed);
   part.token_ = FineTicks::of(sums.token);
   part.request_ = FineTicks::of(sums.request);

@@ -306,7 +306,7 @@ class FastReplica final : public Replica {
   /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
   [[nodiscard]] static Error stuck(RequestId r) {
     return bad_input("request " + std::to_string(number(r)) +
-                     " waits forever, as with SGLang: no step can take it");
+                     " waits forever, as it does in SGLang: no step has room for it");
   }
 
   /// A run of steps ends about here: what is kept to be told does not grow with the requests.
