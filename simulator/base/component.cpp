@@ -137,7 +137,7 @@ Choice::Choice(const Descriptor* descriptor, std::vector<Value> values)
 std::size_t Choice::place(std::string_view param) const {
   for (std::size_t i = 0; i < descriptor_->params.size(); ++i)
     if (descriptor_->params[i].name == param) return i;
-  check_failed("component has this parameter", __FILE__, __LINE__);
+  check_failed("this component has the parameter", __FILE__, __LINE__);
 }
 
 std::int64_t Choice::integer(std::string_view param) const {
@@ -247,8 +247,7 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
     }
     const std::string field = std::string(name) + ":" + key;
     if (index == found->params.size() && known.empty())
-      return bad_input("expected no parameter, since " + std::string(name) + " has none, found " +
-                       found_text(key))
+      return bad_input("expected no parameter: " + std::string(name) + " has none, found " + found_text(key))
           .at_field(name);
     if (index == found->params.size()) return bad_input(unknown_name("parameter", key, known)).at_field(name);
     if (values[index].given) return bad_input("given twice").at_field(field);
@@ -258,7 +257,7 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].text.empty() && !values[i].given)
-      return bad_input("must be given: " + std::string(found->params[i].help))
+      return bad_input("parameter must be given: " + std::string(found->params[i].help))
           .at_field(std::string(name) + ":" + std::string(found->params[i].name));
   }
   return Choice(found, std::move(values));

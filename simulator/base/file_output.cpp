@@ -176,7 +176,7 @@ Result<std::unique_ptr<Output>> create_file_output(const std::string& path, Temp
   const std::string target = resolved(path);
   struct stat status {};
   const bool exists = ::stat(target.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return bad_input("cannot write: is a folder").at_file(path);
+  if (exists && S_ISDIR(status.st_mode)) return bad_input("cannot write: it is a folder").at_file(path);
   if (exists && !S_ISREG(status.st_mode)) {
     const int device = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
     if (device < 0 && errno == EINTR) return interrupted_error();

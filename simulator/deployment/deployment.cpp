@@ -25,9 +25,9 @@ void note_pool(const Scenario& s, const model::Pool& pool, std::vector<std::stri
   std::vector<std::string> assumed;
   for (const model::PoolItem& item : pool.items)
     if (item.mark == model::Mark::kAssumed) assumed.push_back(item.name);
-  std::string text = "The pool is derived: what " + std::string(s.deployment.pool_rule.name()) +
-                     " takes on " + s.deployment.device->name +
-                     " beside the weights; deployment.derivation has every figure.";
+  std::string text = "The pool size is computed by rule " + std::string(s.deployment.pool_rule.name()) +
+                     " for " + s.deployment.device->name +
+                     "; the report's deployment.derivation lists every figure.";
   if (!assumed.empty())
     text += " Of these, " + listed(assumed) + (assumed.size() == 1 ? " is" : " are") + " assumed.";
   assumptions.push_back(std::move(text));
@@ -35,27 +35,29 @@ void note_pool(const Scenario& s, const model::Pool& pool, std::vector<std::stri
 
 void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::string>& assumptions) {
   if (bytes.ranks() == 1) return;
-  assumptions.push_back("Memory is that of one rank of " + std::to_string(bytes.ranks()) +
+  assumptions.push_back("Memory figures are those of one rank of " + std::to_string(bytes.ranks()) +
                         (bytes.stages > 1
-                             ? ", in the stage whose pool holds fewest tokens; others hold the same tokens."
-                             : "; the others hold as much."));
+                             ? ", in the pipeline stage whose pool holds the fewest tokens; engines reduce "
+                               "the pools of other stages to the same number of tokens."
+                             : "; the other ranks hold equal amounts."));
   if (s.latency.name() != "roofline") return;
   assumptions.emplace_back(
-      "Ranks share the work of a step evenly, and what they send each other takes no time.");
+      "Ranks share the work of a step evenly, and communication between them takes no time.");
   if (bytes.stages > 1)
-    assumptions.emplace_back("A step passes the stages one after the other, and the next step waits for it.");
+    assumptions.emplace_back(
+        "A step passes through the stages one after the other, and the next step waits for it.");
 }
 
 /// What the scenario does not say of its format.
 void note_format(const ModelOnRanks& placed, const Scenario& s, std::vector<std::string>& assumptions) {
   const std::string name(s.deployment.format->choice.name());
   for (const std::string& file : s.deployment.format->choice.files())
-    assumptions.push_back("format=" + name + " stores of each layer what " + file +
-                          " says of it: a token takes " + std::to_string(placed.bytes.token_bytes) +
+    assumptions.push_back("format=" + name + " stores each layer as described in " + file +
+                          ": a token takes " + std::to_string(placed.bytes.token_bytes) +
                           " bytes on a rank.");
   if (const std::string_view why = bytes_alone(placed.of_token()); !why.empty())
-    assumptions.push_back("format=" + name + " is known by its bytes alone, since " + std::string(why) +
-                          "; steps compute the model as it is, and read these bytes.");
+    assumptions.push_back("format=" + name + " is modelled by its bytes only: " + std::string(why) +
+                          "; steps compute the model unchanged, and read these bytes.");
 }
 
 /// What one rank's pool is made from, without a run.
@@ -104,7 +106,7 @@ Status check_longest(const Scenario& s, const model::ModelShape& shape, ModelOnR
                               .unit = Unit::kBlocks,
                               .remedies = shorter_request(s, shape, placed, pool)});
   warnings.push_back("The pool holds " + std::to_string(pool.all_alloc_units()) +
-                     " blocks, fewer than a request of " + std::string(longest.param) + " (" +
+                     " blocks, fewer than a single request of " + std::string(longest.param) + " (" +
                      std::to_string(longest.value) + ") may take (" +
                      std::to_string(*pool.longest_alloc_units) + "): vLLM would not start.");
   return Done{};
@@ -143,9 +145,9 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
     out.layout.alloc_units = std::max<std::int64_t>(bytes / out.layout.alloc_unit_bytes() - 1, 0);
   }
   if (!out.layout.of_tokens())
-    return bad_input("expected an allocator whose memory is counted in tokens, found " +
+    return bad_input("expected an allocator that counts memory in tokens, found " +
                      std::string(s.allocator.name()) +
-                     (entry.keeps_nothing ? ", which keeps nothing" : ", which takes it in bytes"))
+                     (entry.keeps_nothing ? ", which has no KV cache" : ", which counts memory in bytes"))
         .at_field("memory.allocator");
   // Ranges of other allocators are longer than what they hold.
   if (out.layout.returns_alloc_units() || s.allocator.name() == "contiguous")
@@ -191,7 +193,7 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
   KVPLAN_TRY_DO(place_formats(out, s, shape, open));
   const model::Deployment d = with_format(s, out);
   if (d.stages > shape.layers)
-    return bad_input("expected at most as many stages as the model has layers (" +
+    return bad_input("expected at most as many stages as layers of the model (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
         .at_field("deployment.pp");
   auto cells =
@@ -226,8 +228,8 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
   if (out.pool && memory::allocator_entry(s.allocator).follows_windows)
     KVPLAN_TRY_DO(check_longest(s, shape, out, warnings));
   if (d.counts_other_weights(shape) && (s.derives_pool || latency::latency_entry(s.latency).counts_weights))
-    assumptions.push_back("Weights are counted with " + std::to_string(d.bits_of(shape)) +
-                          " bits each; the model is published with " +
+    assumptions.push_back("Weights count " + std::to_string(d.bits_of(shape)) +
+                          " bits each; the published model has " +
                           std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");
   note_ranks(s, out.bytes, assumptions);
   note_format(out, s, assumptions);

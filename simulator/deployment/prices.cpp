@@ -19,9 +19,9 @@ std::string sentence_of(const PriceList& prices, const DevicePrice& price, std::
                         std::int64_t spares, double paid) {
   const std::string nodes = std::to_string(serving) + (serving == 1 ? " node of " : " nodes of ") +
                             std::to_string(price.gpus_per_node) + " " + price.device;
-  return "Cost is that of " + nodes + " and " + std::to_string(spares) +
-         (spares == 1 ? " spare one, " : " spare ones, ") + shortest(paid) + " " + prices.currency +
-         " an hour and " + (price.of_a_node ? "node" : "device") + " (" +
+  return "Costs are those of " + nodes + " and " + std::to_string(spares) +
+         (spares == 1 ? " spare, at " : " spares, at ") + shortest(paid) + " " + prices.currency +
+         " per hour and " + (price.of_a_node ? "node" : "device") + " (" +
          std::string(kPurchaseNames[static_cast<std::size_t>(price.purchase)]) + "; " + prices.source + ").";
 }
 
@@ -37,7 +37,7 @@ Result<Cost> cost_of(const PriceList& prices, std::string_view device, std::int6
   const auto price = std::find_if(prices.devices.begin(), prices.devices.end(),
                                   [&](const DevicePrice& each) { return each.device == device; });
   if (price == prices.devices.end())
-    return bad_input("expected a price of " + std::string(device) + ", the list has those of " +
+    return bad_input("expected a price for " + std::string(device) + ", but the price list only has " +
                      listed(prices));
   const auto purchase = static_cast<std::size_t>(price->purchase);
   const std::optional<double>& paid = price->per_hour[purchase];

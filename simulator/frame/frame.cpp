@@ -54,7 +54,7 @@ Status decompress(std::string_view stored, std::string& raw) {
   // ZSTD_decompress would take several frames in a row for one.
   const std::size_t frame_bytes = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
   if (ZSTD_isError(frame_bytes) == 0 && frame_bytes != stored.size())
-    return bad_input("expected one zstd frame, found bytes behind it");
+    return bad_input("expected one zstd frame, found bytes after it");
   const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
   if (ZSTD_isError(size) != 0)
     return bad_input(std::string("damaged zstd data (") + ZSTD_getErrorName(size) + ")");

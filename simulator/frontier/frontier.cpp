@@ -290,14 +290,14 @@ class Run {
       if (!placed.ok()) return std::move(placed).error().at_file(input.name);
     }
     if (plan_.pieces.empty())
-      return bad_input("no layer of any sequence has rows to replay")
+      return bad_input("no layer of any sequence has attention rows to replay")
           .at_file(plan_.request.inputs.front().name);
     KVPLAN_TRY_DO(check_windows());
     if (several_models(plan_.request.inputs))
       note(notes_,
-           "The recordings are of different models: bytes, masses and errors are means over all of them.");
+           "The recordings come from different models; bytes, masses and errors are means over all of them.");
     if (any_values_ && !plan_.all_values)
-      note(notes_, "Some recordings have no values, so no output error is given of all together.");
+      note(notes_, "Some recordings have no values, so there is no overall output error.");
     plan_.wanted = wanted_entries();
     total_.emplace(plan_);
     total_->notes = std::move(notes_);
@@ -323,8 +323,8 @@ class Run {
       if (prompt == 0) {
         prompt = std::max<std::int64_t>(1, is.tokens / 2);
         note(notes_,
-             "A recording does not say where the prompt ends: the first half of each of its sequences is "
-             "taken as prompt (--prefill decides otherwise).");
+             "A recording does not say where the prompt ends. kvplan takes the first half of each of its "
+             "sequences as the prompt (use --prefill to change this).");
       }
       if (prompt > is.tokens && is.complete)
         return bad_input("expected at most the " + std::to_string(is.tokens) + " tokens of sequence " +
@@ -358,8 +358,8 @@ class Run {
     }
     if (left_out > 0)
       note(notes_,
-           "Of some sequences layers were not recorded, or broke off inside the prompt: they are left "
-           "out.");
+           "In some sequences, layers were not recorded or their recording ends inside the prompt. They are "
+           "left out.");
     if (plan_.pieces.size() == before) return Done{};
     KVPLAN_TRY_DO(grant(recording, sequence, prompt, std::span(plan_.pieces).subspan(before)));
     ++sequences_;
@@ -394,7 +394,7 @@ class Run {
     };
     if (!plan_.request.window_storage || std::any_of(plan_.pieces.begin(), plan_.pieces.end(), has_window))
       return Done{};
-    return bad_input("expected a recording of which some layers see only a window; none of these does")
+    return bad_input("expected a recording with sliding-window layers; these recordings have none")
         .at_field("--window-format");
   }
 
@@ -479,7 +479,7 @@ class Run {
     out.full_bytes_per_token = static_cast<double>(total_->full_bytes) / tokens;
     if (plan_.samples == 0)
       note(total_->notes,
-           "The sequences are all prompt: there is no decode step whose attention could be measured.");
+           "Every prompt is its whole sequence: without a decode step there is no attention to measure.");
     out.assumptions = std::move(total_->notes);
     return out;
   }

@@ -20,7 +20,8 @@ Result<attention::PolicyChoice> parsed(const std::string& text) {
 
 Result<Lane> lane_of(const std::string& text, std::int64_t budget) {
   if (attention::gives_budget(text))
-    return bad_input("\"" + text + "\" gives the number of tokens that --budgets gives: leave one out")
+    return bad_input("\"" + text +
+                     "\" sets the number of tokens, which --budgets sets too: leave one of them out")
         .at_field("--policies");
   KVPLAN_TRY(attention::PolicyChoice policy, parsed(attention::with_budget_params(text, budget)));
   // A prompt longer than any budget, so that the parameters are those of the budget.
@@ -133,7 +134,7 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
     if (name != "full" && text.find(':') == std::string::npos)
       return bad_input(
                  "\"" + std::string(name) +
-                 "\" takes no budget: give its parameters, and it runs as it is; those that take one: " +
+                 "\" takes no budget: give its parameters to run it once; policies that take a budget: " +
                  attention::policies_with_budget())
           .at_field("--policies");
     out.push_back({.policy = std::move(policy), .budget = {}, .text = text});

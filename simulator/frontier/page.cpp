@@ -47,7 +47,7 @@ std::string line_name(const Request& request, const Point& point) {
 
 std::vector<report::Table> tables(const Request& request, const Frontier& found) {
   report::Table points{
-      .title = "What budgets buy",
+      .title = "What each budget buys",
       .columns = {"budget", "format", "bytes/token", "mass", "least", "oracle", "error", "p95"},
       .rows = {}};
   for (const Point& point : found.points) {
@@ -60,12 +60,14 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
                    or_none(point.oracle_mass_mean), with_error(point.error_mean, point.error_standard_error),
                    or_none(point.error_p95)}});
   }
-  report::Table oracle{.title = "The most mass of any choice of entries", .columns = {"mass"}, .rows = {}};
+  report::Table oracle{.title = "The oracle: the largest mass that a number of entries can hold",
+                       .columns = {"mass"},
+                       .rows = {}};
   for (const OraclePoint& point : found.oracle)
     oracle.rows.push_back({.label = report::grouped(point.entries), .cells = {or_none(point.mass_mean)}});
   std::vector<report::Table> out{std::move(points), std::move(oracle)};
   report::Table needles{
-      .title = "Planted needles that are retained", .columns = {"budget", "recall"}, .rows = {}};
+      .title = "Planted needles that are kept", .columns = {"budget", "recall"}, .rows = {}};
   for (const Point& point : found.points) {
     if (point.storage > 0 || !point.needle_recall) continue;
     const Lane& lane = request.lanes[point.lane];
@@ -77,17 +79,18 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
 
 std::vector<std::string> explanations(const Frontier& found) {
   std::vector<std::string> out{
-      "Bytes per token: stored after the last token, of all layers and with the policy's metadata, over all "
-      "tokens of " +
+      "Bytes per token: the bytes stored after the last token, over all layers and with the policy's "
+      "metadata, divided by the tokens of all " +
           report::grouped(found.sequences) + (found.sequences == 1 ? " sequence; " : " sequences; ") +
           "the full cache has " + report::fixed(found.full_bytes_per_token, 1) + ".",
-      "Mass: of the full cache's attention weights, what a query head attends at a decode step. Oracle: the "
-      "most that "
-      "as many entries have, chosen anew at every step; it bounds mass, not error.",
-      "Error: |o - o'| / |o| of the attention output against the full cache."};
+      "Mass: the share of the full cache's attention weights on the tokens that a query head attends to at a "
+      "decode step. Oracle: the largest mass that the same number of entries can hold, chosen anew at every "
+      "step; it bounds mass, not error.",
+      "Error: |o - o'| / |o|, where o is the attention output with the full cache and o' the output with the "
+      "policy and format."};
   if (std::any_of(found.points.begin(), found.points.end(),
                   [](const Point& point) { return point.mass_standard_error.has_value(); }))
-    out.emplace_back("±: the standard error of the mean, with sequences as what was drawn.");
+    out.emplace_back("±: the standard error of the mean, over sequences.");
   out.insert(out.end(), found.assumptions.begin(), found.assumptions.end());
   return out;
 }
@@ -120,7 +123,7 @@ std::string chart(const Request& request, const Frontier& found, const std::stri
   Markup svg;
   const std::string what = errors ? "mean output error" : "mean attended mass";
   report::begin_chart(svg, id, 860, plot.bottom + 48, what + " over bytes per token",
-                      "A line for each policy and format, a point for each budget.");
+                      "One line per policy and format, one point per budget.");
   report::x_axis(svg, plot, x, report::round_ticks(widest, 8), "bytes per token", report::tick_text);
   report::y_axis(svg, plot, y, report::round_ticks(highest, 5), what, report::tick_text);
   double label = plot.top + 12;
@@ -156,7 +159,7 @@ std::string page(const Request& request, const Frontier& found, const std::strin
   Markup html;
   std::string inputs;
   for (const Input& input : request.inputs) inputs += (inputs.empty() ? "" : ", ") + input.name;
-  report::begin_page(html, "What budgets buy", inputs);
+  report::begin_page(html, "What each budget buys", inputs);
   report::write_list(html, "How to read it", explanations(found));
   report::write_chart(html, "Policies, budgets and formats", chart(request, found, "frontier"));
   for (const report::Table& table : tables(request, found)) report::write_table(html, table);

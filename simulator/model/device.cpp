@@ -6,20 +6,20 @@ namespace kvplan::model {
 namespace {
 
 constexpr std::array<DeviceFigureKind, kDeviceFigures> kKinds{{
-    {"marketed_gb", "Memory as it is sold, GB"},
+    {"marketed_gb", "Nominal memory size, GB"},
     {"reported_bytes", "Memory that nvidia-smi reports", Unit::kBytes},
-    {"usable_bytes", "Memory that a program is told of, the least that was seen", Unit::kBytes, true},
-    {"usable_bytes_most", "The most that was seen, with other drivers", Unit::kBytes},
-    {"bandwidth", "Peak of the device memory", Unit::kBytesPerSecond, true},
-    {"bandwidth_reached", "Reached by decode attention", Unit::kBytesPerSecond},
-    {"bf16_flops", "Peak of dense half precision", Unit::kFlopsPerSecond, true},
-    {"fp8_flops", "Peak of dense fp8", Unit::kFlopsPerSecond},
-    {"int8_ops", "Peak of dense int8, operations", Unit::kFlopsPerSecond},
-    {"multiprocessors", "Multiprocessors, or compute units"},
+    {"usable_bytes", "Memory that programs see, smallest observed value", Unit::kBytes, true},
+    {"usable_bytes_most", "Memory that programs see, largest observed value (other drivers)", Unit::kBytes},
+    {"bandwidth", "Peak bandwidth of device memory", Unit::kBytesPerSecond, true},
+    {"bandwidth_reached", "Bandwidth that decode attention reaches", Unit::kBytesPerSecond},
+    {"bf16_flops", "Peak dense half-precision FLOP/s", Unit::kFlopsPerSecond, true},
+    {"fp8_flops", "Peak dense fp8 FLOP/s", Unit::kFlopsPerSecond},
+    {"int8_ops", "Peak dense int8 operations/s", Unit::kFlopsPerSecond},
+    {"multiprocessors", "Streaming multiprocessors, or compute units"},
     {"l2_bytes", "L2 cache", Unit::kBytes},
-    {"shared_memory_bytes", "Shared memory that a block can ask for", Unit::kBytes},
-    {"host_link", "Link to the host, each way", Unit::kBytesPerSecond},
-    {"device_link", "Links to other devices, each way; 0: none", Unit::kBytesPerSecond},
+    {"shared_memory_bytes", "Shared memory that one thread block can request", Unit::kBytes},
+    {"host_link", "Bandwidth to the host, per direction", Unit::kBytesPerSecond},
+    {"device_link", "Bandwidth to other devices, per direction; 0: no link", Unit::kBytesPerSecond},
     {"power_w", "Power limit, W"},
 }};
 

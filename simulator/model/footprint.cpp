@@ -109,7 +109,7 @@ void add_stages(const ModelShape& shape, const FootprintRequest& request, Footpr
 
 Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& request) {
   if (request.stages > shape.layers)
-    return bad_input("expected at most as many stages as the model has layers (" +
+    return bad_input("expected at most as many stages as layers of the model (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(request.stages))
         .at_field("--pp");
   Footprint out;
@@ -119,7 +119,7 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
   if (request.format && !request.held)
     for (const StageFootprint& stage : out.stages)
       if (stage.bytes_per_token == 0)
-        return bad_input("expected a format that stores something of each token, found " +
+        return bad_input("expected a format that stores something for each token, found " +
                          request.format->choice.to_string())
             .at_field(request.format->choice.name());
   const Wide again = Wide{out.cluster_bytes} - once;
@@ -128,7 +128,7 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
   const std::int64_t ranks = request.tensor_ranks;
   if (shape.runs.front().cache.kind == CacheKind::kHeads && heads % ranks != 0 && ranks % heads != 0)
     out.warnings.push_back(std::to_string(heads) + " KV heads and " + std::to_string(ranks) +
-                           " ranks: neither divides the other, which engines refuse.");
+                           " tensor-parallel ranks: neither divides the other, and engines refuse that.");
   return out;
 }
 

@@ -45,7 +45,7 @@ Figure given_or(const std::optional<std::int64_t>& given, Figure assumed) {
 Amounts amounts_of(const ModelShape& shape, const Deployment& d, std::int64_t weights) {
   const std::int64_t bits = d.bits_of(shape);
   Figure counted{.mark = Mark::kComputed,
-                 .source = "parameters of a rank x " + std::to_string(bits) + " bits"};
+                 .source = "parameters per rank x " + std::to_string(bits) + " bits"};
   if (d.counts_other_weights(shape))
     counted.source += " (published with " + std::to_string(*shape.published_weight_bits) + ")";
   if (d.weights_bytes) {
@@ -90,7 +90,7 @@ bool holds_fewer(const StagePool& a, const StagePool& b) {
 /// Without a look at whether it fits.
 Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
   if (d.stages > shape.layers)
-    return bad_input("expected at most as many stages as the model has layers (" +
+    return bad_input("expected at most as many stages as layers of the model (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
         .at_field("deployment.pp");
   KVPLAN_TRY(const Footprint cells,
@@ -160,8 +160,8 @@ void note_overflow(const ModelShape& shape, const Deployment& d, Pool& pool) {
                             .have = aside,
                             .unit = Unit::kBytes,
                             .remedies = smaller_shares(shape, d)});
-  pool.warnings.push_back("The pool rule leaves " + gib_text(aside) + ", and what has to fit there takes " +
-                          gib_text(within) + ": the engine would run out of memory when it starts.");
+  pool.warnings.push_back("The pool rule leaves " + gib_text(aside) + "for other memory, but that takes " +
+                          gib_text(within) + ": the engine would run out of memory at start.");
 }
 
 std::int64_t tokens_of(const Pool& pool) {
@@ -214,14 +214,14 @@ std::optional<Obstacle> no_room(const ModelShape& shape, const Deployment& d, co
 /// The weights leave no room: by how much, and what would do.
 Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool, const Obstacle& obstacle) {
   std::string text = "expected room for KV cache on " + d.device->name + ": weights take " +
-                     gib_text(pool.rank().weights_bytes) + " of a rank; with buffers and one token " +
+                     gib_text(pool.rank().weights_bytes) + " per rank; with buffers and one token " +
                      gib_text(obstacle.need) + " are needed, " + gib_text(obstacle.have) +
-                     " are there, and " + gib_text(obstacle.need - obstacle.have) + " are missing";
+                     " are available, and " + gib_text(obstacle.need - obstacle.have) + " are missing";
   const std::vector<std::string>& ways = obstacle.remedies;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     text += i == 0 ? "; " + ways[0] + " would fit" : ", and so would " + ways[i];
     if (ways[i] == "deployment.weight_bits=" + std::to_string(shape.published_weight_bits.value_or(0)))
-      text += " (as the model is published)";
+      text += " (the published data type)";
   }
   if (ways.empty() && !d.weights_bytes) text += "; no number of ranks would fit";
   return bad_input(text).at_field("deployment");
@@ -270,7 +270,7 @@ Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
                               .unit = Unit::kTokens,
                               .remedies = remedies_of_length(shape, d, d.max_model_len, tokens)});
     pool.warnings.push_back("The pool holds " + std::to_string(tokens) +
-                            " tokens, fewer than a request of max_model_len (" +
+                            " tokens, fewer than a single request of max_model_len (" +
                             std::to_string(d.max_model_len) + "): vLLM would not start.");
   }
   return pool;

@@ -25,11 +25,12 @@ constexpr Param share(std::string_view name, std::string_view help, std::string_
 
 constexpr std::array<Param, 1> kSglangParams{
     share("mem_fraction_static",
-          "Weights and KV cache, as a share of the memory that is free before loading; the default is what "
-          "the engine chooses for 80 GB, prompts in chunks of 8,192 and graphs of up to 256 requests",
+          "Weights and KV cache, as a share of the free memory before loading; the default is the engine's "
+          "own for an 80 GB device, prefill chunks of 8,192 and CUDA graphs up to batch 256",
           "0.843")};
 constexpr std::array<Param, 1> kTrtParams{
-    share("free_gpu_memory_fraction", "KV cache, as a share of what is free beside all else", "0.9")};
+    share("free_gpu_memory_fraction", "KV cache, as a share of the memory that is free after everything else",
+          "0.9")};
 constexpr std::array<Param, 1> kVllmParams{
     share("memory_utilization", "Share of the device's memory that the engine may use", "0.9")};
 
@@ -70,23 +71,23 @@ struct Entry {
 constexpr std::array<Entry, 3> kEntries{{
     {{.family = "pool-rule",
       .name = "sglang",
-      .summary = "What is free after loading, less a share of what was free before, which activations and "
-                 "graphs live in.",
+      .summary = "The pool is the free memory after loading, minus a share of the free memory before loading "
+                 "that is reserved for activations and CUDA graphs.",
       .source = "sgl-project/sglang v0.5.5, srt/model_executor/model_runner.py (profile_max_num_token)",
       .params = kSglangParams},
      split_sglang,
      false},
     {{.family = "pool-rule",
       .name = "trt-llm",
-      .summary = "A share of what is free beside weights, activations and libraries.",
+      .summary = "The pool is a share of the memory that weights, activations and libraries leave free.",
       .source = "NVIDIA/TensorRT-LLM, docs/source/features/kvcache.md (free_gpu_memory_fraction)",
       .params = kTrtParams},
      split_trt,
      false},
     {{.family = "pool-rule",
       .name = "vllm-v1",
-      .summary = "A share of the device, less weights, the peak of activations in a profiling pass and what "
-                 "libraries took meanwhile; one block is the null block.",
+      .summary = "The pool is a share of the device memory, minus weights, the activation peak of a "
+                 "profiling run, and what libraries allocated meanwhile; one block is the null block.",
       .source = "vllm-project/vllm v0.15.1, vllm/v1/worker/gpu_worker.py (determine_available_memory)",
       .params = kVllmParams},
      split_vllm,
@@ -129,8 +130,8 @@ Figure assumed_activations(const ModelShape& shape, std::int64_t tensor_ranks, s
   // Sampling: logits in four bytes, their sorted copy, indices, sums and probabilities.
   const Wide sampling = Wide{10} * 4 * step_requests * w.vocabulary;
   return {static_cast<std::int64_t>(std::min(std::max(layer, sampling), kMostBytes - 1)), Mark::kAssumed,
-          "the larger of a layer for " + std::to_string(step_tokens) + " tokens and sampling for " +
-              std::to_string(step_requests) + " requests"};
+          "the larger of one layer's activations for " + std::to_string(step_tokens) +
+              " tokens and sampling for " + std::to_string(step_requests) + " requests"};
 }
 
 Figure assumed_context() {

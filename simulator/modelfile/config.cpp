@@ -42,7 +42,7 @@ constexpr std::array<Refusal, 10> kRefusals{{
     {"attn_type_list", "layers of linear attention"},
     {"block_configs", "layers of different shapes"},
     {"hybrid_layer_pattern", "layers of different shapes"},
-    {"num_kv_shared_layers", "layers that use the cache of others"},
+    {"num_kv_shared_layers", "layers that share the cache of other layers"},
 }};
 
 using Keys = std::initializer_list<const char*>;
@@ -147,7 +147,7 @@ Result<std::vector<std::int64_t>> typed_windows(const Config& config, std::int64
   dom::array types;
   if (config.at(kKey).get_array().get(types) != simdjson::SUCCESS ||
       types.size() != static_cast<std::size_t>(layers))
-    return config.wrong("expected a list with a text for each of " + std::to_string(layers) + " layers",
+    return config.wrong("expected a list with one text per layer of " + std::to_string(layers) + " layers",
                         kKey);
   std::vector<std::int64_t> out;
   for (const dom::element type : types) {
@@ -157,7 +157,8 @@ Result<std::vector<std::int64_t>> typed_windows(const Config& config, std::int64
       out.push_back(0);
     } else if (text && name == "sliding_attention") {
       if (!window)
-        return config.wrong("expected the window of the layers with one, found nothing", "sliding_window");
+        return config.wrong("expected a window size for the sliding-window layers, found nothing",
+                            "sliding_window");
       out.push_back(*window);
     } else {
       return config.wrong("expected full_attention or sliding_attention, found " + Config::found(type), kKey);
@@ -225,13 +226,13 @@ Result<LayerCache> read_cache(const Config& config, const ModelShape& shape, Wei
   KVPLAN_TRY(cache.heads, read_kv_heads(config, shape.query_heads));
   KVPLAN_TRY(const auto size, config.maybe({"head_dim"}, {1, kMostHeadSize}));
   if (!size && shape.hidden % shape.query_heads != 0)
-    return config.wrong("expected the size of a head, since " + std::to_string(shape.hidden) +
-                            " (hidden_size) is not divided by " + std::to_string(shape.query_heads) +
+    return config.wrong("expected a head size, because " + std::to_string(shape.hidden) +
+                            " (hidden_size) is not divisible by " + std::to_string(shape.query_heads) +
                             " heads",
                         "head_dim");
   cache.key_size = cache.value_size = size.value_or(shape.hidden / shape.query_heads);
   if (cache.key_size > kMostHeadSize)
-    return config.wrong("expected heads of at most " + std::to_string(kMostHeadSize) + " elements, found " +
+    return config.wrong("expected heads with at most " + std::to_string(kMostHeadSize) + " elements, found " +
                             std::to_string(cache.key_size),
                         "head_dim");
   // 0 in the DeepSeek family where nothing is latent: as wide as keys.
@@ -259,8 +260,8 @@ Status read_experts(const Config& config, WeightShape& w, std::string& missing) 
   dom::array dense;
   const bool listed =
       config.at("mlp_only_layers").get_array().get(dense) == simdjson::SUCCESS && dense.size() > 0;
-  if (w.experts_per_token == 0) missing = "num_experts_per_tok is not given";
-  if (every != 1 || listed) missing = "which layers have experts is more than kvplan reads";
+  if (w.experts_per_token == 0) missing = "num_experts_per_tok is missing";
+  if (every != 1 || listed) missing = "kvplan does not read which layers have experts";
   return Done{};
 }
 
@@ -280,9 +281,9 @@ Status read_weights(const Config& config, ModelShape& shape) {
   w.dense_layers = std::min(w.dense_layers, shape.layers);
   const bool any_dense = w.experts == 0 || w.dense_layers > 0;
   if ((any_dense && w.feed_forward == 0) || (w.experts > 0 && w.expert_feed_forward == 0))
-    shape.weights_miss = "intermediate_size is not given";
-  if (w.vocabulary == 0) shape.weights_miss = "vocab_size is not given";
-  if (w.key_size == 0) shape.weights_miss = "qk_nope_head_dim or v_head_dim is not given";
+    shape.weights_miss = "intermediate_size is missing";
+  if (w.vocabulary == 0) shape.weights_miss = "vocab_size is missing";
+  if (w.key_size == 0) shape.weights_miss = "qk_nope_head_dim or v_head_dim is missing";
   return Done{};
 }
 
@@ -292,14 +293,14 @@ Status refuse_other_caches(const Config& config) {
     const bool zero = config.at(refusal.key).get_int64().get(number) == simdjson::SUCCESS && number == 0;
     if (config.present({refusal.key}) != nullptr && !zero)
       return config.wrong(
-          std::string("expected keys and values of each token in each layer, found ") + refusal.what,
+          std::string("expected keys and values for each token in each layer, found ") + refusal.what,
           refusal.key);
   }
   for (const auto& [key, what] : {std::pair{"is_encoder_decoder", "an encoder with its own cache"},
-                                  std::pair{"use_cla", "layers that use the cache of others"}}) {
+                                  std::pair{"use_cla", "layers that share the cache of other layers"}}) {
     KVPLAN_TRY(const auto set, config.flag(key, true));
     if (set == true)
-      return config.wrong(std::string("expected keys and values of each token in each layer, found ") + what,
+      return config.wrong(std::string("expected keys and values for each token in each layer, found ") + what,
                           key);
   }
   return Done{};
@@ -309,8 +310,8 @@ Status refuse_other_caches(const Config& config) {
 std::string problem(simdjson::error_code error) {
   if (error == simdjson::EMPTY) return "expected a JSON object, found nothing";
   if (error == simdjson::UTF8_ERROR) return "expected UTF-8";
-  if (error == simdjson::DEPTH_ERROR) return "expected fewer levels of { and [";
-  return std::string("expected the JSON of a model's config: ") + simdjson::error_message(error);
+  if (error == simdjson::DEPTH_ERROR) return "expected less deeply nested { and [";
+  return std::string("expected a model config in JSON: ") + simdjson::error_message(error);
 }
 
 Result<ModelShape> read(const Config& config) {
@@ -334,8 +335,7 @@ Result<ModelShape> read(const Config& config) {
   KVPLAN_TRY_DO(read_weights(config, shape));
   shape.published_weight_bits = config.quantised_bits();
   if (config.present({"index_head_dim"}) != nullptr)
-    shape.notes.emplace_back(
-        "The keys that its sparse attention is indexed by (index_head_dim) are not counted.");
+    shape.notes.emplace_back("The indexer keys of its sparse attention (index_head_dim) are not counted.");
   return shape;
 }
 
@@ -350,7 +350,7 @@ Result<ModelShape> parse_config(std::string_view text, const std::string& file) 
   if (const auto error = parser.parse(padded).get(document)) return bad_input(problem(error)).at_file(file);
   dom::object top;
   if (document.get_object().get(top) != simdjson::SUCCESS)
-    return bad_input("expected a JSON object, the config of a model").at_file(file);
+    return bad_input("expected a JSON object with a model config").at_file(file);
   for (const char* part : kTextParts) {
     dom::object inner;
     if (top[part].get_object().get(inner) == simdjson::SUCCESS)

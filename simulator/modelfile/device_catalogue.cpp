@@ -22,7 +22,7 @@ Error wrong(const std::string& file, std::string message, std::string_view key) 
 
 Result<std::string> text_of(const dom::object& object, const char* key, const std::string& file) {
   std::string_view text;
-  if (object[key].get_string().get(text) != simdjson::SUCCESS) return wrong(file, "expected a text", key);
+  if (object[key].get_string().get(text) != simdjson::SUCCESS) return wrong(file, "expected a string", key);
   return std::string(text);
 }
 
@@ -62,7 +62,7 @@ Status read_figures(const dom::object& figures, const std::string& file, DeviceS
     const DeviceFigureKind& kind = figure_kind(static_cast<DeviceFigure>(i));
     if (!kind.needed) continue;
     if (!device.figures[i]) return wrong(file, "expected this figure, found nothing", kind.key);
-    if (device.figures[i]->value == 0) return wrong(file, "expected more than 0", kind.key);
+    if (device.figures[i]->value == 0) return wrong(file, "expected a number above 0", kind.key);
   }
   return Done{};
 }
@@ -74,7 +74,7 @@ Result<DeviceShape> parse_device(std::string_view text, const std::string& file)
   const simdjson::padded_string padded(text);
   dom::object object;
   if (parser.parse(padded).get_object().get(object) != simdjson::SUCCESS)
-    return bad_input("expected a JSON object, the figures of a device").at_file(file);
+    return bad_input("expected a JSON object with the figures of a device").at_file(file);
   DeviceShape device;
   KVPLAN_TRY(device.name, text_of(object, "name", file));
   KVPLAN_TRY(device.title, text_of(object, "title", file));

@@ -28,7 +28,7 @@ struct Library {
 
 Error not_there(const std::string& why) {
   return bad_input("PNG needs librsvg (" + why +
-                   "): install Debian's librsvg2-2, or write .svg and convert that");
+                   "): install Debian's librsvg2-2, or write an .svg file and convert it");
 }
 
 Result<Library> load() {
@@ -68,14 +68,15 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count) 
 Result<std::string> png_of_svg(std::string_view svg, Size size) {
   if (size.width < 1 || size.height < 1 || size.width > kMostSide || size.height > kMostSide ||
       std::int64_t{size.width} * size.height > kMostPixels)
-    return bad_input("a PNG has at most 32,767 pixels a side and 268,435,456 in all, this would be " +
-                     std::to_string(size.width) + " x " + std::to_string(size.height));
+    return bad_input(
+        "a PNG can have at most 32,767 pixels per side and 268,435,456 in total; this one would have " +
+        std::to_string(size.width) + " x " + std::to_string(size.height));
   KVPLAN_TRY(const Library library, load());
   GError* error = nullptr;
   const auto refused = [&]() -> Error {
     const std::string why = error == nullptr ? "no reason given" : error->message;
     if (error != nullptr) library.error_free(error);
-    return bad_input("librsvg does not take the picture: " + why);
+    return bad_input("librsvg refused the picture: " + why);
   };
   const std::unique_ptr<RsvgHandle, void (*)(gpointer)> drawing(
       library.new_from_data(reinterpret_cast<const guint8*>(svg.data()), svg.size(), &error),
@@ -84,7 +85,7 @@ Result<std::string> png_of_svg(std::string_view svg, Size size) {
   const std::unique_ptr<cairo_surface_t, decltype(library.surface_destroy)> surface(
       library.surface_create(CAIRO_FORMAT_ARGB32, size.width, size.height), library.surface_destroy);
   if (library.surface_status(surface.get()) != CAIRO_STATUS_SUCCESS)
-    return bad_input("there is no memory for a picture of " + std::to_string(size.width) + " x " +
+    return bad_input("not enough memory for a picture of " + std::to_string(size.width) + " x " +
                      std::to_string(size.height) + " pixels");
   {
     const std::unique_ptr<cairo_t, decltype(library.destroy)> pen(library.create(surface.get()),
@@ -94,7 +95,7 @@ Result<std::string> png_of_svg(std::string_view svg, Size size) {
   }
   std::string out;
   if (library.write_png(surface.get(), append, &out) != CAIRO_STATUS_SUCCESS)
-    return bad_input("Cairo does not write the picture");
+    return bad_input("Cairo could not write the picture");
   return out;
 }
 
@@ -106,7 +107,8 @@ namespace kvplan::picture {
 
 Result<std::string> png_of_svg(std::string_view /*svg*/, Size /*size*/) {
   return bad_input(
-      "this kvplan was built without PNG: install Debian's librsvg2-dev and build again, or write .svg");
+      "this kvplan was built without PNG support: install Debian's librsvg2-dev and build again, or write an "
+      ".svg file");
 }
 
 }  // namespace kvplan::picture

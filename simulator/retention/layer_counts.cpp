@@ -29,8 +29,9 @@ bool alike(const Tally& a, std::int64_t layers_of_a, const Tally& b, std::int64_
 
 Error refused(const TokenPlan& plan, std::string_view expected, const std::string& who, std::int64_t prompt) {
   const std::string name(plan.budget ? plan.budget->choice().name() : plan.policy->choice.name());
-  return bad_input("expected " + std::string(expected) + ", since a run is of one rank, and of a prompt of " +
-                   std::to_string(prompt) + " tokens \"" + name + "\" keeps other numbers in " + who)
+  return bad_input("expected " + std::string(expected) +
+                   ", because a run simulates one rank, and for a prompt of " + std::to_string(prompt) +
+                   " tokens \"" + name + "\" keeps different numbers in " + who)
       .at_field("deployment");
 }
 
@@ -135,7 +136,7 @@ Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const atten
   for (std::size_t l = 0; l < layers.size(); ++l)
     if (const std::int64_t rank = other_rank(layers[l], bytes.tensor_ranks); rank > 0)
       return refused(plan, "one rank (deployment.tp=1)",
-                     "the heads of rank " + std::to_string(rank) + " than in those of rank 0, of layer " +
+                     "the heads of rank " + std::to_string(rank) + " than in the heads of rank 0, in layer " +
                          std::to_string(l),
                      prompt);
   std::vector<Tally> stages;
@@ -149,10 +150,10 @@ Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const atten
   const auto own = static_cast<std::size_t>(bytes.stage);
   for (std::size_t stage = 0; stage < stages.size(); ++stage)
     if (!alike(stages[stage], sizes[stage], stages[own], sizes[own]))
-      return refused(
-          plan, "one stage (deployment.pp=1)",
-          "the layers of stage " + std::to_string(stage) + " than in those of stage " + std::to_string(own),
-          prompt);
+      return refused(plan, "one stage (deployment.pp=1)",
+                     "the layers of stage " + std::to_string(stage) + " than in the layers of stage " +
+                         std::to_string(own),
+                     prompt);
   return Done{};
 }
 

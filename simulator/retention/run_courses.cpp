@@ -99,10 +99,10 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
 /// A request that was preempted has more to compute than its prompt.
 Result<std::shared_ptr<const core::Drops>> RunCourses::sets_of_prompt(const Asked& asked) const {
   if (asked.shape.prompt == plan_.policy->recorded->prompt) return sets_;
-  return bad_input("expected memory in which no request is preempted: request " +
-                   std::to_string(number(asked.request)) + " comes back with " +
+  return bad_input("expected enough memory that no request is preempted: request " +
+                   std::to_string(number(asked.request)) + " is readmitted with " +
                    std::to_string(asked.shape.prompt) +
-                   " tokens to compute, and the sets are of a prompt of " +
+                   " tokens to compute, but the sets are for a prompt of " +
                    std::to_string(plan_.policy->recorded->prompt))
       .at_field("eviction: " + std::string(plan_.policy->choice.name()) + ":file");
 }

@@ -18,7 +18,7 @@ Error in_reader(const Error& error) {
 Status read_tables(readers::ReaderChoice& reader, const ScoresOpener& open) {
   for (const Param& param : reader.choice.descriptor().params) {
     if (!param.names_file) continue;
-    if (!open) return bad_input("tables of heads cannot be read here").at_field("reader");
+    if (!open) return bad_input("tables per head cannot be read here").at_field("reader");
     auto table = open(reader.choice.text(param.name));
     if (!table.ok())
       return bad_input(table.error().to_string())
@@ -98,8 +98,8 @@ Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& mode
   std::int64_t layer = 0, first_metadata = -1;
   for (const model::LayerRun& run : model.runs) {
     if (run.cache.kind != model::CacheKind::kHeads)
-      return bad_input("expected a model that stores keys by head, of which a part can be read; " +
-                       model.name + " stores a vector for all heads")
+      return bad_input("expected a model that stores keys by head, so that a part can be read; " +
+                       model.name + " stores one vector for all heads")
           .at_field("reader");
     // A head that several ranks store serves on each of them that rank's query heads.
     const std::int64_t of_rank = ceil_div(ceil_div(model.query_heads, rank.tensor_ranks),
@@ -124,7 +124,7 @@ Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& mode
       if (rank.stages > 1 && of_layer.metadata_bytes != first_metadata)
         return bad_input(
                    "expected one stage (deployment.pp=1), or the same metadata in every layer "
-                   "(dense_layers=0), since stages would need different bytes of a token for \"" +
+                   "(dense_layers=0), because stages would need different bytes per token for \"" +
                    std::string(choice.name()) + "\"")
             .at_field("reader");
       out.partly.layers.push_back(of_layer.part);
@@ -143,29 +143,28 @@ Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& mode
 
 std::vector<std::string> RunReader::assumptions() const {
   const std::string name = "reader=" + reader.choice.to_string();
-  if (!rule.part()) return {name + " reads everything: no head of the model reads a part."};
-  std::string text = "Everything is kept, and decode steps read a part of it, by " + name + ": " +
-                     percent(heads_in_part) + " of the stored heads fetch " + (at_most ? "at most " : "") +
+  if (!rule.part()) return {name + " reads the whole cache: no head of the model reads a part."};
+  std::string text = "The whole cache stays, and decode steps read a part of it by " + name + ": " +
+                     percent(heads_in_part) + " of the KV heads fetch " + (at_most ? "at most " : "") +
                      std::to_string(rule.fetched) + (rule.fetched == 1 ? " token" : " tokens") +
                      " of a request";
   if (metadata_bytes > 0)
-    text += ", after they went through " + std::to_string(partly.ranked_token_bytes) +
-            " bytes of metadata for each of its tokens" +
-            (rule.ranked_beyond > 0 ? " where it has more than " + std::to_string(rule.ranked_beyond) : "") +
+    text += ", after reading " + std::to_string(partly.ranked_token_bytes) +
+            " bytes of metadata for each token of the request" +
+            (rule.ranked_beyond > 0 ? " if it has more than " + std::to_string(rule.ranked_beyond) : "") +
             ". On a rank, " + std::to_string(metadata_bytes) +
-            " bytes of it, of the model's own elements, lie beside every token";
+            " bytes of metadata, in the model's element size, are stored with every token";
   std::vector<std::string> out{text + "."};
   if (const double slowest = partly.of_layers(); slowest < heads_in_part)
-    out.push_back("A layer is as slow as the rank whose heads read most of it: of the heads there " +
-                  percent(slowest) + " read a part, in the mean over layers.");
+    out.push_back("A layer is as slow as the rank whose heads read most of it: of that rank's heads, " +
+                  percent(slowest) + " read a part, averaged over layers.");
   if (at_most)
     out.emplace_back(
-        "How many tokens a head fetches depends on keys and queries: here as many as it may, so steps "
-        "take at most as long as this.");
+        "How many tokens a head fetches depends on keys and queries. The run assumes the maximum, so step "
+        "times are upper limits.");
   out.emplace_back(
-      "What a reader does not fetch, and what that does to answers, is unknown in a run: kvplan "
-      "attention read on a recording of the model would tell it. Choosing takes no time but that of "
-      "reading metadata.");
+      "The effect of unread tokens on answers is unknown in a run; use `kvplan attention read` on a "
+      "recording of the model. Selecting tokens takes only the time to read metadata.");
   return out;
 }
 

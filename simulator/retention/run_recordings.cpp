@@ -11,8 +11,8 @@ namespace kvplan::plan {
 namespace {
 
 std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
-  return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " +
-         std::to_string(elements) + " elements a token";
+  return std::to_string(layers) + " x " + std::to_string(heads) + " KV heads, " + std::to_string(elements) +
+         " elements per token";
 }
 
 /// FILE, and the sequence N of FILE@N; -1 where none is named.
@@ -61,8 +61,8 @@ Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& pa
     KVPLAN_TRY(const auto recording, open(path));
     const auto& sequences = recording->info().sequences;
     if (only >= std::ssize(sequences))
-      return bad_input(path + ": expected a sequence below " + std::to_string(sequences.size()) + ", found " +
-                       std::to_string(only))
+      return bad_input(path + ": expected a sequence index below " + std::to_string(sequences.size()) +
+                       ", found " + std::to_string(only))
           .at_field("workload.attention");
     for (const std::int32_t layer : recording->info().layer_numbers())
       if (const std::string missing = attention::missing_heads(recording->info().layer(layer));
@@ -80,7 +80,7 @@ Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& pa
       of = path;
     }
     if (!digest.empty() && digest != weights)
-      warnings.push_back(path + ": is of a model with other weights than " + of + ".");
+      warnings.push_back(path + ": was recorded with different weights than " + of + ".");
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto number = static_cast<std::int32_t>(i);
       if (only >= 0 && only != number) continue;
@@ -91,7 +91,8 @@ Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& pa
     }
   }
   if (out.empty())
-    return bad_input("expected a recording of all layers of its model" + cut).at_field("workload.attention");
+    return bad_input("expected a recording with all layers of its model" + cut)
+        .at_field("workload.attention");
   return out;
 }
 
@@ -102,8 +103,8 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
     const attention::LayerInfo other = recorded.layer(number);
     if (other.query_heads != info.query_heads || other.kv_heads != info.kv_heads ||
         other.key_size != info.key_size || other.value_size != info.value_size)
-      return bad_input("expected layers of one shape, found another in layer " + std::to_string(number) +
-                       "; name the model")
+      return bad_input("expected layers of one shape, found another shape in layer " +
+                       std::to_string(number) + "; use model to name the model")
           .at_field("workload.attention");
   }
   // Outputs of all heads side by side are as long as a hidden vector in most models.
@@ -119,10 +120,10 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
       .runs = {{recorded.layers,
                 {.heads = kv_heads, .key_size = info.key_size, .value_size = info.value_size}}},
       .weight_shape = {.feed_forward = 4 * hidden, .key_size = info.key_size, .value_size = info.value_size}};
-  std::string text = "The model is that of the recordings: " + std::to_string(recorded.layers) +
+  std::string text = "The model has the recordings' shape: " + std::to_string(recorded.layers) +
                      (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(kv_heads) +
                      (kv_heads == 1 ? " stored head" : " stored heads") + ", " +
-                     std::to_string(shape.kv_token_bytes()) + " bytes a token";
+                     std::to_string(shape.kv_token_bytes()) + " bytes per token";
   if (recorded.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
   assumptions.push_back(text + ".");
   return shape;
@@ -139,16 +140,16 @@ Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& re
     same = same && is_shape_of(model, info, shape);
     for (const std::int32_t number : info.layer_numbers())
       if (info.layer(number).query_heads != info.layer(0).query_heads)
-        return bad_input(recorded.name + ": expected as many query heads in every layer, found " +
+        return bad_input(recorded.name + ": expected the same number of query heads in every layer, found " +
                          std::to_string(info.layer(number).query_heads) + " in layer " +
                          std::to_string(number) + " and " + std::to_string(info.layer(0).query_heads) +
                          " in layer 0")
             .at_field("workload.attention");
     const TrackShape each{info.layers, shape.heads};
     if (first && *first != each)
-      return bad_input("expected recordings of one shape, to stand for " + model.name + ", found " +
-                       std::to_string(each.layers) + " x " + std::to_string(each.in_layer) +
-                       " stored heads in " + recorded.name + " and " + std::to_string(first->layers) + " x " +
+      return bad_input("expected recordings with one shape, which stand in for " + model.name + ", found " +
+                       std::to_string(each.layers) + " x " + std::to_string(each.in_layer) + " KV heads in " +
+                       recorded.name + " and " + std::to_string(first->layers) + " x " +
                        std::to_string(first->in_layer) + " in " + recordings.front().name)
           .at_field("workload.attention");
     first = each;
@@ -168,11 +169,11 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
   KVPLAN_TRY(const StoredShape found, stored_shape(info, policy));
   if (is_shape_of(model, info, found)) return check_whole(recorded, for_rows);
   const std::int64_t expected = elements_of(model);
-  return bad_input(
-             "expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
-             "), found " + shape_text(info.layers, found.heads, found.elements) + " in " + recorded.name +
-             "; model=recording takes the recordings' own, workload.extrapolation=shape lets them stand "
-             "for the model's")
+  return bad_input("expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
+                   "), found " + shape_text(info.layers, found.heads, found.elements) + " in " +
+                   recorded.name +
+                   "; model=recording uses the shape of the recordings, workload.extrapolation=shape lets "
+                   "them stand in for the model")
       .at_field("workload.attention");
 }
 

@@ -24,10 +24,10 @@ Status check_group(const attention::PolicyChoice& policy, const model::ModelShap
   const std::int64_t given = policy.choice.integer("group");
   if (given == 0 || given * model.kv_heads == model.query_heads) return Done{};
   return bad_input("expected " + std::to_string(model.query_heads / model.kv_heads) +
-                   ", the query heads of a stored head of " + model.name + " (" +
+                   ", the query heads per KV head of " + model.name + " (" +
                    std::to_string(model.query_heads) + " of " + std::to_string(model.kv_heads) +
-                   "), or 0, which takes it, found " + std::to_string(given) +
-                   "; model=recording stores as many heads as the policy says")
+                   "), or 0 for this value, found " + std::to_string(given) +
+                   "; model=recording stores as many KV heads as the policy asks for")
       .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
 }
 
@@ -38,23 +38,22 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   if (s.model != nullptr) {
     shape = *s.model;
   } else {
-    if (!open) return bad_input("files of models cannot be read here").at_field("model");
+    if (!open) return bad_input("model files cannot be read here").at_field("model");
     KVPLAN_TRY(shape, open(s.model_file));
-    assumptions.push_back("The model is that of " + s.model_file + ": " + std::to_string(shape.layers) +
+    assumptions.push_back("The model comes from " + s.model_file + ": " + std::to_string(shape.layers) +
                           (shape.layers == 1 ? " layer, " : " layers, ") +
-                          std::to_string(shape.kv_token_bytes()) + " bytes a token.");
+                          std::to_string(shape.kv_token_bytes()) + " bytes per token.");
   }
   if (const std::int64_t windows = shape.window_layers();
       windows > 0 && !memory::allocator_entry(s.allocator).follows_windows)
     assumptions.push_back(
         std::to_string(windows) + " of the model's " + std::to_string(shape.layers) +
         (follows_windows || s.window_format
-             ? " layers see only a window: they keep what it shows, and hold and read the whole prompt until "
-               "it is computed; the token policy decides about the others."
-         : s.reader
-             ? " layers see only a window: this run holds every token in them all the same, and reads as "
-               "in the others."
-             : " layers see only a window: this run holds and reads every token in them all the same."));
+             ? " layers have a sliding window. They keep the tokens of their window, and hold and read the "
+               "whole prompt until it is computed. The token policy decides about the other layers."
+         : s.reader ? " layers have a sliding window. This run still holds every token in them, and reads "
+                      "them like the other layers."
+                    : " layers have a sliding window. This run still holds and reads every token in them."));
   if (shape.weight_shape.experts > 0 && s.latency.name() == "roofline")
     assumptions.emplace_back("Every step reads the weights of all experts, however few tokens it has.");
   assumptions.insert(assumptions.end(), shape.notes.begin(), shape.notes.end());
@@ -93,11 +92,11 @@ Status set_rank_tracks(TokenPlan& plan, bool replayed) {
                "expected " +
                std::string(
                    plan.table_per == memory::TablePer::kHead
-                       ? "one rank, or tables that ranks share (memory.allocator=paged:table=all "
-                         "or, of one stage, layer)"
+                       ? "one rank, or tables that ranks share (memory.allocator=paged:table=all or, with "
+                         "one stage, table=layer)"
                        : "one stage (deployment.pp=1), or one table (memory.allocator=paged:table=all)") +
                ", since \"" + std::string(plan.policy->choice.name()) +
-               "\" keeps other tokens in each layer or head, and a run is of one rank")
+               "\" keeps different tokens in each layer or head, and a run simulates one rank")
         .at_field("deployment");
   }
   const TrackShape model{plan.model.layers, in_layer};
@@ -117,8 +116,8 @@ Status add_scales(TokenPlan& plan) {
   const std::int64_t cells = plan.units.per_token;
   if (bytes.scale_bytes % cells != 0 || (bytes.token_bytes - bytes.scale_bytes) % cells != 0)
     return bad_input("expected a format whose " + std::to_string(bytes.token_bytes) +
-                     " bytes a token are the same for each of the " + std::to_string(cells) +
-                     " cells that the policy tells apart")
+                     " bytes per token can be divided evenly among the " + std::to_string(cells) +
+                     " parts of a token that the policy evicts separately")
         .at_field("format");
   plan.units.metadata_bytes += bytes.scale_bytes / cells;
   return Done{};
@@ -175,7 +174,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
     for (const model::LayerRun& run : plan.model.runs)
       if (run.cache.kind != first.kind || run.cache.elements() != first.elements() ||
           run.cache.heads != first.heads)
-        return bad_input("expected a model whose layers all keep as much of a token, since " + why +
+        return bad_input("expected a model with equal bytes per token in all layers, because " + why +
                          ", found " + std::to_string(first.elements()) + " and " +
                          std::to_string(run.cache.elements()) + " elements")
             .at_field("model");
@@ -185,15 +184,15 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
     KVPLAN_TRY_DO(
         all_alike("\"" + std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
-                  "\" gives each " + (plan.keeps_by_head() ? "head" : "layer") + " a number of its own"));
+                  "\" gives each " + (plan.keeps_by_head() ? "head" : "layer") + " its own number"));
     const std::int64_t cells = plan.keeps_by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
   } else if (plan.units.per_token > 1) {
-    KVPLAN_TRY_DO(all_alike("\"" + std::string(kind.descriptor.name) + "\" keeps other tokens in each " +
+    KVPLAN_TRY_DO(all_alike("\"" + std::string(kind.descriptor.name) + "\" keeps different tokens in each " +
                             (kind.traits(plan.policy->choice).scope == Scope::kLayer ? "layer" : "head")));
   }
   if (per == TablePer::kRequest) return Done{};
-  KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
+  KVPLAN_TRY_DO(all_alike("each has its own block table (memory.allocator.table)"));
   plan.tables = per == TablePer::kLayer ? rank.layers : heads;
   plan.table_per = per;
   plan.windows = windows_of_rank(plan.model, rank);
@@ -204,12 +203,12 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
 /// Cells that a policy, its budget or tables tell apart have one size.
 Status check_alike_widths(const TokenPlan& plan) {
   if (plan.placed.of_token().by_layer.empty() || plan.units.per_token == 1) return Done{};
-  return bad_input(
-             "layers do not all take the same bytes as " + std::string(plan.placed.of_token().choice.name()) +
-             ": expected eviction, budget and memory.allocator.table that tell no layers or heads apart, "
-             "found " +
-             std::string(plan.policy->choice.name()) + " with " + std::to_string(plan.units.per_token) +
-             " cells of a token")
+  return bad_input("layers have different bytes per token with " +
+                   std::string(plan.placed.of_token().choice.name()) +
+                   ": expected an eviction policy, budget and memory.allocator.table that treat all layers "
+                   "and heads alike, found " +
+                   std::string(plan.policy->choice.name()) + " with " + std::to_string(plan.units.per_token) +
+                   " separate parts per token")
       .at_field("eviction");
 }
 
@@ -224,37 +223,37 @@ void note_counts(const TokenPlan& plan, const std::string& policy, bool replayed
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
   if (traits.count && !traits.count->once && !traits.interval && !traits.budget && !plan.budget)
     warnings.push_back("eviction=" + policy + " is counted with " + std::to_string(traits.count->budget) +
-                       " tokens although it protects more.");
+                       " tokens, because it protects more than its budget.");
   if (replayed) return;
-  assumptions.push_back(
-      "How many tokens eviction=" + policy +
-      " keeps is counted from lengths; which, and what that does to the quality of answers, is "
-      "unknown: recorded attention of " +
-      plan.model.name + " (workload.attention; kvplan evict, kvplan frontier) would tell it.");
+  assumptions.push_back("How many tokens eviction=" + policy +
+                        " keeps is computed from lengths. Which tokens it keeps, and the effect on answers, "
+                        "is unknown: use recorded attention of " +
+                        plan.model.name + " (workload.attention; kvplan evict, kvplan frontier).");
 }
 
 void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::string>& assumptions) {
   if (plan.tables > 1)
-    assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
-                          (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
-                          " on a rank: a block is of one of them, and its entry in the table is metadata.");
+    assumptions.push_back(
+        "A request has " + std::to_string(plan.tables) + " tables, one for each " +
+        (per == memory::TablePer::kLayer ? "layer" : "KV head of each layer") +
+        " on a rank. A block belongs to one table, and its table entry counts as metadata.");
 }
 
 void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {
   const std::int64_t least = plan.budget->least();
   assumptions.push_back(
-      std::string(plan.budget->by_head() ? "Each stored head" : "Each layer") +
-      " keeps what budget=" + std::string(plan.budget->choice().name()) + " gives it of a prompt" +
-      (plan.budget->measured() ? ", measured of the recording's," : "") + " instead of the number that " +
-      "eviction=" + std::string(plan.policy->choice.name()) + " says, and at least " + std::to_string(least) +
-      (least == 1 ? " token." : " tokens."));
+      std::string(plan.budget->by_head() ? "Each KV head" : "Each layer") +
+      " keeps the number of tokens that budget=" + std::string(plan.budget->choice().name()) +
+      " computes for a prompt" + (plan.budget->measured() ? ", measured on the recording's attention," : "") +
+      " instead of the number in " + "eviction=" + std::string(plan.policy->choice.name()) +
+      ", and at least " + std::to_string(least) + (least == 1 ? " token." : " tokens."));
 }
 
 /// What each KV head keeps, as the tables of heads say that the policy names.
 Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<std::string>& assumptions) {
   attention::PolicyChoice& policy = *plan.policy;
   const std::string name(policy.choice.name());
-  if (!open) return bad_input("tables of heads cannot be read here").at_field("eviction");
+  if (!open) return bad_input("tables per head cannot be read here").at_field("eviction");
   for (const Param& param : policy.choice.descriptor().params) {
     if (!param.names_file) continue;
     auto table = open(policy.choice.text(param.name));
@@ -271,9 +270,9 @@ Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<s
     whole += std::count_if(layer.begin(), layer.end(), [](const attention::KeptInterval& keep) {
       return keep.recent == attention::kWhole.recent;
     });
-  assumptions.push_back("By the tables of heads of eviction=" + name + ", " + std::to_string(whole) + " of " +
-                        std::to_string(plan.model.layers * plan.model.kv_heads) +
-                        " stored heads keep everything, the others first and newest tokens.");
+  assumptions.push_back("Following the head table of eviction=" + name + ", " + std::to_string(whole) +
+                        " of " + std::to_string(plan.model.layers * plan.model.kv_heads) +
+                        " KV heads keep everything; the others keep first and newest tokens.");
   return Done{};
 }
 
@@ -307,26 +306,26 @@ Status check_encoded_plan(const TokenPlan& plan) {
   if (plan.keeps_by_head()) {
     const Choice& by_head = plan.budget ? plan.budget->choice() : plan.policy->choice;
     return bad_input(
-               "what a layer takes when it is encoded depends on which heads keep a token: expected one "
-               "number of tokens for all heads of a layer, found \"" +
+               "the encoded bytes of a layer depend on which heads keep a token: expected one number of "
+               "tokens for all heads of a layer, found \"" +
                std::string(by_head.name()) + "\"")
         .at_field(plan.budget ? "budget" : "eviction");
   }
   if (format.encoded && format.encoded->kind->other_layers != nullptr && plan.policy &&
       !plan.policy->kind->traits(plan.policy->choice).interval)
-    return bad_input(
-               std::string(format.encoded->choice.name()) +
-               " stores layers together, of which a policy that goes by attention keeps different tokens: "
-               "expected eviction=full")
+    return bad_input(std::string(format.encoded->choice.name()) +
+                     " stores several layers jointly, but an attention-based policy keeps different tokens "
+                     "in them: expected eviction=full")
         .at_field("eviction");
   const RankBytes& rank = plan.placed.bytes;
   if (rank.stages == 1) return Done{};
   KVPLAN_TRY(const auto all, encoded_layers(plan.placed.layer_formats(), plan.model, rank.tensor_ranks, 0,
                                             plan.model.layers));
   if (all.size() == 1) return Done{};
-  return bad_input("expected one stage (deployment.pp=1), since layers do not all take the same bytes as " +
-                   (format.encoded ? format.encoded->choice : format.of_token.choice).to_string() +
-                   ": stages would need different numbers of blocks")
+  return bad_input(
+             "expected one stage (deployment.pp=1), because layers have different bytes per token with " +
+             (format.encoded ? format.encoded->choice : format.of_token.choice).to_string() +
+             ": stages would need different numbers of blocks")
       .at_field("deployment");
 }
 
@@ -354,13 +353,13 @@ Status set_encoded(TokenPlan& plan, std::vector<std::string>& assumptions) {
                                             : format.of_token.choice;
   std::string of_windows;
   if (const auto& window = plan.placed.window_format)
-    of_windows = ", those that the windows of layers show as " +
+    of_windows = ", and tokens of sliding-window layers as " +
                  (window->encoded ? window->encoded->choice : window->of_token.choice).to_string();
-  assumptions.push_back("Tokens are exact until their prompt is whole, then stored as " + stored.to_string() +
-                        of_windows + ": a prompt of 4096 tokens takes " +
+  assumptions.push_back("Tokens are exact until their prompt is computed, and are then stored as " +
+                        stored.to_string() + of_windows + ": a prompt of 4096 tokens takes " +
                         std::to_string(example.stored.front().total()) + " bytes on a rank instead of " +
                         std::to_string(kExample * example.token_bytes) +
-                        ". Encoding takes no time of its own; steps read the bytes that are stored.");
+                        ". Encoding takes no extra time; steps read the stored bytes.");
   for (const RunFormat* each : {&format, plan.placed.layer_formats().of_windows})
     if (each != nullptr && each->encoded)
       if (const std::string_view assumed = formats::assumed(*each->encoded); !assumed.empty())
@@ -391,8 +390,9 @@ Status set_standing(const Scenario& s, TokenPlan& plan, std::vector<Recorded>& r
   KVPLAN_TRY(plan.standing, standing_shape(recordings, plan.model, named_policy(s)));
   if (!plan.standing) return Done{};
   if (s.budget && (!plan.counted || attention::measures_scores(*s.budget)))
-    return bad_input("expected none where recordings of another shape stand for " + plan.model.name +
-                     ", since its numbers are of the model's layers and heads, found " + s.text("budget"))
+    return bad_input("expected \"none\" when recordings of another shape stand in for " + plan.model.name +
+                     ", because the budget's numbers are for the model's layers and heads; found " +
+                     s.text("budget"))
         .at_field("budget");
   if (!plan.counted) {
     const auto shape = [](std::int64_t layers, std::int64_t heads) {
@@ -400,16 +400,16 @@ Status set_standing(const Scenario& s, TokenPlan& plan, std::vector<Recorded>& r
     };
     assumptions.push_back(
         "Recordings of " + shape(plan.standing->layers, plan.standing->in_layer) +
-        " layers and stored heads stand for the " + shape(plan.model.layers, plan.model.kv_heads) + " of " +
+        " layers and KV heads stand in for the " + shape(plan.model.layers, plan.model.kv_heads) + " of " +
         plan.model.name +
-        " (workload.extrapolation=shape): a layer keeps what the recorded one at the same depth does, a head "
-        "what the recorded one at its place does. Those for which one stands keep the same tokens, so blocks "
-        "may come back that would not if each kept its own.");
+        " (workload.extrapolation=shape). A layer keeps the tokens of the recorded layer at the same "
+        "relative depth, and a head those of the recorded head at the same relative index. Layers and heads "
+        "with the same stand-in keep the same tokens, so more blocks may be freed than in reality.");
     return Done{};
   }
-  warnings.push_back("workload.attention drives no request: lengths say how many tokens eviction=" +
+  warnings.push_back("workload.attention drives no request: lengths determine how many tokens eviction=" +
                      std::string(s.eviction->name()) +
-                     " keeps, and recordings of another shape than the model's say no more.");
+                     " keeps, and recordings of another shape add nothing.");
   plan.standing.reset();
   recordings.clear();
   replayed = false;
@@ -447,12 +447,12 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s), info));
     KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
     if (s.extrapolates_shape)
-      warnings.emplace_back("workload.extrapolation is ignored: the model is that of the recordings.");
+      warnings.emplace_back("workload.extrapolation is ignored: the model has the recordings' shape.");
   }
   if (s.attention.empty() && s.extrapolates_shape)
     warnings.emplace_back("workload.extrapolation is ignored: there are no recordings (workload.attention).");
   if (!s.attention.empty() && !asked)
-    warnings.push_back("workload.attention drives no request: what eviction=" +
+    warnings.push_back("workload.attention drives no request: the number of tokens that eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
   // One keep rule serves layers that all keep alike; beside windows, tables keep different tokens.
@@ -463,9 +463,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, open.side, warnings, assumptions));
   if (!plan.policy && per != memory::TablePer::kRequest)
     assumptions.emplace_back(
-        "Nothing drops tokens of one layer or head alone, so all tables of a request "
-        "(memory.allocator.table) are "
-        "alike: they are counted as one.");
+        "No policy evicts tokens of a single layer or head, so all block tables of a request "
+        "(memory.allocator.table) are alike: they count as one.");
   if (plan.policy) {
     plan.placement = placement_of(*s.eviction);
     plan.reads_holes = s.engine_traits().reads_holes;
@@ -489,7 +488,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   if (!s.encodes()) KVPLAN_TRY_DO(add_scales(plan));
   if (s.reader) {
     if (!plan.placed.of_token().by_layer.empty())
-      return bad_input("layers do not all take the same bytes as " +
+      return bad_input("layers have different bytes per token with " +
                        std::string(plan.placed.of_token().choice.name()) + ": expected reader=full, found " +
                        s.text("reader"))
           .at_field("reader");
@@ -497,7 +496,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     plan.units.metadata_bytes += plan.reader->metadata_bytes;
     for (std::string& sentence : plan.reader->assumptions()) assumptions.push_back(std::move(sentence));
     if (s.derives_pool && plan.reader->metadata_bytes > 0)
-      assumptions.emplace_back("What an engine's start needs is checked without the metadata of the reader.");
+      assumptions.emplace_back("The start-up check of the pool ignores the metadata of sparse attention.");
   }
   if (s.encodes()) KVPLAN_TRY_DO(set_encoded(plan, assumptions));
   find_prefix_rule(s, plan);
@@ -595,9 +594,9 @@ Status check_sets(const TokenPlan& plan, const core::Workload& workload, const c
               std::to_string(workload.output[i]);
   }
   if (others == 0) return Done{};
-  return bad_input("expected requests of the prompt that the sets are of, " + std::to_string(sets.prompt) +
-                   " tokens, and at most " + std::to_string(states + 1) + " of output: " + first +
-                   (others > 1 ? "; so it is for " + std::to_string(others) + " requests" : ""))
+  return bad_input("expected requests with the prompt length of the sets, " + std::to_string(sets.prompt) +
+                   " tokens, and with at most " + std::to_string(states + 1) + " of output: " + first +
+                   (others > 1 ? "; the same holds for " + std::to_string(others) + " requests" : ""))
       .at_field("eviction: " + std::string(plan.policy->choice.name()) + ":file");
 }
 
@@ -617,8 +616,8 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload, c
               " tokens (prompt + output - 1), " + recorded.name + " has " + std::to_string(recorded.tokens);
   }
   if (undriven == 0) return Done{};
-  return bad_input("expected recordings that are long enough: " + first +
-                   (undriven > 1 ? "; so it is for " + std::to_string(undriven) + " requests" : ""))
+  return bad_input("expected longer recordings: " + first +
+                   (undriven > 1 ? "; the same holds for " + std::to_string(undriven) + " requests" : ""))
       .at_field("workload.attention");
 }
 

@@ -29,36 +29,34 @@ bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
 /// REQUIRES: a policy is asked for and nothing is found by its prefix.
 std::string why_no_replacement(const Scenario& scenario) {
   return "memory.replacement is ignored: with " +
-         std::string(scenario.engine_traits().wants_prefixes ? "no prefixes found again"
-                                                             : "prefix_cache=false") +
-         " nothing is cached that \"" + std::string(scenario.replacement.name()) + "\" could give up.";
+         std::string(scenario.engine_traits().wants_prefixes ? "no prefix hits" : "prefix_cache=false") +
+         " no block is cached that \"" + std::string(scenario.replacement.name()) + "\" could evict.";
 }
 
 /// REQUIRES: prefix caching is asked for and does not happen.
 std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
-           "\" shares nothing between requests.";
+           "\" cannot share memory between requests.";
   if (!tokens.encoded.empty())
-    return "prefix_cache is ignored: blocks hold encoded bytes of all that a request stores, in which others "
-           "find nothing.";
+    return "prefix_cache is ignored: blocks hold the encoded bytes of one whole request, which other "
+           "requests cannot share.";
   if (tokens.placement == core::Placement::kCompact)
-    return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
-           "find them.";
+    return "prefix_cache is ignored: placement=compact moves tokens out of the blocks that other requests "
+           "would hit.";
   if (scenario.evicts_by == EvictsBy::kSets)
-    return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
-           "that find its blocks.";
+    return "prefix_cache is ignored: the retained sets in the file are for one request, and do not cover "
+           "other requests that hit its blocks.";
   if (tokens.placement == core::Placement::kReuse)
-    return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
+    return "prefix_cache is ignored: placement=reuse overwrites blocks that other requests would hit.";
   if (tokens.tables > 1 || !tokens.windows.empty())
-    return "prefix_cache is ignored: tables of layers or heads lose blocks of their own, "
-           "and others could not find the rest.";
+    return "prefix_cache is ignored: tables per layer or head free their blocks separately, so other "
+           "requests could not hit a whole prefix.";
   if (tokens.budget && tokens.budget->measured())
-    return "prefix_cache is ignored: what the budget \"" + tokens.budget->choice().to_string() +
-           "\" shares out follows from the attention of the whole prompt, which found blocks do not bring.";
+    return "prefix_cache is ignored: the budget \"" + tokens.budget->choice().to_string() +
+           "\" needs the attention of the whole prompt, which is not computed for hit blocks.";
   return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
-         "\" decides by what is computed of the whole prompt, its attention or its queries, "
-         "which found blocks do not bring.";
+         "\" needs attention or queries of the whole prompt, which are not computed for hit blocks.";
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
@@ -80,13 +78,12 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
     request.measured = &measured->table;
     for (std::string& sentence : measured->assumptions) assumptions.push_back(std::move(sentence));
     if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
-      assumptions.push_back("The measured step times are taken to be those of " + std::to_string(ranks) +
+      assumptions.push_back("The measured step times are assumed to be for " + std::to_string(ranks) +
                             " ranks together.");
     if (memory::allocator_entry(scenario.allocator).follows_windows && tokens.model.window_layers() > 0)
       assumptions.emplace_back(
-          "Measured steps are looked up by all tokens of the context, those outside windows too: the engine "
-          "that was "
-          "measured is taken to read what windows show.");
+          "Measured step times are looked up by all context tokens, including those outside sliding windows. "
+          "The measured engine is assumed to have read only the tokens inside the windows.");
   }
   KVPLAN_TRY(auto made, latency::latency_entry(scenario.latency).make(scenario.latency, request));
   for (std::string& sentence : made->assumptions()) assumptions.push_back(std::move(sentence));
@@ -98,7 +95,7 @@ Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions
   if (scenario.prices.empty()) return std::optional<Cost>{};
   if (!options.open_prices) return bad_input("price lists cannot be read here").at_field("prices");
   if (scenario.deployment.device == nullptr)
-    return bad_input("expected deployment.device, whose price is asked for").at_field("prices");
+    return bad_input("expected deployment.device, which prices need").at_field("prices");
   KVPLAN_TRY(const PriceList prices, options.open_prices(scenario.prices));
   const model::Deployment& d = scenario.deployment;
   auto cost = cost_of(prices, d.device->name, d.tensor_ranks * d.stages * scenario.replicas);
@@ -123,29 +120,30 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
     result.warnings.push_back(why_no_replacement(scenario));
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
-                              " is ignored: where nothing is kept a prompt cannot be computed in pieces.");
+                              " is ignored: without a KV cache a prompt cannot be computed in chunks.");
   if (engine.by_priority && trace.priority.empty())
     result.warnings.emplace_back(
-        "The trace states no priorities: all requests have the same, and the latest arrival gives way.");
+        "The trace has no priorities: all requests have the same priority, and the latest arrival is "
+        "preempted first.");
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
-        "Attention is timed as reading what the policy dropped, too, as long as its block is held.");
+        "Attention time includes reading evicted tokens, as long as their block is held.");
   if (setup.tokens.finds_prefixes && !trace.prefix.present())
     result.assumptions.emplace_back(
-        "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
-        "was preempted, in its own blocks.");
+        "The trace does not say which prompts share prefixes. Only a preempted request can hit cached "
+        "blocks, its own.");
   if (setup.tokens.finds_prefixes && setup.tokens.prompt_rows > 1)
-    result.assumptions.push_back("Of a prompt that is found cached the last " +
-                                 std::to_string(setup.tokens.prompt_rows) +
-                                 " tokens are computed all the same: the policy decides by their attention.");
+    result.assumptions.push_back(
+        "After a prefix hit, the last " + std::to_string(setup.tokens.prompt_rows) +
+        " tokens of the prompt are computed all the same: the policy needs their attention.");
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
   setup.undriven = undriven_requests(setup.tokens, setup.workload);
   if (setup.undriven > 0)
-    result.warnings.push_back(
-        std::to_string(setup.undriven) + " of " + std::to_string(setup.workload.size()) +
-        " requests are longer than the recordings that would drive them: how many tokens "
-        "they keep is counted from lengths, and which is not known.");
+    result.warnings.push_back(std::to_string(setup.undriven) + " of " +
+                              std::to_string(setup.workload.size()) +
+                              " requests are longer than the recordings that would drive them. How many "
+                              "tokens they keep is computed from lengths; which tokens is unknown.");
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   if (setup.tokens.follows_courses())
     setup.trajectories = options.trajectories != nullptr
@@ -186,17 +184,17 @@ Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResul
 }
 
 void note_assumptions(const Scenario& scenario, RunResult& result) {
-  result.assumptions.emplace_back("Output lengths are those of the trace, whatever the policy keeps.");
+  result.assumptions.emplace_back(
+      "Output lengths are those of the trace, whatever tokens the policy evicts.");
   if (scenario.origin("memory.pool_bytes") == Origin::kDefault && scenario.pool.bytes >= 0)
     result.assumptions.emplace_back(
-        "memory.pool_bytes is a default, not derived from a device: give deployment.device, or the pool you "
-        "have.");
+        "memory.pool_bytes is a default and not derived from a device: give deployment.device, or your pool "
+        "size.");
   if (scenario.keeps_nothing())
     result.assumptions.emplace_back(
-        "Nothing is kept: every step computes all tokens of its requests again, without padding. A prompt is "
-        "computed "
-        "whole; the token budget counts it when it is admitted, and one token of each request in every step "
-        "after.");
+        "Without a KV cache, every step computes all tokens of its requests again, without padding. A prompt "
+        "is computed whole; the token budget counts it at admission, and then one token per request and "
+        "step.");
   const std::string_view step_times = latency::latency_entry(scenario.latency).assumption;
   if (!step_times.empty()) result.assumptions.emplace_back(step_times);
 }
@@ -237,7 +235,7 @@ Status add_placing(const ReplicaOutcome& o, PlacingSummary& sum) {
   const Wide token = o.layout.token_bytes;
   const Wide copied = sum.copied_bytes + token * o.placing.copied_tokens;
   const Wide slid = sum.compaction_bytes + token * o.placing.slid_tokens;
-  if (std::max(copied, slid) > INT64_MAX) return bad_input("ranges that move come to more than 2^63 bytes");
+  if (std::max(copied, slid) > INT64_MAX) return bad_input("moved ranges exceed 2^63 bytes in total");
   sum.copies += o.placing.copies;
   sum.copied_bytes = static_cast<std::int64_t>(copied);
   sum.compactions += o.placing.compactions;
@@ -249,7 +247,7 @@ Status add_placing(const ReplicaOutcome& o, PlacingSummary& sum) {
 /// Errors: more bytes than a number holds.
 Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
   const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_cells} * o.layout.cell_bytes();
-  if (moved > INT64_MAX) return bad_input("what compactions keep comes to more than 2^63 bytes");
+  if (moved > INT64_MAX) return bad_input("tokens kept by compactions exceed 2^63 bytes in total");
   result.evicted_tokens += o.evictions.tokens;
   result.evicted_blocks += o.evictions.blocks_freed;
   result.compactions += o.evictions.compactions;
@@ -320,17 +318,17 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
     return;
   const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
   const std::string figure =
-      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " % of the memory on average. ";
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " % of memory on average. ";
   result.assumptions.push_back(
-      layers ? "A block spans all layers, so it stays as long as the layer that keeps most needs it: what "
-               "the others keep less are holes, " +
-                   figure + "Tables by layer (memory.allocator=paged:table=layer) would free them."
-             : std::string("A block spans all ") +
-                   (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
-                   ", which may keep different numbers of tokens, so it stays "
-                   "as long as one of them needs it: holes are " +
-                   figure +
-                   "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
+      layers
+          ? "A block covers all layers, so it stays as long as the layer that keeps most needs it. The "
+            "tokens that other layers evicted are holes: " +
+                figure + "Block tables per layer (memory.allocator=paged:table=layer) would free them."
+          : std::string("A block covers all ") +
+                (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
+                ", which may keep different numbers of tokens, so it stays as long as one of them needs it. "
+                "Holes take " +
+                figure + "Block tables per head (memory.allocator=paged:table=head) would free more blocks.");
 }
 
 /// Of what decode steps could have read, the part that they did.
@@ -341,7 +339,7 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
   const auto permille =
       static_cast<std::int64_t>((1000 * (reads.seen - reads.unread) + reads.seen / 2) / reads.seen);
   result.assumptions.push_back(
-      "Of all tokens that queries of decode steps saw, heads that read a part fetched " +
+      "Of all tokens visible to decode queries, heads with sparse attention fetched " +
       std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
 }
 
@@ -358,7 +356,7 @@ void note_ranks(const TokenPlan& tokens, RunResult& result) {
       std::string(known ? "Ranks keep different tokens" : "Ranks keep different numbers of tokens") +
       (tokens.tables == 1 ? " and have one block table" : " and share the block tables of layers") +
       ", so a block stays as long as " + (known ? "any rank" : "the rank that keeps most") +
-      " needs it. Memory, bytes moved and times of steps are those of " +
+      " needs it. Memory, moved bytes and step times are those of " +
       std::string(rank.stages > 1 ? "stage " + std::to_string(rank.stage) : "the first rank") +
       (rank.stages > 1 && rank.tensor_ranks > 1 ? ", its first rank" : "") + ".");
 }

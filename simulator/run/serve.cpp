@@ -49,21 +49,21 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
   const auto& entry = memory::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (setup.tokens.keep.evicts() || setup.tokens.policy))
     return bad_input("the allocator \"" + std::string(s.allocator.name()) +
-                     "\" keeps what the windows of layers show; it follows no token policy, found " +
+                     "\" evicts by sliding windows only; it supports no token policy, found " +
                      std::string(s.eviction->name()))
         .at_field("eviction");
   KVPLAN_TRY(auto memory, scheduling::engine_entry(s.engine).make_memory(s.engine, s.allocator, request,
                                                                          setup.options.step_by_step));
   if (setup.tokens.policy && !memory->layout().of_tokens())
-    return bad_input(
-               "the allocator \"" + std::string(s.allocator.name()) +
-               "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
-               "streaming-llm with placement=holes")
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) +
+                     "\" allocates memory in bytes, not in token slots: the only token policies that it "
+                     "supports are window and streaming-llm with placement=holes")
         .at_field("eviction");
   if (setup.tokens.follows_courses() && !memory->follows_courses())
-    return bad_input(
-               "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
-               "\" grows at places where a replayed policy, or one that uses cells again, is not followed")
+    return bad_input("expected memory that is allocated in blocks, or as a whole: \"" +
+                     std::string(s.allocator.name()) +
+                     "\" grows its ranges, which is not supported with a replayed policy or with a policy "
+                     "that reuses slots")
         .at_field("memory.allocator");
   return memory;
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Descriptor kNone{.family = kExtrapolationFamily,
                            .name = "none",
-                           .summary = "A recording drives requests of a model of its own shape alone.",
+                           .summary = "A recording drives requests only if the model has its shape.",
                            .source = "kvplan",
                            .params = {}};
 
@@ -15,9 +15,9 @@ constexpr Descriptor kShape{
     .family = kExtrapolationFamily,
     .name = "shape",
     .summary =
-        "Recordings of another shape drive requests too: a layer of the model keeps what the recorded one at "
-        "the same depth does, a stored head what the recorded one at the same place among the heads does. "
-        "Heads that stand for several keep the same tokens in all of these.",
+        "Recordings of another shape drive requests too. A layer of the model keeps the tokens of the "
+        "recorded layer at the same relative depth, and a KV head those of the recorded head at the same "
+        "relative index. Heads with the same stand-in keep the same tokens.",
     .source = "kvplan",
     .params = {}};
 

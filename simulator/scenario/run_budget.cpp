@@ -7,11 +7,12 @@
 namespace kvplan::plan {
 namespace {
 
-const Descriptor kNone{.family = attention::kBudgetFamily,
-                       .name = "none",
-                       .summary = "Of a scenario: the policy's own number of tokens, the same in every layer",
-                       .source = "kvplan",
-                       .params = {}};
+const Descriptor kNone{
+    .family = attention::kBudgetFamily,
+    .name = "none",
+    .summary = "The default in a scenario: the policy's own number of tokens, the same in every layer",
+    .source = "kvplan",
+    .params = {}};
 
 /// The fewest tokens that a layer can have: what the policy takes as a budget, and protects whatever it is given. A
 /// positional policy keeps the newest token, too, where its cells stay in their places.

@@ -26,14 +26,14 @@ Error placed_at(std::string_view field, const Error& error) {
 const Descriptor kNoWindowFormat{
     .family = kWindowFormatFamily,
     .name = "none",
-    .summary = "Of a scenario: layers with a window store what the others do, in the same format",
+    .summary = "The default in a scenario: sliding-window layers use the format of the other layers",
     .source = "kvplan",
     .params = {}};
 
 // Errors of these two have no "format: " before the field: whoever asks says where the format stands.
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
   if (cache.kind == model::CacheKind::kHeads) return Done{};
-  return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
+  return bad_input("expected a model that stores keys and values by head; this model stores a latent vector")
       .at_field(format.choice.name());
 }
 
@@ -187,7 +187,7 @@ Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelSha
 Result<model::KvFormat> places_of(const RunFormat& format, const RunFormat& of_windows,
                                   const model::ModelShape& model) {
   if (model.window_layers() == 0)
-    return bad_input("expected a model of which some layers see only a window; none of " + model.name +
+    return bad_input("expected a model with sliding-window layers; no layer is one in " + model.name +
                      " does")
         .at_field(kWindowField);
   model::KvFormat out(format.of_token.choice, bytes_of_place);
@@ -224,10 +224,10 @@ Status check_side_file(const formats::FormatChoice& format, const model::ModelSh
       if (const Status suits = formats::check_side(of, whole); !suits.ok())
         return refused("layer " + std::to_string(layer) + ": " + suits.error().message);
       if (together != nullptr && together(of.choice, whole) != together(of.choice, share))
-        return refused("layer " + std::to_string(layer) + ": expected tensor-parallel ranks with all " +
-                       std::to_string(together(of.choice, whole)) +
-                       " KV heads of a group, which share a basis, found " + std::to_string(tensor_ranks) +
-                       " ranks with " + std::to_string(share.kv_heads) + " heads each");
+        return refused(
+            "layer " + std::to_string(layer) + ": expected every tensor-parallel rank to have all " +
+            std::to_string(together(of.choice, whole)) + " KV heads of a group, which share a basis, found " +
+            std::to_string(tensor_ranks) + " ranks with " + std::to_string(share.kv_heads) + " heads each");
     }
   }
   return Done{};
@@ -248,7 +248,7 @@ Status check_layers_together(const formats::FormatChoice& format, const model::M
       };
       if (other < first || other >= first + layers) return refused("which are on different pipeline stages");
       if (!(*caches[static_cast<std::size_t>(layer)] == *caches[static_cast<std::size_t>(other)]))
-        return refused("whose heads or windows are not alike");
+        return refused("whose heads or windows differ");
     }
   }
   return Done{};

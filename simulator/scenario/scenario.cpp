@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 11> kFamilies{
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < scenario_fields().size(); ++i)
     if (scenario_fields()[i].path == path) return i;
-  check_failed("scenario has this field", __FILE__, __LINE__);
+  check_failed("the scenario has this field", __FILE__, __LINE__);
 }
 
 /// The field itself, or the component whose parameter the path names.
@@ -236,7 +236,7 @@ Status choose_pool(Scenario& s, const Places& places) {
     given += given.empty() ? std::string(path) : " and " + std::string(path);
   }
   if (count > 1)
-    return bad_input("expected one size of the pool, found " + given)
+    return bad_input("expected one pool size, found " + given)
         .at_file(last->file)
         .at_line(last->line)
         .at_field("memory");
@@ -247,7 +247,9 @@ Status choose_pool(Scenario& s, const Places& places) {
             .tokens = integer_of(s, kPools[1]).value_or(-1),
             .blocks = integer_of(s, kPools[2]).value_or(-1)};
   if (s.pool.bytes < 0 && s.pool.tokens < 0 && s.pool.blocks < 0 && !s.derives_pool)
-    return bad_input("give deployment.device, memory.pool_bytes, memory.pool_tokens or memory.pool_blocks")
+    return bad_input(
+               "expected a pool size: deployment.device, memory.pool_bytes, memory.pool_tokens or "
+               "memory.pool_blocks")
         .at_field("memory");
   return Done{};
 }
@@ -273,7 +275,7 @@ Status choose_model(Scenario& s) {
   }
   if (s.texts[field] == kModelOfRecordings) {
     if (!s.attention.empty()) return Done{};
-    return bad_input("expected workload.attention, from which the shape is taken").at_field("model");
+    return bad_input("expected workload.attention, which gives the shape").at_field("model");
   }
   if (model::names_model_file(s.texts[field])) {
     s.model_file = s.texts[field];
@@ -366,13 +368,13 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";
   if (s.allocator.name() != "paged")
-    return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
-                     "\"" + std::string(s.allocator.name()) + "\"")
+    return bad_input("expected the allocator \"paged\", which frees single blocks, with " + found + "\"" +
+                     std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
   if (!is_counted(kind, traits) && !counted_by_steps(s, traits) && !traits.recorded && s.attention.empty() &&
       traits.needs_recording())
-    return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
-                     found + "\"" + std::string(kind.descriptor.name) +
+    return bad_input("expected a policy whose number of tokens follows from lengths (" + counted_policies() +
+                     ") with " + found + "\"" + std::string(kind.descriptor.name) +
                      "\", which needs a recording (workload.attention)")
         .at_field("eviction");
   if (kind.layer_counts == nullptr && traits.count && traits.count->budget < 1)
@@ -394,13 +396,14 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
   const bool by_tensors =
       traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
   const bool counted = is_counted(kind, traits) || counted_by_steps(s, traits);
-  return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
-                   (by_tensors ? "decides by keys, queries or values" : "decides by attention") +
-                   ": give recordings as workload.attention, " +
-                   (counted && s.allocator.name() == "paged"
-                        ? "take placement=compact, which counts what stays without one, "
-                        : "") +
-                   "or a policy that needs none (" + policies_without_recordings() + ")")
+  return bad_input(
+             "\"" + std::string(kind.descriptor.name) + "\" " +
+             (by_tensors ? "selects by keys, queries or values" : "selects by attention") +
+             ": give recordings as workload.attention, " +
+             (counted && s.allocator.name() == "paged"
+                  ? "use placement=compact, which needs no recording because it only counts kept tokens, "
+                  : "") +
+             "or use a policy that needs no recording (" + policies_without_recordings() + ")")
       .at_field("eviction");
 }
 
@@ -412,7 +415,8 @@ Status choose_eviction(Scenario& s) {
   const attention::PolicyTraits traits = traits_with_budget(s, policy);
   const std::string name(choice.name());
   if (traits.keeps_everything())
-    return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
+    return bad_input("\"" + name +
+                     "\" evicts nothing and reads a part, so it frees no memory in a run: use " +
                      "`kvplan evict`")
         .at_field("eviction");
   const EvictsBy by_tokens = s.attention.empty() ? EvictsBy::kTokens : EvictsBy::kRecordings;
@@ -448,7 +452,7 @@ Status choose_budget(Scenario& s) {
   if (!is_budget(choice)) return Done{};
   const bool takes = s.eviction && !attention::policy_of(*s.eviction).kind->budget.param.empty();
   if (!takes)
-    return bad_input("expected a policy that takes a number of tokens (" + attention::policies_with_budget() +
+    return bad_input("expected a policy with a number of tokens (" + attention::policies_with_budget() +
                      "), found eviction=" + s.text("eviction"))
         .at_field("budget");
   const std::string name(choice.name());
@@ -469,10 +473,9 @@ Status choose_budget(Scenario& s) {
 /// In a run nobody knows when a content is used again: that depends on what is given up.
 Status check_replacement(const Scenario& s) {
   if (replacement::serves_pools(replacement::replacement_entry(s.replacement))) return Done{};
-  return bad_input(
-      "\"" + std::string(s.replacement.name()) +
-      "\" has to know the future, which in a run depends on what is given up: it is offline only, see "
-      "`kvplan cache --replacement`");
+  return bad_input("\"" + std::string(s.replacement.name()) +
+                   "\" needs to know the future, which in a run depends on its own evictions: use `kvplan "
+                   "cache --replacement` instead");
 }
 
 }  // namespace
@@ -640,8 +643,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   s.target_from_s = parse_decimal(s.text("targets.from_s"));
   s.target_to_s = parse_decimal(s.text("targets.to_s"));
   if (s.target_from_s && s.target_to_s && *s.target_from_s >= *s.target_to_s)
-    return placed(bad_input("expected more than targets.from_s (" + s.text("targets.from_s") + "), found " +
-                            s.text("targets.to_s")),
+    return placed(bad_input("expected a time after targets.from_s (" + s.text("targets.from_s") +
+                            "), found " + s.text("targets.to_s")),
                   places[field_index("targets.to_s")]);
   KVPLAN_TRY(s.percentiles, parse_percentile_targets(s.text("targets.percentiles_s")));
   s.prices = s.text("prices");

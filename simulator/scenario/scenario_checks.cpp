@@ -28,10 +28,10 @@ Status check_engine_follows(const Scenario& s) {
   };
   if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
     return refused(
-        traits.by_priority ? "follows no token policy where it goes by priority" : "follows no token policy",
+        traits.by_priority ? "supports no token policy with policy=priority" : "supports no token policy",
         "eviction", "full");
   if (s.replaces_by_policy() && traits.index_of_its_own)
-    return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
+    return refused("has its own order in which cached blocks are evicted", "memory.replacement",
                    "the default");
   return Done{};
 }
@@ -40,11 +40,11 @@ Status check_engine_follows(const Scenario& s) {
 Status check_nothing_kept(const Scenario& s) {
   if (!s.keeps_nothing()) return Done{};
   const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
-    return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" keeps nothing that a " +
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" has no KV cache that a " +
                      std::string(what) + ": expected " + std::string(expected) + ", found " + s.text(path))
         .at_field(path);
   };
-  if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
+  if (s.evicts_by != EvictsBy::kNothing) return refused("policy could evict from", "eviction", "full");
   if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))
     return refused("format could store", "format", "native");
   if (s.window_format) return refused("format could store", "window_format", "none");
@@ -56,9 +56,9 @@ Status check_alike_heads(const Scenario& s, const Choice& format) {
   const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
   if (traits.interval || traits.scope == attention::Scope::kLayer) return Done{};
-  return bad_input("keeps other tokens in other heads, which share what " + format.to_string() +
-                   " stores of a token: expected a policy that goes by positions, or one set for a layer "
-                   "(tova), found " +
+  return bad_input("keeps different tokens in different heads, which " + format.to_string() +
+                   " stores as one vector per token: expected a policy that selects by position, or one set "
+                   "per layer (tova); found " +
                    s.eviction->to_string())
       .at_field("eviction");
 }
@@ -78,12 +78,11 @@ Status check_encoded_policy(const Scenario& s, const std::string& stored) {
     if ((policy.kind->layer_counts != nullptr && !traits.thins) || (traits.count && traits.count->once))
       return Done{};
     if (!traits.count && !traits.head_tables)
-      return bad_input(
-                 stored +
-                 ", which is not worked out where the number of tokens that stay goes up and down or "
-                 "follows the prompt: expected eviction=full, or a policy that keeps one number of tokens "
-                 "with placement=compact (window, tova, snapkv), found " +
-                 s.eviction->to_string())
+      return bad_input(stored +
+                       ". Its bytes are not known when the number of kept tokens varies or depends on the "
+                       "prompt: expected eviction=full, or a policy with a fixed number of tokens and "
+                       "placement=compact (window, tova, snapkv); found " +
+                       s.eviction->to_string())
           .at_field("eviction");
     if (by_count)
       return s.encoded && s.encoded->kind->lengths.heads_share ? check_alike_heads(s, s.encoded->choice)
@@ -92,12 +91,11 @@ Status check_encoded_policy(const Scenario& s, const std::string& stored) {
   }
   return bad_input(
              stored +
-             (by_count
-                  ? ", and how many tokens stay has to follow from lengths: expected eviction=full, or "
-                    "a policy that is counted with placement=compact (window, tova, snapkv), found "
-                  : ", and on which tokens go while it decodes: expected eviction=full, or with "
-                    "placement=compact a policy that cuts the prompt alone (snapkv, pyramidkv), or where "
-                    "positions say enough one that goes by them (window, streaming-llm), found ") +
+             (by_count ? ". The number of kept tokens must follow from lengths: expected eviction=full, or a "
+                         "policy counted from lengths with placement=compact (window, tova, snapkv); found "
+                       : ", and on which tokens are evicted while decoding: expected eviction=full, or with "
+                         "placement=compact a policy that evicts only from the prompt (snapkv, pyramidkv) "
+                         "or, if positions suffice, by position (window, streaming-llm); found ") +
              s.eviction->to_string())
       .at_field("eviction");
 }
@@ -108,8 +106,8 @@ Status check_window_format(const Scenario& s) {
   const auto apart = [&](const formats::FormatKind* kind, std::string_view path) -> Status {
     if (kind == nullptr || kind->other_layers == nullptr) return Done{};
     return bad_input(std::string(kind->descriptor.name) +
-                     " stores layers together: expected a format that stores each alone beside "
-                     "window_format=" +
+                     " stores several layers jointly: expected a format that stores each layer separately "
+                     "with window_format=" +
                      s.text("window_format") + ", found " + s.text(path))
         .at_field(path);
   };
@@ -120,8 +118,8 @@ Status check_window_format(const Scenario& s) {
   KVPLAN_TRY_DO(apart(s.window_format->encoded->kind, "window_format"));
   if (formats::follows_from_positions(*s.window_format->encoded, 0)) return Done{};
   return bad_input("what \"" + std::string(s.window_format->encoded->choice.name()) +
-                   "\" takes behind a window depends on numbers: expected a format of which lengths say it, "
-                   "found " +
+                   "\" stores in a sliding window depends on the numbers: expected a format whose bytes "
+                   "follow from lengths, found " +
                    s.text("window_format"))
       .at_field("window_format");
 }
@@ -129,23 +127,23 @@ Status check_window_format(const Scenario& s) {
 /// What tokens take that are encoded later depends on all that a request stores.
 Status check_encoded(const Scenario& s) {
   if (!s.encodes()) return Done{};
-  const std::string stored = s.encoded ? "what \"" + std::string(s.encoded->choice.name()) +
-                                             "\" takes depends on all that a request stores"
-                                       : "what layers with a window and the others take of a request differs "
-                                         "(window_format)";
+  const std::string stored =
+      s.encoded ? "what \"" + std::string(s.encoded->choice.name()) +
+                      "\" stores for a token depends on all tokens of the request"
+                : "sliding-window layers and the others store different bytes per token (window_format)";
   const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
   const bool one_table =
       allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
   if (s.allocator.name() != "paged" || !one_table)
     return bad_input(stored +
-                     ", so its blocks are filled with bytes: expected the allocator \"paged\" with one table "
-                     "for a request, found " +
+                     ", so its blocks are filled by bytes: expected the allocator \"paged\" with one table "
+                     "per request, found " +
                      s.allocator.to_string())
         .at_field("memory.allocator");
   if (!s.engine_traits().follows_policies)
     return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) + "\"" +
-                     (s.engine_traits().by_priority ? ", where it goes by priority," : "") +
-                     " serves formats that store every token at once, expected one of them")
+                     (s.engine_traits().by_priority ? ", with policy=priority," : "") +
+                     " supports formats that store every token at once: expected such a format")
         .at_field(s.encoded ? "format" : "window_format");
   KVPLAN_TRY_DO(check_window_format(s));
   return s.evicts_by == EvictsBy::kNothing ? Status(Done{}) : check_encoded_policy(s, stored);
@@ -159,31 +157,32 @@ Status check_reader(const Scenario& s) {
   };
   const readers::ReaderChoice reader = readers::reader_of(*s.reader);
   if (reader.kind->counted == nullptr)
-    return refused(
-        "how much \"" + std::string(s.reader->name()) + "\" reads follows from keys (kvplan attention read)",
-        "a reader whose reads lengths say (" + counted_readers() + ")");
+    return refused("how much \"" + std::string(s.reader->name()) +
+                       "\" reads depends on the keys (use `kvplan attention read`)",
+                   "a sparse attention method whose reads follow from lengths (" + counted_readers() + ")");
   if (s.evicts_by != EvictsBy::kNothing)
-    return refused("a reader reads a part of a cache that keeps everything, and eviction=" +
-                       s.text("eviction") + " drops some",
+    return refused("sparse attention needs a cache that keeps every token, but eviction=" +
+                       s.text("eviction") + " evicts some",
                    "full");
   if (s.encoded)
     return refused("\"" + std::string(s.encoded->choice.name()) +
-                       "\" encodes tokens together, and reading some of them is not followed",
+                       "\" encodes tokens jointly, and reading some of them is not modelled",
                    "full, or a format that stores each token at once");
   if (s.window_format)
-    return refused("layers with a window keep what it shows (window_format)", "full, or window_format=none");
+    return refused("sliding-window layers evict by their window (window_format)",
+                   "full, or window_format=none");
   if (s.deployment.format && joins_heads(*s.deployment.format))
     return refused("heads share what " + s.deployment.format->choice.to_string() +
-                       " stores of a token, and each would choose tokens of its own",
+                       " stores for a token, but each head would select its own tokens",
                    "full");
   if (!s.engine_traits().reads_parts)
-    return refused("the engine \"" + std::string(s.engine.name()) + "\" reads all that is kept", "full");
+    return refused("the engine \"" + std::string(s.engine.name()) + "\" reads the whole cache", "full");
   const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
   if (allocator.keeps_nothing || allocator.follows_windows)
-    return refused("the allocator \"" + std::string(s.allocator.name()) +
-                       (allocator.keeps_nothing ? "\" keeps nothing that a part could be read of"
-                                                : "\" keeps what the windows of layers show"),
-                   "full");
+    return refused(
+        "the allocator \"" + std::string(s.allocator.name()) +
+            (allocator.keeps_nothing ? "\" has no KV cache to read from" : "\" evicts by sliding windows"),
+        "full");
   return Done{};
 }
 
@@ -192,8 +191,8 @@ Status check_reader(const Scenario& s) {
 Status check_reader_is_timed(const Scenario& s) {
   if (!s.reader || latency::latency_entry(s.latency).knows_parts) return Done{};
   return bad_input(
-             "whole steps were measured of an engine that reads everything: expected reader=full, or "
-             "another latency than \"" +
+             "whole step times were measured on an engine that reads the whole cache: expected reader=full, "
+             "or a latency other than \"" +
              std::string(s.latency.name()) + "\", found " + s.text("reader"))
       .at_field("reader");
 }

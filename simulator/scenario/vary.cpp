@@ -34,7 +34,7 @@ Result<std::vector<std::string>> values_of(std::string_view text) {
   const auto end = scaled_decimal(parts[1], decimals);
   const auto step = scaled_decimal(parts[2], decimals);
   if (!begin || !end || !step) return not_expected("a range of numbers that fit 63 bits", text);
-  if (*step == 0 || *begin > *end) return not_expected("A..B:STEP with A up to B and a step above 0", text);
+  if (*step == 0 || *begin > *end) return not_expected("A..B:STEP with A at most B and STEP above 0", text);
   const std::int64_t more = (*end - *begin) / *step;
   if (more >= kMostValues)
     return not_expected("a range of at most " + std::to_string(kMostValues) + " values", text);

@@ -25,7 +25,7 @@ Result<AttentionMap> attention_map(const attention::Recording& recording, const 
                      std::to_string(head))
         .at_field("--head");
   if (!layer.has_rows())
-    return bad_input("layer " + std::to_string(at.layer) + " has no rows, recorded or computed")
+    return bad_input("layer " + std::to_string(at.layer) + " has no attention rows, recorded or computed")
         .at_field("--layer");
   AttentionMap out{.at = at, .head = head, .tokens = recording.tokens(at.sequence, at.layer), .cells = {}};
   out.tokens_per_cell = (out.tokens + kMostCells - 1) / kMostCells;

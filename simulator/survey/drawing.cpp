@@ -134,9 +134,9 @@ std::string attention_title(const AttentionMap& map) {
 }
 
 std::string cells_text(const AttentionMap& map) {
-  return map.tokens_per_cell == 1 ? "a cell per token"
+  return map.tokens_per_cell == 1 ? "one cell per token"
                                   : "cells of " + std::to_string(map.tokens_per_cell) + " x " +
-                                        std::to_string(map.tokens_per_cell) + " tokens, mean weight";
+                                        std::to_string(map.tokens_per_cell) + " tokens per cell, mean weight";
 }
 
 template <class Drawn>
@@ -186,7 +186,7 @@ void draw(Markup& svg, const AttentionMap& map) {
   constexpr int kLevels = 64;
   const double side = kAttentionSide / static_cast<double>(map.cells.size());
   text(svg, attention_title(map), 8, 16, "start", "name");
-  text(svg, "queries down, tokens across; " + cells_text(map), 8, 34);
+  text(svg, "queries top to bottom, tokens left to right; " + cells_text(map), 8, 34);
   // Cells of one colour are one path.
   std::map<int, std::string> paths;
   for (std::size_t r = 0; r < map.cells.size(); ++r)
@@ -223,7 +223,8 @@ std::string chart(const Map& map, const std::string& id) {
 }
 
 std::string chart(const AttentionMap& map, const std::string& id) {
-  return chart_of(map, id, attention_title(map), "Queries go down, tokens across; " + cells_text(map) + ".");
+  return chart_of(map, id, attention_title(map),
+                  "Queries run from top to bottom, tokens from left to right; " + cells_text(map) + ".");
 }
 
 Sheet sheet(const std::vector<Map>& maps, const std::optional<AttentionMap>& attention,
@@ -258,7 +259,7 @@ Sheet sheet(const std::vector<Map>& maps, const std::optional<AttentionMap>& att
               std::ceil(y + row + 8)};
   Markup svg;
   report::begin_chart(svg, "sheet", out.size.width, out.size.height, title,
-                      "Maps of recorded attention: a field for each layer and head, darker for more.");
+                      "Maps of recorded attention: one field per layer and head; darker means more.");
   // A sheet is as wide as it is drawn, not as a page's column.
   svg.leaf("style", ".chart{max-width:" + coordinate(out.size.width) + "px}");
   svg.empty("rect", {{"width", coordinate(out.size.width)},

@@ -10,7 +10,7 @@ namespace kvplan::survey {
 namespace {
 
 constexpr std::string_view kOverlap =
-    "Share of the heavy tokens of the one that are heavy in the other, mean over sequences";
+    "Share of the heavy tokens of one layer that are heavy in the other, averaged over sequences";
 
 bool any_value(const std::vector<std::vector<Pooled>>& cells) {
   return std::any_of(cells.begin(), cells.end(), [](const auto& row) {
@@ -294,9 +294,9 @@ std::vector<report::Table> tables(const Survey& survey) {
 
 std::vector<std::string> explanations(const Survey& survey) {
   const auto count = static_cast<std::int64_t>(survey.sequences.size());
-  std::vector<std::string> out{"Each figure is one of a head in a sequence; it is the mean over " +
+  std::vector<std::string> out{"Each figure is for one head in one sequence; the table shows the mean over " +
                                report::grouped(count) +
-                               (count == 1 ? " sequence" : " sequences, each counting alike") + " (" +
+                               (count == 1 ? " sequence" : " sequences with equal weight") + " (" +
                                report::grouped(survey.tokens) + " tokens)."};
   for (const TableKind& table : table_kinds())
     for (const auto& column : table.columns) {

@@ -73,7 +73,7 @@ class Run {
       for (std::size_t l = 0; l < layers_.size(); ++l)
         if (request_.recording->tokens(sequence, layers_[l]) > 0) pieces_.push_back({sequence, l});
     if (pieces_.empty())
-      return bad_input("no layer of the chosen sequences was recorded").at_field("--sequences");
+      return bad_input("no layer of the selected sequences was recorded").at_field("--sequences");
     KVPLAN_TRY_DO(work_in_order<LayerFigures>(
         request_.threads, pieces_.size(),
         [this](std::size_t i) {
@@ -197,25 +197,25 @@ class Run {
       if (!layers.empty()) out_.notes.push_back("Of " + layers + " " + sentence);
     };
     note(lacking([](const LayerInfo& layer) { return !layer.has_rows(); }),
-         "there are no rows, recorded or computed: figures of attention are absent.");
+         "there are no attention rows, recorded or computed: attention figures are missing.");
     note(lacking([](const LayerInfo& layer) { return !layer.has_tensors(); }),
-         "there are no keys and no values: ranks, cosines and key norms are absent.");
+         "there are no keys and no values: ranks, cosines and key norms are missing.");
     note(lacking([](const LayerInfo& layer) {
            return !layer.parts.has(Part::kKeys) && layer.parts.has(Part::kValues);
          }),
-         "there are no keys: their ranks, cosines and norms are absent.");
+         "there are no keys: their ranks, cosines and norms are missing.");
     note(lacking([](const LayerInfo& layer) {
            return layer.parts.has(Part::kKeys) && !layer.parts.has(Part::kValues);
          }),
-         "there are no values: their ranks and cosines are absent.");
+         "there are no values: their ranks and cosines are missing.");
     note(lacking([](const LayerInfo& layer) {
            return !layer.parts.has(Part::kRows) && !layer.parts.has(Part::kQueries) &&
                   layer.parts.has(Part::kTopRows);
          }),
-         "only the greatest weights of each row were stored: the rest is spread evenly over the other "
-         "tokens.");
+         "only the largest weights of each row were stored; the remaining mass is spread evenly over the "
+         "other tokens.");
     if (layers_.size() < static_cast<std::size_t>(info_.layers))
-      out_.notes.push_back("Recorded were layers " + attention::ranges_text(layers_) + " of " +
+      out_.notes.push_back("The recording has layers " + attention::ranges_text(layers_) + " of " +
                            std::to_string(info_.layers) + ".");
     say_what_has_no_ranks();
     std::int64_t short_ones = 0;
@@ -224,11 +224,11 @@ class Run {
     if (short_ones > 0)
       out_.notes.push_back(
           std::to_string(short_ones) + " of " + std::to_string(out_.sequences.size()) +
-          " sequences have at most 64 tokens: they have no part in figures of rows t >= 64.");
+          " sequences have at most 64 tokens: they do not enter the figures of rows t >= 64.");
     const auto missing = static_cast<std::int64_t>(out_.sequences.size() * layers_.size() - pieces_.size());
     if (missing > 0)
-      out_.notes.push_back("Of " + std::to_string(missing) +
-                           " layers of sequences nothing was recorded: they are left out.");
+      out_.notes.push_back(std::to_string(missing) +
+                           " layers of sequences were not recorded: they are left out.");
   }
 
   void say_what_has_no_ranks() {
@@ -239,9 +239,9 @@ class Run {
                  request_.recording->tokens(piece.sequence, number) > request_.rank_tokens;
         }));
     if (pieces == 0) return;
-    out_.notes.push_back("Ranks of attention are of sequences with at most " +
+    out_.notes.push_back("Ranks of attention are computed for sequences with at most " +
                          std::to_string(request_.rank_tokens) + " tokens: " + std::to_string(pieces) +
-                         " layers of longer ones have no part in them (--rank-tokens).");
+                         " layers of longer sequences are left out (--rank-tokens).");
   }
 
   struct Heavy {
