@@ -86,11 +86,13 @@ class Parser {
   Status rows(od::value value) {
     if (!heads_.empty()) return wrong("rows", "given twice");
     od::array heads;
-    if (value.get_array().get(heads) != simdjson::SUCCESS) return wrong("rows", "expected an array of heads");
+    if (value.get_array().get(heads) != simdjson::SUCCESS)
+      return wrong("rows", "expected an array with one entry per head");
     for (auto item : heads) {
       const std::string field = at_index("rows", heads_.size());
       od::array head;
-      if (item.get_array().get(head) != simdjson::SUCCESS) return wrong(field, "expected an array of rows");
+      if (item.get_array().get(head) != simdjson::SUCCESS)
+        return wrong(field, "expected an array with one entry per row");
       heads_.emplace_back();
       std::size_t t = 0;
       for (auto row : head) {
@@ -129,7 +131,7 @@ class Parser {
     if (heads_.empty()) return missing("rows");
     const std::int64_t kv_heads = kv_heads_.value_or(*query_heads_);
     if (static_cast<std::int64_t>(heads_.size()) != *query_heads_)
-      return bad_input("expected " + std::to_string(*query_heads_) + " heads as query_heads says, found " +
+      return bad_input("expected " + std::to_string(*query_heads_) + " heads, as query_heads says; found " +
                        std::to_string(heads_.size()))
           .at_field("rows");
     if (*query_heads_ % kv_heads != 0)
@@ -138,7 +140,7 @@ class Parser {
           .at_field("kv_heads");
     for (std::size_t h = 0; h < heads_.size(); ++h)
       if (lengths_[h] != *tokens_)
-        return bad_input("expected " + std::to_string(*tokens_) + " rows as T says, found " +
+        return bad_input("expected " + std::to_string(*tokens_) + " rows, as T says; found " +
                          std::to_string(lengths_[h]))
             .at_field(at_index("rows", h));
     attention::RecordingInfo info;
@@ -179,7 +181,9 @@ Result<std::string> unpacked(const std::string& path) {
   std::string bytes;
   for (std::size_t used = 0;;) {
     if (used > kMaxUnpackedBytes)
-      return bad_input("a compressed recording has at most 256 MiB unpacked; unpack this one first")
+      return bad_input(
+                 "a compressed recording may have at most 256 MiB after decompression: decompress this one "
+                 "first")
           .at_file(path);
     bytes.resize(used + kPortion);
     KVPLAN_TRY(const std::size_t got, source->read(bytes.data() + used, kPortion));
@@ -203,7 +207,7 @@ Result<std::shared_ptr<const RandomAccess>> open_unpacked(const std::string& pat
 Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::string_view text,
                                                                          const std::string& name) {
   if (static_cast<std::int64_t>(text.size()) > kMaxJsonBytes)
-    return bad_input("JSON inputs are at most 1 GiB; store longer recordings as .kva").at_file(name);
+    return bad_input("a JSON input may have at most 1 GiB: store longer recordings as .kva").at_file(name);
   auto parsed = Parser(text).parse();
   if (!parsed.ok()) return std::move(parsed).error().at_file(name);
   return parsed;
@@ -217,11 +221,11 @@ Result<std::shared_ptr<const attention::Recording>> open_attention(const std::st
   const bool json = text != std::string::npos && start[text] == '{';
   if (!json) {
     if (!start.empty() && start.substr(0, 4) != kKvaMagic.substr(0, 4))
-      return bad_input("neither a .kva file nor the JSON of attention rows").at_file(path);
+      return bad_input("expected a .kva file or attention rows as JSON").at_file(path);
     return open_kva(std::move(file));
   }
   if (file->size() > kMaxJsonBytes)
-    return bad_input("JSON inputs are at most 1 GiB; store longer recordings as .kva").at_file(path);
+    return bad_input("a JSON input may have at most 1 GiB: store longer recordings as .kva").at_file(path);
   std::string all(static_cast<std::size_t>(file->size()), '\0');
   KVPLAN_TRY_DO(file->read(0, all.data(), file->size()));
   // The JSON that names raw files is small.

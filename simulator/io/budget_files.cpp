@@ -14,7 +14,9 @@ Result<attention::Retained> retained_of(const Choice& budget, std::int64_t layer
   std::vector<std::vector<double>> scores;
   if (attention::measures_scores(budget)) {
     if (on.recording == nullptr)
-      return bad_input("measures recorded attention, and here is none: expected a file or lists of numbers")
+      return bad_input(
+                 "\"measured\" needs recorded attention, which this command does not have: expected a file "
+                 "or lists of numbers")
           .at_field(std::string(budget.name()) + ":scores");
     KVPLAN_TRY(scores, kind.measure(*on.recording, on.sequence, prompt));
   } else if (kind.takes_scores) {

@@ -53,7 +53,9 @@ Status append_rows(CalibrationTable& table, const CalibrationTable& more) {
                  [](const CalibrationColumn& a, const CalibrationColumn& b) {
                    return a.name == b.name && a.unit == b.unit;
                  });
-  if (!alike) return bad_input("expected the same columns in both").at_field("table \"" + table.name + "\"");
+  if (!alike)
+    return bad_input("expected the same columns in both calibrations")
+        .at_field("table \"" + table.name + "\"");
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     CalibrationColumn& column = table.columns[i];
     column.numbers.insert(column.numbers.end(), more.columns[i].numbers.begin(),
@@ -93,11 +95,12 @@ std::string calibration_json(const Calibration& c) {
 
 Status merge_calibration(Calibration& base, const Calibration& more) {
   if (!same_device(base.device, more.device))
-    return bad_input("expected the same device in both").at_field("device");
+    return bad_input("expected the same device in both calibrations").at_field("device");
   if (!same_software(base.software, more.software))
-    return bad_input("expected the same driver, toolkit, engine and kernels in both").at_field("software");
+    return bad_input("expected the same driver, toolkit, engine and kernels in both calibrations")
+        .at_field("software");
   if (!same_method(base.method, more.method))
-    return bad_input("expected the same method in both").at_field("method");
+    return bad_input("expected the same method in both calibrations").at_field("method");
   for (const CalibrationTable& table : more.tables) {
     const auto found = std::find_if(base.tables.begin(), base.tables.end(),
                                     [&](const CalibrationTable& t) { return t.name == table.name; });
@@ -109,7 +112,7 @@ Status merge_calibration(Calibration& base, const Calibration& more) {
   for (const CalibrationFit& fit : more.fits) {
     if (std::any_of(base.fits.begin(), base.fits.end(),
                     [&](const CalibrationFit& f) { return f.table == fit.table && f.form == fit.form; }))
-      return bad_input("expected each fit once; fit the merged rows instead")
+      return bad_input("expected each fit once: fit the merged rows instead")
           .at_field("fit of \"" + fit.table + "\"");
     base.fits.push_back(fit);
   }

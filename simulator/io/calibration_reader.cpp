@@ -75,7 +75,7 @@ class Reader {
       return wrong("expected nothing after the object", "");
     for (const CalibrationFit& fit : c.fits)
       if (std::none_of(c.tables.begin(), c.tables.end(), [&](const auto& t) { return t.name == fit.table; }))
-        return bad_input("expected the name of a table of this file, found \"" + fit.table + "\"")
+        return bad_input("expected the name of a table in this file, found \"" + fit.table + "\"")
             .at_file(file_)
             .at_field("fits");
     return c;
@@ -168,7 +168,7 @@ class Reader {
 
   Status text_of(od::value value, const std::string& path, std::string& to) {
     std::string_view text;
-    if (value.get_string().get(text)) return wrong("expected a text", path);
+    if (value.get_string().get(text)) return wrong("expected a string", path);
     if (text.size() > kMostText)
       return wrong("expected at most " + std::to_string(kMostText) + " bytes of text", path);
     to = text;
@@ -176,7 +176,7 @@ class Reader {
   }
   Status name_of(od::value value, const std::string& path, std::string& to) {
     KVPLAN_TRY_DO(text_of(value, path, to));
-    return to.empty() ? Status(wrong("expected a name, found an empty text", path)) : Status(Done{});
+    return to.empty() ? Status(wrong("expected a name, found an empty string", path)) : Status(Done{});
   }
   Status unit_of(od::value value, const std::string& path, std::string& to) {
     KVPLAN_TRY_DO(text_of(value, path, to));
@@ -190,10 +190,11 @@ class Reader {
   }
   Status moment(od::value value, const std::string& path, std::string& to) {
     KVPLAN_TRY_DO(text_of(value, path, to));
-    return is_moment(to) ? Status(Done{}) : Status(wrong("expected a time as 2026-11-22T04:05:06Z", path));
+    return is_moment(to) ? Status(Done{})
+                         : Status(wrong("expected a time such as 2026-11-22T04:05:06Z", path));
   }
   Status whole(od::value value, const std::string& path, std::int64_t& to) {
-    if (value.get_int64().get(to) || to < 0) return wrong("expected a whole number from 0 on", path);
+    if (value.get_int64().get(to) || to < 0) return wrong("expected a whole number of at least 0", path);
     return Done{};
   }
   Status flag(od::value value, const std::string& path, bool& to) {
@@ -286,8 +287,8 @@ class Reader {
       if (std::any_of(to.begin(), to.end(), [&](const auto& c) { return c.name == column.name; }))
         return wrong("expected each column once, found \"" + column.name + "\" again", at);
       if (column.is_text() ? !column.numbers.empty() : !column.texts.empty())
-        return wrong(
-            column.is_text() ? "expected texts alone in a column of texts" : "expected numbers alone", at);
+        return wrong(column.is_text() ? "expected only strings in a column of text" : "expected only numbers",
+                     at);
       if (column.rows() == 0) return wrong("expected at least one row", at);
       if (!to.empty() && column.rows() != to.front().rows())
         return wrong("expected " + std::to_string(to.front().rows()) +
@@ -306,7 +307,7 @@ class Reader {
       if (in_wholes && (number != std::floor(number) || std::fabs(number) > kMostWhole))
         return wrong("expected a whole number of " + column.unit + " up to 2^53", at);
       // A step between addresses may go back; the rest is never below 0.
-      if (number < 0 && column.unit != "bytes") return wrong("expected a number from 0 on", at);
+      if (number < 0 && column.unit != "bytes") return wrong("expected a number of at least 0", at);
       column.numbers.push_back(number);
       return Done{};
     });
@@ -348,7 +349,7 @@ class Reader {
                             }},
                            {"held_out_error", decimal_to(fit.held_out_error)},
                            {"held_out_rows", whole_to(fit.held_out_rows)}}));
-      if (fit.held_out_error < 0) return wrong("expected an error from 0 on", at + ".held_out_error");
+      if (fit.held_out_error < 0) return wrong("expected an error of at least 0", at + ".held_out_error");
       to.push_back(std::move(fit));
       return Done{};
     });
@@ -362,7 +363,7 @@ class Reader {
                            {"value", decimal_to(parameter.value)},
                            {"unit", text_to(parameter.unit)}}));
       if (!is_parameter_unit(parameter.unit))
-        return wrong("expected a unit, or two with a slash between, found \"" + parameter.unit + "\"",
+        return wrong("expected a unit, or two units with a slash between, found \"" + parameter.unit + "\"",
                      at + ".unit");
       to.push_back(std::move(parameter));
       return Done{};

@@ -67,7 +67,8 @@ Error DocumentReader::wrong(std::string message) const {
 
 Result<DocumentReader::Frame> DocumentReader::read_frame() {
   const auto truncated = [this] {
-    return input_.failed() ? input_.error() : wrong("the file ends in the middle: it is truncated");
+    return input_.failed() ? input_.error()
+                           : wrong("the file is truncated: it ends in the middle of a frame");
   };
   frame_byte_ = input_.position();
   const std::string head_bytes(input_.take(frame::kHeadBytes));
@@ -81,7 +82,7 @@ Result<DocumentReader::Frame> DocumentReader::read_frame() {
   const std::string_view stored = input_.take(head.stored_bytes);
   if (stored.size() < head.stored_bytes) return truncated();
   if (!frame::checksum_holds(head_bytes, stored))
-    return wrong("the checksum does not hold: the file is damaged");
+    return wrong("checksum does not match: the file is damaged");
   Frame frame{head.type, {}};
   if (const Status unpacked = frame::unpack(head, stored, frame.message); !unpacked.ok())
     return wrong(unpacked.error().message);

@@ -8,8 +8,8 @@ Result<std::unique_ptr<EventLogFile>> EventLogFile::create(const std::string& pa
                                                            const event_log::Header& header) {
   for (const std::string_view ending : {".gz", ".zst"})
     if (path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
-      return bad_input("expected a name without " + std::string(ending) +
-                       ": an event log is compressed inside, and read as it is")
+      return bad_input("expected a file name without " + std::string(ending) +
+                       ": an event log is compressed internally and written as it is")
           .at_file(path);
   KVPLAN_TRY(auto output, traces::create_output(path));
   auto sink = [to = output.get()](std::string_view bytes) { return to->write(bytes); };

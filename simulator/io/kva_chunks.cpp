@@ -33,13 +33,13 @@ Result<std::string> read_chunk(const ChunkSource& source, const KvaShape& shape,
   v1::AttentionChunk chunk;
   {
     const google::protobuf::LogSilencer silencer;
-    if (!chunk.ParseFromString(payload)) return wrong("the chunk is no AttentionChunk message");
+    if (!chunk.ParseFromString(payload)) return wrong("the chunk is not an AttentionChunk message");
   }
   const bool same = chunk.sequence() == entry.sequence && chunk.layer() == entry.layer &&
                     chunk.head() == entry.head &&
                     static_cast<std::uint32_t>(chunk.part()) == static_cast<std::uint32_t>(entry.part) &&
                     chunk.first_token() == entry.first_token && chunk.tokens() == entry.tokens;
-  if (!same) return wrong("the chunk is not the one that the index names");
+  if (!same) return wrong("the chunk does not match its index entry");
   const RawSize size = raw_size(shape, entry);
   if (chunk.raw_bytes() < static_cast<std::uint64_t>(size.least) ||
       chunk.raw_bytes() > static_cast<std::uint64_t>(size.most))

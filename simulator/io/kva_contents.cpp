@@ -70,7 +70,7 @@ class Checker {
 
  private:
   static Error no_part(std::int64_t part) {
-    return bad_input("a part that a file of this form does not have: " + std::to_string(part))
+    return bad_input("a part that this version of the file cannot have: " + std::to_string(part))
         .at_field("part");
   }
 
@@ -81,8 +81,7 @@ class Checker {
     }
     const attention::LayerInfo* layer = shape_.layer(entry.layer);
     if (layer == nullptr)
-      return bad_input("expected one of the layers that the header lists, found " +
-                       std::to_string(entry.layer))
+      return bad_input("expected a layer that the header lists, found " + std::to_string(entry.layer))
           .at_field("layer");
     if (shape_.version() > 1 && !layer->parts.has(entry.part))
       return bad_input("the header does not list " + std::string(attention::part_name(entry.part)) +
@@ -104,7 +103,7 @@ class Checker {
     }
     if (entry.tokens > 0 && entry.first_token < tokens && entry.tokens <= tokens - entry.first_token)
       return Done{};
-    return bad_input("expected tokens inside the sequence's " + std::to_string(tokens) + ", found " +
+    return bad_input("expected tokens within the sequence's " + std::to_string(tokens) + ", found " +
                      std::to_string(entry.tokens) + " from " + std::to_string(entry.first_token))
         .at_field("tokens");
   }
@@ -190,7 +189,7 @@ class Walk {
   Status take_sequence(const AnyFrame& frame) {
     v1::AttentionSequence message;
     if (static_cast<std::int64_t>(frame.payload.size()) > kMaxSequenceBytes || !parse(message, frame.payload))
-      return bad_input("the frame is no AttentionSequence message");
+      return bad_input("the frame is not an AttentionSequence message");
     KVPLAN_TRY_DO(below("sequence", message.sequence(), kMaxSequences));
     KVPLAN_TRY(sequence(message.sequence()), sequence_of(message));
     return Done{};
@@ -198,7 +197,7 @@ class Walk {
 
   Status take_chunk(const AnyFrame& frame) {
     v1::AttentionChunk chunk;
-    if (!parse(chunk, frame.payload)) return bad_input("the chunk is no AttentionChunk message");
+    if (!parse(chunk, frame.payload)) return bad_input("the chunk is not an AttentionChunk message");
     KVPLAN_TRY(const ChunkEntry entry, checker_.entry({.sequence = chunk.sequence(),
                                                        .layer = chunk.layer(),
                                                        .head = chunk.head(),
@@ -233,7 +232,7 @@ class Walk {
       if (i > 0 && !follows(entries_[i - 1], entry)) return wrong("overlaps another chunk");
       const SequenceInfo& of = info_.sequences[entry.sequence];
       if (of.complete && entry.part != Part::kOutputWeights && entry.first_token + entry.tokens > of.tokens)
-        return wrong("expected tokens inside the sequence's " + std::to_string(of.tokens));
+        return wrong("expected tokens within the sequence's " + std::to_string(of.tokens));
     }
     return std::move(entries_);
   }
@@ -284,17 +283,17 @@ void measure_sequences(KvaContents& contents) {
     if (++broken > kShown) continue;
     parts.push_back("of sequence " + std::to_string(s) + " " + std::to_string(least) +
                     (least == sequence.tokens ? "" : " to " + std::to_string(sequence.tokens)) +
-                    (sequence.tokens == 1 ? " token is whole" : " tokens are whole") +
+                    (sequence.tokens == 1 ? " token is complete" : " tokens are complete") +
                     (least == sequence.tokens ? "" : ", by layer"));
   }
   if (broken == 0 && info.cut.empty()) return;
-  std::string text = info.cut.empty() ? "not all of it was recorded" : info.cut;
+  std::string text = info.cut.empty() ? "the recording is incomplete" : info.cut;
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? ": " : "; ") + parts[i];
   if (broken > kShown) text += "; and so on for " + std::to_string(broken - kShown) + " more";
   const std::size_t whole = info.sequences.size() - broken;
   if (whole > 0)
     text += (parts.empty() ? ": " : "; ") + (broken == 0 ? "all of its" : std::to_string(whole) + " other") +
-            (broken > 0 && whole == 1 ? " sequence is whole" : " sequences are whole");
+            (broken > 0 && whole == 1 ? " sequence is complete" : " sequences are complete");
   info.cut = text;
 }
 
@@ -307,7 +306,7 @@ Result<KvaContents> read_finished(const RandomAccess& file, bool check_sums) {
   };
   v1::AttentionHeader header;
   if (!parse(header, head))
-    return located(bad_input("the header is no AttentionHeader message"), kFirstFrame);
+    return located(bad_input("the header is not an AttentionHeader message"), kFirstFrame);
   auto info = info_of(header);
   if (!info.ok()) return located(std::move(info).error(), kFirstFrame);
   KvaContents out{.info = std::move(info).value(), .entries = {}, .end = index_at};
@@ -315,7 +314,8 @@ Result<KvaContents> read_finished(const RandomAccess& file, bool check_sums) {
              read_frame(file, FrameKind::kIndex, index_at, file.size() - kTrailerBytes, kMaxPayloadBytes,
                         check_sums));
   v1::AttentionIndex index;
-  if (!parse(index, columns)) return located(bad_input("the index is no AttentionIndex message"), index_at);
+  if (!parse(index, columns))
+    return located(bad_input("the index is not an AttentionIndex message"), index_at);
   if (out.info.version > 1) {
     auto added = add_sequences(index, out.info);
     if (!added.ok()) return located(std::move(added).error(), index_at);
@@ -339,9 +339,9 @@ Result<std::optional<KvaContents>> read_broken(const RandomAccess& file, bool ch
   Walk walk(file, check_sums, out.info);
   KVPLAN_TRY(out.entries, walk.all());
   out.end = walk.end();
-  out.info.cut = "the file was cut at byte " + std::to_string(out.end) + " or is not finished";
+  out.info.cut = "the file was truncated at byte " + std::to_string(out.end) + " or is unfinished";
   if (out.info.sequences.empty())
-    return bad_input(out.info.cut + ": it holds nothing of any sequence")
+    return bad_input(out.info.cut + ": it holds no data of any sequence")
         .at_file(file.name())
         .at_byte(out.end);
   return std::optional(std::move(out));

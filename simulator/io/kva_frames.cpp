@@ -33,7 +33,7 @@ class FileAccess final : public RandomAccess {
       const ssize_t got = ::pread(descriptor_, to, static_cast<std::size_t>(count), offset);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return bad_input("cannot read: " + std::string(std::strerror(errno))).at_file(name_);
-      if (got == 0) return bad_input("the file became shorter while it was read").at_file(name_);
+      if (got == 0) return bad_input("the file shrank while it was read").at_file(name_);
       to += got;
       offset += got;
       count -= got;
@@ -107,7 +107,8 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
   const auto wrong = [&](std::string message) {
     return bad_input(std::move(message)).at_file(file.name()).at_byte(offset);
   };
-  if (offset < 0 || offset > end - kFrameHeaderBytes) return wrong("expected a frame, the file is too short");
+  if (offset < 0 || offset > end - kFrameHeaderBytes)
+    return wrong("expected a frame, but the file is too short");
   std::string header(static_cast<std::size_t>(kFrameHeaderBytes), '\0');
   KVPLAN_TRY_DO(file.read(offset, header.data(), kFrameHeaderBytes));
   if (std::string_view(header).substr(0, 4) != letters(kind))
@@ -115,10 +116,10 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
   const auto length = frame::get_u64(std::string_view(header).substr(8));
   const std::int64_t room = end - offset - kFrameHeaderBytes;
   if (length > static_cast<std::uint64_t>(room))
-    return wrong("the frame claims " + std::to_string(length) + " bytes, " + std::to_string(room) +
+    return wrong("the frame length is " + std::to_string(length) + " bytes, " + std::to_string(room) +
                  " are left: truncated");
   if (length > static_cast<std::uint64_t>(most))
-    return wrong("the frame claims " + std::to_string(length) + " bytes, at most " + std::to_string(most) +
+    return wrong("the frame length is " + std::to_string(length) + " bytes, at most " + std::to_string(most) +
                  " are allowed");
   std::string payload(static_cast<std::size_t>(length), '\0');
   KVPLAN_TRY_DO(file.read(offset + kFrameHeaderBytes, payload.data(), static_cast<std::int64_t>(length)));
@@ -158,10 +159,10 @@ Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums) {
   const auto wrong = [&](std::string message) {
     return bad_input(std::move(message)).at_file(file.name()).at_byte(at > 0 ? at : 0);
   };
-  if (at < static_cast<std::int64_t>(kKvaMagic.size())) return wrong("no trailer: truncated");
+  if (at < static_cast<std::int64_t>(kKvaMagic.size())) return wrong("truncated: the file has no trailer");
   std::string bytes(static_cast<std::size_t>(kTrailerBytes), '\0');
   KVPLAN_TRY_DO(file.read(at, bytes.data(), kTrailerBytes));
-  if (std::string_view(bytes).substr(12) != kKvaEndMagic) return wrong("no trailer: truncated");
+  if (std::string_view(bytes).substr(12) != kKvaEndMagic) return wrong("truncated: the file has no trailer");
   if (check_sums && frame::crc32(0, std::string_view(bytes).substr(0, 8)) !=
                         frame::get_u32(std::string_view(bytes).substr(8)))
     return wrong("checksum of the trailer does not match");
@@ -188,7 +189,7 @@ Status from_zlib(std::string_view data, std::string& out) {
   if (::uncompress2(reinterpret_cast<Bytef*>(out.data()), &room, reinterpret_cast<const Bytef*>(data.data()),
                     &used) != Z_OK ||
       used != data.size())
-    return bad_input("zlib: damaged data or more than was announced");
+    return bad_input("zlib: damaged data, or more data than announced");
   if (room == out.size()) return Done{};
   return bad_input("expected " + std::to_string(out.size()) + " bytes of data, found " +
                    std::to_string(room));

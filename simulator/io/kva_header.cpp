@@ -128,7 +128,7 @@ void count_heads(RecordingInfo& info) {
 
 Status read_version_2(const v1::AttentionHeader& header, RecordingInfo& info) {
   if (header.form() != 0 || header.element() != 0 || header.has_values() || header.sequences_size() > 0)
-    return bad_input("expected no form, element, has_values and sequences: they belong to version 1");
+    return bad_input("expected no form, element, has_values and sequences: only version 1 has them");
   info.logit_scale = header.logit_scale();
   info.hidden_size = number(header.model().hidden_size());
   if (header.has_rotary()) {

@@ -93,7 +93,7 @@ Status check_stored(const RecordingInfo& info) {
   if (seen.has(Part::kRows) && seen.has(Part::kTopRows))
     return bad_input("expected rows or top rows, found both").at_field("parts");
   if (seen.has(Part::kQueries) && !seen.has(Part::kKeys))
-    return bad_input("expected keys with queries").at_field("parts");
+    return bad_input("expected queries and keys together").at_field("parts");
   if (seen.has(Part::kTokenClasses) && info.token_classes.empty())
     return bad_input("expected names of token classes").at_field("token_classes");
   return within("token_classes", static_cast<std::int64_t>(info.token_classes.size()), 0, 256);
@@ -103,7 +103,7 @@ Status check_rotary(const attention::Rotary& rotary, std::int64_t key_size, cons
   if (rotary.dims == 0) return Done{};
   if (rotary.dims % 2 != 0 || rotary.dims < 0 || rotary.first < 0 ||
       std::int64_t{rotary.first} + rotary.dims > key_size)
-    return bad_input("expected an even number of elements inside a key of " + std::to_string(key_size) +
+    return bad_input("expected an even number of elements within a key of " + std::to_string(key_size) +
                      ", found " + std::to_string(rotary.dims) + " from " + std::to_string(rotary.first))
         .at_field(field + ".dims");
   const auto between = [&](std::string_view name, double value, std::string_view low, std::string_view high,
@@ -175,7 +175,7 @@ Status check_layer(const RecordingInfo& info, const LayerInfo& layer, const std:
           .at_field(field + ".parts");
   }
   if (has(Part::kQueries) && !has(Part::kKeys))
-    return bad_input("expected keys with queries").at_field(field + ".parts");
+    return bad_input("expected queries and keys together").at_field(field + ".parts");
   if (has(Part::kQueries) && !(layer.logit_scale > 0 && layer.logit_scale <= kMostScale))
     return bad_input("expected a number above 0 and at most 1e6").at_field(field + ".logit_scale");
   if (!(layer.soft_cap >= 0 && layer.soft_cap <= kMostScale))

@@ -34,7 +34,7 @@ class KvaRecording final : public attention::Recording {
                         parts.has(Part::kValueNorms) || parts.has(Part::kOutputWeights);
     if (!plan.layer.has_rows())
       return bad_input("layer " + std::to_string(layer) +
-                       " has neither attention rows nor queries with keys, from which they are computed")
+                       " has neither attention rows nor the queries and keys to compute them")
           .at_file(source_.file->name());
     if (!beside) return open_row_layer(plan);
     KVPLAN_TRY(attention::LayerTensors tensors, read_tensor_layer(plan));

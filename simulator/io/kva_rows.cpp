@@ -109,14 +109,14 @@ class RowLayer final : public attention::LayerRows {
         std::upper_bound(chunks.begin(), chunks.end(), t,
                          [](std::int64_t at, const auto& entry) { return at < entry.first_token; });
     if (chunks.empty())
-      return bad_input("was not recorded; the other heads of this layer were")
+      return bad_input("was not recorded, but other heads of this layer were")
           .at_file(plan_.source.file->name())
           .at_field("layer " + std::to_string(plan_.entries.front().layer) + ", query head " +
                     std::to_string(plan_.layer.model_query_head(static_cast<std::int32_t>(head))));
     if (after == chunks.begin() || t >= (after - 1)->first_token + (after - 1)->tokens)
       return bad_input("row " + std::to_string(t) + " of query head " +
                        std::to_string(plan_.layer.model_query_head(static_cast<std::int32_t>(head))) +
-                       " is asked for and was not recorded")
+                       " is needed but was not recorded")
           .at_file(plan_.source.file->name());
     const ChunkEntry& entry = *(after - 1);
     DecodedRows& rows = decoded_[head];
@@ -179,7 +179,7 @@ class RowLayer final : public attention::LayerRows {
     };
     for (std::int64_t t = entry.first_token; t < entry.first_token + entry.tokens; ++t) {
       out.begin.push_back(at);
-      if (size - at < 4 + width) return wrong(t, "the chunk ends inside the row");
+      if (size - at < 4 + width) return wrong(t, "the chunk ends within the row");
       const std::int64_t count = load_raw<std::uint32_t>(raw.data() + at);
       if (count > t + 1 || count * (4 + width) > size - at - 4 - width)
         return wrong(t, "claims " + std::to_string(count) + " entries, more than the row or the chunk has");
@@ -189,16 +189,18 @@ class RowLayer final : public attention::LayerRows {
       std::int64_t before = plan_.layer.first_seen(t) - 1;
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t position = load_raw<std::uint32_t>(positions + 4 * i);
-        if (position <= before || position > t) return wrong(t, "positions are not ascending up to the row");
+        if (position <= before || position > t)
+          return wrong(t, "expected ascending positions up to the row's own");
         before = position;
         values.push_back(load_number(positions + 4 * count + width * i, element));
       }
       KVPLAN_TRY_DO(check_row(std::span<const double>(values), t,
                               {.first_seen = 0, .has_sink = !plan_.layer.sink_logits.empty()}));
-      if (count == seen && values.front() != 0) return wrong(t, "a rest although every entry is listed");
+      if (count == seen && values.front() != 0)
+        return wrong(t, "a remaining mass, although every entry is listed");
       at += 4 + width + count * (4 + width);
     }
-    if (at != size) return wrong(entry.first_token + entry.tokens - 1, "bytes are left after the last row");
+    if (at != size) return wrong(entry.first_token + entry.tokens - 1, "there are bytes after the last row");
     out.raw = std::move(raw);
     return Done{};
   }
@@ -256,7 +258,7 @@ Status for_chunks(const LayerPlan& plan, Part part, std::uint32_t head, const Ad
       of_layer ? "layer " + std::to_string(plan.layer.layer) + ", " + what : std::string(part_name(part));
   if (next == 0)
     return bad_input(of_layer ? "were not recorded; other parts of this layer were"
-                              : "were not recorded of this sequence")
+                              : "were not recorded for this sequence")
         .at_file(plan.source.file->name())
         .at_field(place);
   return bad_input("expected all " + std::to_string(wanted) + (weights ? " rows, row " : " tokens, token ") +
@@ -305,7 +307,7 @@ Result<std::vector<float>> read_numbers(const LayerPlan& plan, Part part, std::u
     for (std::size_t at = 0; at < raw.size(); at += width) {
       out.push_back(load_float(raw.data() + at, element));
       if (!std::isfinite(out.back())) return bad_input("expected finite numbers");
-      if (part == Part::kValueNorms && out.back() < 0) return bad_input("expected lengths from 0 on");
+      if (part == Part::kValueNorms && out.back() < 0) return bad_input("expected lengths of at least 0");
     }
     return Done{};
   }));

@@ -193,7 +193,7 @@ Status KvaWriter::numbers(PartPlace place, Part part, std::int64_t first, std::s
   const Element element = state_->element(part);
   for (const float value : elements)
     if (!finite(element, static_cast<double>(value)))
-      return bad_input("expected finite numbers that fit the element").at_field(part_name(part));
+      return bad_input("expected finite numbers that fit the element type").at_field(part_name(part));
   return write_numbers(place, part, first, elements);
 }
 

@@ -60,7 +60,7 @@ Error not_of_model(const CalibrationColumn& models, std::string_view model) {
     }
     listed += (listed.empty() ? "" : ", ") + printable(name);
   }
-  return bad_input("expected steps of the model " + std::string(model) + ", found those of " + listed);
+  return bad_input("expected steps of model " + std::string(model) + ", found steps of " + listed);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
   const auto table = std::find_if(calibration.tables.begin(), calibration.tables.end(),
                                   [](const CalibrationTable& t) { return t.name == kTable; });
   if (table == calibration.tables.end())
-    return wrong(bad_input("expected a table \"step\", durations of whole steps, found none"), "tables");
+    return wrong(bad_input("expected a table \"step\" with durations of whole steps, found none"), "tables");
   // The reader has seen to it that these are there.
   const std::vector<double>& sequences = table->column("sequences")->numbers;
   const std::vector<double>& computed = table->column("computed")->numbers;
@@ -81,7 +81,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
   const std::vector<double>& median = table->column("median")->numbers;
   const CalibrationColumn* const models = table->column("model");
   if (models != nullptr && !models->is_text())
-    return wrong(bad_input("expected names of models, a column of unit text"), "step.model");
+    return wrong(bad_input("expected model names, in a column with the unit text"), "step.model");
 
   constexpr double kMostNs = static_cast<double>(core::kLongestStepTicks) / static_cast<double>(kTicksPerNs);
   std::vector<latency::MeasuredStep> steps;
@@ -94,7 +94,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
     const std::string row = "step[" + std::to_string(i) + "]";
     if (whole(sequences) < 1) return wrong(bad_input("expected at least one sequence"), row + ".sequences");
     if (computed[i] < sequences[i])
-      return wrong(bad_input("expected at least one token for each sequence"), row + ".computed");
+      return wrong(bad_input("expected at least one token per sequence"), row + ".computed");
     if (median[i] > kMostNs) return wrong(bad_input("expected at most 13 days"), row + ".median");
     const auto ticks = static_cast<std::int64_t>(std::floor(median[i] * kTicksPerNs + 0.5));
     steps.push_back({whole(sequences), whole(computed), whole(context), Ticks{ticks}});
@@ -116,13 +116,13 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
   assumptions.push_back(
       "Steps of " + of_sequences.text(" sequences, ") + of_computed.text(" computed tokens and ") +
       of_context.text(" context tokens") +
-      " were measured. Between them durations are linear; below the least they are those of the "
-      "least, beyond the greatest they go on as the last two do.");
+      " were measured. kvplan interpolates linearly between them. Below the smallest measured step it uses "
+      "that step's duration; above the largest it extrapolates from the last two.");
   if (const std::size_t again = measured_again(steps); again > 0)
     assumptions.push_back(
         std::to_string(again) +
         (again == 1 ? " step was measured more than once" : " steps were measured more than once") +
-        ": of its durations the middle one counts, of two the shorter.");
+        ": their median duration counts, and the shorter of two.");
   KVPLAN_TRY(latency::StepTable made, latency::StepTable::make(std::move(steps)));
   return plan::MeasuredSteps{std::move(made), std::move(assumptions)};
 }

@@ -17,7 +17,7 @@ Error in_file(const std::string& file, const std::string& what) {
 Result<attention::RecordedSets::Sets> sets_of(dom::element element) {
   attention::RecordedSets::Sets out;
   dom::array sets;
-  if (element.get(sets) != simdjson::SUCCESS) return bad_input("expected a list of sets");
+  if (element.get(sets) != simdjson::SUCCESS) return bad_input("expected a list of token sets");
   for (const dom::element set : sets) {
     dom::array positions;
     if (set.get(positions) != simdjson::SUCCESS) return bad_input("expected a list of positions");
@@ -52,7 +52,7 @@ Result<attention::RecordedSets> layer_of(dom::element from, std::int64_t prompt)
     std::int64_t found = 0;
     if (step["t"].get(found) != simdjson::SUCCESS || found != t ||
         step["retained"].get(retained) != simdjson::SUCCESS)
-      return bad_input("expected step t = " + std::to_string(t) + " with its retained sets");
+      return bad_input("expected step t = " + std::to_string(t) + " with its retained token sets");
     KVPLAN_TRY(auto sets, sets_of(retained));
     out.after.push_back(std::move(sets));
     ++t;
@@ -64,7 +64,7 @@ Result<attention::RecordedLayers> recorded_of(dom::element root) {
   attention::RecordedLayers out;
   if (root["prefill_len"].get(out.prompt) != simdjson::SUCCESS)
     return bad_input("expected the keys prefill_len, after_prefill and steps");
-  if (out.prompt < 1 || out.prompt >= INT32_MAX) return bad_input("expected a prefill_len from 1");
+  if (out.prompt < 1 || out.prompt >= INT32_MAX) return bad_input("expected prefill_len to be at least 1");
   dom::array layers;
   if (root["layers"].get(layers) != simdjson::SUCCESS) {
     KVPLAN_TRY(auto sets, layer_of(root, out.prompt));

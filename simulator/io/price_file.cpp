@@ -61,12 +61,12 @@ Status check_keys(const Place& place, std::initializer_list<std::string_view> kn
 Result<std::string> text_of(const Place& place, std::string_view key) {
   dom::element value;
   if (place.object[key].get(value) != simdjson::SUCCESS)
-    return place.wrong("expected a text, found nothing", key);
+    return place.wrong("expected a string, found nothing", key);
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS || text.empty() || text.size() > 400)
-    return place.wrong("expected a text, found " + found(value), key);
+    return place.wrong("expected a string, found " + found(value), key);
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
-    return place.wrong("expected a text of one line", key);
+    return place.wrong("expected a string with one line", key);
   return std::string(text);
 }
 
@@ -186,11 +186,11 @@ Result<PriceList> parse_prices(std::string_view text, const std::string& file) {
   Place top;
   const auto parsed = parser.parse(padded);
   if (parsed.error() != simdjson::SUCCESS)
-    return bad_input("expected a JSON object, the prices of devices: " +
+    return bad_input("expected a JSON object with device prices: " +
                      std::string(simdjson::error_message(parsed.error())))
         .at_file(file);
   if (parsed.get_object().get(top.object) != simdjson::SUCCESS)
-    return bad_input("expected a JSON object, the prices of devices").at_file(file);
+    return bad_input("expected a JSON object with device prices").at_file(file);
   Result<PriceList> list = read_list(top);
   if (list.ok()) return list;
   return std::move(list).error().at_file(file);

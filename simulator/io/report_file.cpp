@@ -83,7 +83,7 @@ Status copy_timeline_csv(traces::Input& input, const DocumentWriter::Sink& sink)
     }));
   }
   if (any) return Done{};
-  return bad_input("holds no timeline; kvplan run writes one into a binary report with --timeline")
+  return bad_input("the report has no timeline: `kvplan run` writes one into a binary report with --timeline")
       .at_file(input.path());
 }
 

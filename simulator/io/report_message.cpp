@@ -65,7 +65,7 @@ class Reader {
         continue;
       }
       const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(key);
-      if (field == nullptr) return wrong("no key of a report", path);
+      if (field == nullptr) return wrong("this is not a report key", path);
       KVPLAN_TRY_DO(field->is_repeated() ? read_array(value, message, *field, path)
                                          : read_value(value, message, *field, path));
     }
@@ -106,7 +106,7 @@ class Reader {
       return read_message(value, message, field, path);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string_view text;
-      if (value.get_string().get(text)) return wrong("expected a text", path);
+      if (value.get_string().get(text)) return wrong("expected a string", path);
       set(message, field, std::string(text), &Reflection::SetString, &Reflection::AddString);
       return Done{};
     }
@@ -161,7 +161,7 @@ class Reader {
       std::string_view path, origin;
       if (const auto error = item.unescaped_key().get(path)) return wrong(error, kOrigins);
       const std::string key(path);
-      if (item.value().get_string().get(origin)) return wrong("expected a text", kOrigins);
+      if (item.value().get_string().get(origin)) return wrong("expected a string", kOrigins);
       origins_[key] = origin;
     }
     return Done{};

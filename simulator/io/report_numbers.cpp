@@ -21,7 +21,7 @@ Error wrong(const std::string& expected, const std::string& key) {
 /// A number that may be missing: finite and not negative.
 Result<std::optional<double>> number(bool present, double value, const std::string& key) {
   if (!present) return std::optional<double>{};
-  if (!std::isfinite(value) || value < 0) return wrong("a number that is not negative", key);
+  if (!std::isfinite(value) || value < 0) return wrong("a number of at least 0", key);
   return std::optional(value);
 }
 
@@ -228,7 +228,7 @@ Status read_saturation(const v1::ReportSaturation& from, plan::RunSummary& run) 
   if (from.has_saturated()) to.saturated = from.saturated();
   to.backlog = from.backlog_at_end_of_arrivals_requests();
   if (to.backlog < 0)
-    return wrong("a number that is not negative", "saturation.backlog_at_end_of_arrivals_requests");
+    return wrong("a number of at least 0", "saturation.backlog_at_end_of_arrivals_requests");
   KVPLAN_TRY(to.drain, ticks(true, from.drain_s(), "saturation.drain_s"));
   return Done{};
 }

@@ -21,7 +21,7 @@ Status read_sources(const v1::Report& message, plan::Scenario& scenario) {
     if (!from || *from == plan::Source::From::kDefault)
       return not_expected("file, option, given or derived", each.from()).at_field("scenario_sources");
     if (!plan::set_source(scenario, each.path(), {*from, each.name(), each.line()}))
-      return not_expected("a value of the scenario, and as its origin has it", each.path())
+      return not_expected("a scenario value, of the same kind as its origin", each.path())
           .at_field("scenario_sources");
   }
   return Done{};
@@ -66,8 +66,8 @@ Result<plan::BinNumbers> numbers_of(const NamedBin& from, const RowPlaces& place
                           to.mean[row] <= static_cast<double>(to.greatest[row]) + slack;
     // A bin without length has no mean.
     if (!in_order && to.begin_ns < to.end_ns)
-      return bad_input("expected 0 <= least <= mean <= greatest <= " + std::to_string(most) + " in row \"" +
-                       std::string(plan::timeline_row_name(row)) + "\" of the bin at " +
+      return bad_input("expected 0 <= min <= mean <= max <= " + std::to_string(most) + " in row \"" +
+                       std::string(plan::timeline_row_name(row)) + "\" for the bin at " +
                        std::to_string(to.begin_ns) + " ns");
   }
   return to;
@@ -95,7 +95,7 @@ Result<ReportedRun> read_reported_run(traces::Input& input, const BinVisitor& vi
           if (!places) {
             KVPLAN_TRY(places, places_of(bins.names()));
           }
-          if (bin.replica != replica && bin.begin_ns != 0) return bad_input("expected a first bin from 0 ns");
+          if (bin.replica != replica && bin.begin_ns != 0) return bad_input("expected the first bin at 0 ns");
           replica = bin.replica;
           KVPLAN_TRY(const plan::BinNumbers numbers,
                      numbers_of(bin, *places, out.value().run.capacity_bytes));

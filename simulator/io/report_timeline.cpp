@@ -60,7 +60,7 @@ Status TimelineBins::check_place(const v1::TimelineChunk& message) {
                      std::to_string(rows.size()));
   std::vector<std::string> names;
   for (const v1::TimelineRow& row : rows) {
-    if (!is_row_name(row.name())) return bad_input("expected the name of a row in small letters");
+    if (!is_row_name(row.name())) return bad_input("expected a row name in lower case");
     if (row.mean_size() != message.length_ns_size() || row.least_step_size() != message.length_ns_size() ||
         row.greatest_step_size() != message.length_ns_size())
       return bad_input("expected " + std::to_string(message.length_ns_size()) + " entries in each row");

@@ -19,7 +19,8 @@ Status check(std::span<const T> row, std::int64_t t, RowRule rule) {
   const std::string field = "row " + std::to_string(t);
   for (std::int64_t i = 0; i < rule.first_seen && in_order; ++i)
     if (row[static_cast<std::size_t>(i)] != 0)
-      return bad_input("expected no weight before the window, found one for token " + std::to_string(i))
+      return bad_input("expected weights of 0 before the window, found another for token " +
+                       std::to_string(i))
           .at_field(field);
   if (in_order && (sum > 0 || rule.has_sink) && sum <= kMostSum) return Done{};
   for (std::size_t i = 0; i < row.size(); ++i)

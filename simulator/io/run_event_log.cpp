@@ -38,19 +38,19 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
   const plan::TokenPlan& tokens = watched.tokens;
   if (!tokens.windows.empty() && tokens.placement != core::Placement::kHoles)
     return bad_input(
-               "a log has one placement for all tables of a request, but layers with windows drop in "
-               "place: expected eviction.placement=holes, memory.allocator=paged:table=all, or a model "
-               "without windows")
+               "a log has one placement for all tables of a request, but sliding-window layers evict without "
+               "moving tokens: expected eviction.placement=holes, memory.allocator=paged:table=all, or a "
+               "model without sliding windows")
         .at_field("--events");
   if (plan::undriven_requests(tokens, watched.workload) > 0)
     return bad_input(
-               "a log says of all requests which tokens go, or of none: expected recordings that are long "
-               "enough for every request (prompt + output - 1 tokens), or none")
+               "a log records for all requests which tokens are evicted, or for none: expected recordings "
+               "that are long enough for every request (prompt + output - 1 tokens), or no recordings")
         .at_field("--events");
   if (!tokens.encoded.empty())
     return bad_input(
-               "a log has places of tokens, and encoded ones have none: expected a format that stores every "
-               "token at once, " +
+               "a log records the slot of every token, but encoded tokens have none: expected a format that "
+               "stores every token at once, " +
                std::string(scenario.window_format ? "and window_format=none, found window_format="
                                                   : "found ") +
                scenario.text(scenario.window_format ? "window_format" : "format"))

@@ -21,9 +21,9 @@ std::string problem(simdjson::error_code error) {
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
       return "expected JSON in which every { and [ is closed";
     case simdjson::UNCLOSED_STRING:
-      return "expected JSON in which every text ends with a quote";
+      return "expected a closing quote for every JSON string";
     case simdjson::STRING_ERROR:
-      return "expected a text with escapes as JSON has them";
+      return "expected a string with JSON escapes";
     case simdjson::UTF8_ERROR:
       return "expected UTF-8";
     case simdjson::DEPTH_ERROR:
@@ -31,12 +31,12 @@ std::string problem(simdjson::error_code error) {
     case simdjson::EMPTY:
       return "expected a JSON object, found nothing";
     case simdjson::TAPE_ERROR:
-      return "expected JSON: \"key\": value, with commas between and no comma at the end";
+      return "expected JSON: \"key\": value, with commas between pairs and no comma at the end";
     case simdjson::INCORRECT_TYPE:
     case simdjson::T_ATOM_ERROR:
     case simdjson::F_ATOM_ERROR:
     case simdjson::N_ATOM_ERROR:
-      return "expected a text, a number, true, false or null";
+      return "expected a string, a number, true, false or null";
     default:
       return std::string("expected JSON: ") + simdjson::error_message(error);
   }
@@ -119,7 +119,7 @@ class Reader {
     }
     // The library finds such mistakes at the end, except bytes that are no text.
     const std::size_t place = error == simdjson::UTF8_ERROR ? first_bad_line(text) : text.size();
-    return wrong("as a scenario: " + problem(error), line_of(text.data() + place));
+    return wrong("read as a scenario: " + problem(error), line_of(text.data() + place));
   }
 
   [[nodiscard]] std::int64_t line_of(const char* position) const {
@@ -169,7 +169,7 @@ class Reader {
       if (const auto error = value.get_bool().get(flag)) return wrong(problem(error), at, path);
       return std::string(flag ? "true" : "false");
     }
-    return wrong("expected a text, a number or true/false", at, path);
+    return wrong("expected a string, a number or true/false", at, path);
   }
 
   Status read_object(od::object object, const std::string& prefix, int depth) {
@@ -186,7 +186,7 @@ class Reader {
       if (const auto error = value.type().get(type)) return wrong(problem(error), at, path);
       if (path == "scenario" && type == od::json_type::object)
         return wrong(
-            "expected a scenario, found a report; what it ran is a scenario: its member \"scenario\"", at);
+            "expected a scenario, found a report: its member \"scenario\" is the scenario that it ran", at);
       if (path == "view") continue;  // of a session of the desktop program
       if (path == "scenario_origins") {
         KVPLAN_TRY_DO(read_origins(value, at));
@@ -203,7 +203,7 @@ class Reader {
         if (const auto error = value.get_object().get(child)) return wrong(problem(error), at, path);
         const Meaning meant = meaning(path);
         if (meant == Meaning::kLeaf)
-          return wrong("expected a text, a number or true/false, found an object", at, path);
+          return wrong("expected a string, a number or true/false, found an object", at, path);
         if (meant == Meaning::kComponent) {
           KVPLAN_TRY_DO(read_component(child, path, at));
           continue;
@@ -270,7 +270,7 @@ class Reader {
     const auto [first, is_new] = seen_.emplace(path, at);
     if (!is_new)
       return wrong(
-          "expected one value, found a second; the first is on line " + std::to_string(first->second), at,
+          "expected one value, found a second; the first is in line " + std::to_string(first->second), at,
           path);
     settings_.push_back({path, std::move(text), path_, at});
     return Done{};

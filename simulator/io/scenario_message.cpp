@@ -101,7 +101,7 @@ Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value)
   const plan::Field& field = plan::scenario_fields()[i];
   const std::string& text = scenario.texts[i];
   const v1::Origin from = origin_of(scenario.origin(i));
-  const auto wrong_type = [] { return bad_input("the schema has another type of value"); };
+  const auto wrong_type = [] { return bad_input("the schema has a different value type"); };
   if (auto* component = dynamic_cast<v1::Component*>(&value)) {
     if (field.kind != plan::FieldKind::kComponent) return wrong_type();
     KVPLAN_TRY(const Choice choice, plan::parse_member(field.family, text));
@@ -240,7 +240,7 @@ Status fill_message(const plan::Scenario& scenario, v1::Scenario& message) {
 
 Result<std::vector<plan::Setting>> settings_of(const v1::Scenario& message) {
   if (holds_unknown_fields(message))
-    return bad_input("holds values that this version does not know: written by a later version of kvplan");
+    return bad_input("holds values that this version does not know: a later version of kvplan wrote it");
   std::vector<plan::Setting> settings;
   KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
     if (stop.value == nullptr) return Done{};

@@ -20,7 +20,8 @@ using formats::Matrix;
 using formats::SideData;
 using formats::SideLayer;
 
-static_assert(std::endian::native == std::endian::little, "tensors are read as they are");
+static_assert(std::endian::native == std::endian::little,
+              "expected an uncompressed file: tensors are read in place");
 
 constexpr std::int64_t kLengthBytes = 8;
 constexpr std::int64_t kMostHeader = std::int64_t{16} << 20;
@@ -94,7 +95,7 @@ Result<Tensor> tensor_of(const RandomAccess& file, std::int64_t data, std::strin
   for (const dom::element each : shape) {
     auto size = whole(each, kMostNumbers);
     if (!size.ok() || size.value() == 0 || count > kMostNumbers / size.value())
-      return bad_input("expected sizes of at least 1 and at most 2^28 numbers in all")
+      return bad_input("expected sizes of at least 1, with a product of at most 2^28")
           .at_field(part("shape"));
     out.shape.push_back(size.value());
     count *= size.value();
@@ -109,7 +110,7 @@ Result<Tensor> tensor_of(const RandomAccess& file, std::int64_t data, std::strin
     ends[i] = end.value();
   }
   if (ends[1] - ends[0] != count * type->bytes)
-    return bad_input("expected " + std::to_string(count * type->bytes) + " bytes as the shape says, found " +
+    return bad_input("expected " + std::to_string(count * type->bytes) + " bytes, as the shape says; found " +
                      std::to_string(ends[1] - ends[0]))
         .at_field(part("data_offsets"));
   out.file_bytes = ends[1] - ends[0];
@@ -158,7 +159,7 @@ Status take_table(const Tensor& from, std::vector<double>& to) {
     return from.wrong("one dimension of 4, 8, ... or 256 numbers");
   for (std::size_t i = 1; i < from.numbers.size(); ++i)
     if (!(from.numbers[i - 1] < from.numbers[i]))
-      return from.wrong("ascending numbers, found another at element " + std::to_string(i));
+      return from.wrong("ascending numbers, found a smaller one at element " + std::to_string(i));
   to = from.numbers;
   return Done{};
 }
@@ -172,7 +173,7 @@ Status take_thresholds(const Tensor& low, const Tensor& high, SideLayer& to) {
     for (std::size_t c = 0; c < low.size(1); ++c) {
       const std::size_t at = h * low.size(1) + c;
       if (!(low.numbers[at] <= high.numbers[at]))
-        return high.wrong("at least " + low.name + ", found less at element " + std::to_string(at));
+        return high.wrong("at least " + low.name + ", found a smaller one at element " + std::to_string(at));
       of_head.push_back({low.numbers[at], high.numbers[at]});
     }
   }
@@ -208,9 +209,8 @@ Status take(SideLayer& layer, std::string_view what, const Tensor& tensor, std::
     high = tensor;
   } else {
     return bad_input(
-               "is no name of a side file: expected keys.basis, values.basis, keys.low, keys.high, "
-               "keys.table or "
-               "values.table")
+               "is not a tensor of a side file: expected keys.basis, values.basis, keys.low, keys.high, "
+               "keys.table or values.table")
         .at_field(tensor.name);
   }
   return Done{};
@@ -231,7 +231,7 @@ Result<SideData> parse(const RandomAccess& file) {
   SideData out;
   std::uint64_t length = 0;
   if (file.size() < kLengthBytes)
-    return bad_input("expected the length of a header, found the end of the file");
+    return bad_input("expected the length of the header, found the end of the file");
   KVPLAN_TRY_DO(file.read(0, reinterpret_cast<char*>(&length), kLengthBytes));
   const std::int64_t most = std::min(kMostHeader, file.size() - kLengthBytes);
   if (length > static_cast<std::uint64_t>(most))
@@ -242,7 +242,7 @@ Result<SideData> parse(const RandomAccess& file) {
   dom::parser parser;
   dom::object tensors;
   if (parser.parse(header).get(tensors) != simdjson::SUCCESS)
-    return bad_input("expected a header of JSON, an object, at byte 8");
+    return bad_input("expected a header at byte 8 that is a JSON object");
   dom::element metadata;
   if (tensors["__metadata__"].get(metadata) != simdjson::SUCCESS)
     return bad_input("is missing").at_field("__metadata__");
@@ -260,7 +260,8 @@ Result<SideData> parse(const RandomAccess& file) {
     // Tensors do not overlap: a small file could ask for any memory.
     left -= tensor.file_bytes;
     if (left < 0)
-      return bad_input("expected tensors that share no bytes; up to this one they have more than the file")
+      return bad_input(
+                 "expected tensors that do not overlap: up to this one, they have more bytes than the file")
           .at_field(key);
     auto& ends = thresholds[name->layer];
     SideLayer& layer = out.layers[name->layer];
@@ -268,14 +269,13 @@ Result<SideData> parse(const RandomAccess& file) {
   }
   if (left > 0)
     return bad_input("expected the end of the file at byte " + std::to_string(file.size() - left) +
-                     ", behind the bytes of its tensors, found " + std::to_string(left) + " more");
+                     ", after the last tensor, found " + std::to_string(left) + " more");
   for (auto& [number, ends] : thresholds) {
     if (ends[0].has_value() != ends[1].has_value())
-      return bad_input("expected keys.low and keys.high together")
-          .at_field("layers." + std::to_string(number));
+      return bad_input("expected both keys.low and keys.high").at_field("layers." + std::to_string(number));
     if (ends[0]) KVPLAN_TRY_DO(take_thresholds(*ends[0], *ends[1], out.layers[number]));
   }
-  if (out.layers.empty()) return bad_input("holds no layer");
+  if (out.layers.empty()) return bad_input("the file holds no layer");
   return out;
 }
 

@@ -18,7 +18,8 @@ namespace {
 namespace dom = simdjson::dom;
 using attention::LayerTensors;
 
-static_assert(std::endian::native == std::endian::little, "raw files are read as they are");
+static_assert(std::endian::native == std::endian::little,
+              "expected an uncompressed file: raw files are read in place");
 
 constexpr std::int64_t kMaxLayerBytes = std::int64_t{4} << 30;
 constexpr std::int64_t kMostHeads = 1024;
@@ -41,7 +42,7 @@ Result<std::string> text_at(dom::object object, std::string_view group, std::str
   std::string_view text;
   const auto error = inner[key].get_string().get(text);
   if (error == simdjson::NO_SUCH_FIELD) return bad_input("is missing").at_field(field);
-  if (error != simdjson::SUCCESS || text.empty()) return bad_input("expected a text").at_field(field);
+  if (error != simdjson::SUCCESS || text.empty()) return bad_input("expected a string").at_field(field);
   return std::string(text);
 }
 

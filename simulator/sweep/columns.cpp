@@ -59,7 +59,7 @@ Result<NumberColumn> parse_column(const Head& head, std::string_view text) {
   } else if (vary == head.varies.end()) {
     return not_expected("a figure or a varied path (" + names_like(head, name) + ")", name);
   } else if (!are_numbers(*vary)) {
-    return bad_input("expected numbers, the values of " + vary->path + " are others");
+    return bad_input("expected numbers as values of " + vary->path + " are others");
   }
   if (wanted != plan::Better::kNeither) column.better = wanted;
   return column;
@@ -71,7 +71,8 @@ Result<std::vector<NumberColumn>> parse_columns(const Head& head, std::string_vi
     const std::size_t comma = text.find(',');
     KVPLAN_TRY(NumberColumn column, parse_column(head, text.substr(0, comma)));
     for (const NumberColumn& other : columns)
-      if (other.name == column.name) return bad_input("expected each once, found " + column.name + " again");
+      if (other.name == column.name)
+        return bad_input("expected each figure once, found " + column.name + " again");
     columns.push_back(std::move(column));
     if (comma == std::string_view::npos) return columns;
     text = text.substr(comma + 1);

@@ -136,7 +136,7 @@ Result<Head> read_head(Sql& sql) {
 Status check_kind(Sql& sql) {
   KVPLAN_TRY(const Cell application, sql.value("PRAGMA application_id"));
   if (application != Cell(kApplication))
-    return bad_input("expected a database of kvplan sweep, found another one").at_file(sql.path());
+    return bad_input("expected a database of `kvplan sweep`, found a different database").at_file(sql.path());
   KVPLAN_TRY(const Cell version, sql.value("PRAGMA user_version"));
   if (version != Cell(kSchema))
     return bad_input("expected a database of version " + std::to_string(kSchema) + ", found version " +
@@ -159,7 +159,7 @@ bool is_there(const std::string& path) {
 Status check_plain(const std::string& path) {
   std::error_code none;
   if (path == "-" || (is_there(path) && !std::filesystem::is_regular_file(path, none)))
-    return bad_input("expected a plain file for the database").at_file(path);
+    return bad_input("expected a regular file for the database").at_file(path);
   return Done{};
 }
 
@@ -167,26 +167,27 @@ Status check_plain(const std::string& path) {
 
 std::optional<std::string> difference(const Head& found, const Head& wanted, bool shards_too) {
   if (found.program != wanted.program)
-    return "of a sweep by " + found.program + "; this is " + wanted.program;
+    return "database was written by " + found.program + "; this is " + wanted.program;
   const auto axes = [](const Head& head) {
     std::vector<std::pair<std::string, std::vector<std::string>>> all;
     for (const plan::Vary& vary : head.varies) all.emplace_back(vary.path, vary.values);
     return all;
   };
-  if (axes(found) != axes(wanted)) return "of another sweep: other paths or values are varied";
+  if (axes(found) != axes(wanted))
+    return "database belongs to another sweep: the varied paths or values differ";
   for (const auto& [path, digest] : found.inputs)
     for (const auto& [same, other] : wanted.inputs)
       if (path == same && digest != other)
-        return "of another sweep: " + path + " has another content (digest " + digest + " there, " + other +
-               " here)";
+        return "database belongs to another sweep: " + path + " has different contents (digest " + digest +
+               " there, " + other + " here)";
   if (found.identity != wanted.identity || found.cases != wanted.cases)
-    return "of another sweep: another scenario, or it reads other files";
-  if (found.figures != wanted.figures)
-    return "of a build of kvplan that has other figures: expected those of this one";
+    return "database belongs to another sweep: the scenario, or a file that it reads, differs";
+  if (found.figures != wanted.figures) return "database belongs to a build of kvplan with different figures";
   if (shards_too && !(found.shard == wanted.shard))
     return "of shard " + found.shard.text() + ", not " + wanted.shard.text();
   if (shards_too && found.dealt != wanted.dealt)
-    return "of a shard that another rule dealt out (" + found.dealt + "); this is " + wanted.dealt;
+    return "database belongs to a shard that another rule assigned (" + found.dealt + "); this is " +
+           wanted.dealt;
   return std::nullopt;
 }
 

@@ -37,9 +37,9 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
   const auto field = [&](Error error) { return std::move(error).at_field("--vary " + spread.path); };
   const std::string_view range = text.substr(equals + 1);
   if (!begin || !end) return field(not_expected("a range of numbers that fit 63 bits", range));
-  if (*begin > *end) return field(not_expected("A..B with A up to B", range));
+  if (*begin > *end) return field(not_expected("A..B with A at most B", range));
   if (spread.logarithmic && *begin == 0)
-    return field(not_expected("a logarithmic range from above 0", range));
+    return field(not_expected("a logarithmic range that begins above 0", range));
   spread.low = *begin;
   spread.high = *end;
   return std::optional(spread);
@@ -101,7 +101,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
   }
   if (all < count)
     return bad_input("expected at most " + std::to_string(all) +
-                     ", there are no more different cases, found " + std::to_string(count))
+                     "different cases, because there are no more; found " + std::to_string(count))
         .at_field("--random");
 
   std::vector<std::vector<std::int64_t>> rows;
@@ -113,8 +113,8 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
       rows.push_back(std::move(row));
       repeats = 0;
     } else if (++repeats == kMostRepeats) {
-      return bad_input("hardly any case is left that was not drawn after " + std::to_string(rows.size()) +
-                       "; ask for fewer, or run all combinations")
+      return bad_input("almost every remaining draw repeats an earlier case after " +
+                       std::to_string(rows.size()) + "cases: draw fewer, or run all combinations")
           .at_field("--random");
     }
   }

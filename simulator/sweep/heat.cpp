@@ -41,7 +41,7 @@ Result<HeatMap> heat_map(Database& database, std::string_view text) {
 
 report::Table heat_table(const HeatMap& map) {
   report::Table table{
-      "Mean " + map.figure.name + " by " + map.across + " (across) and " + map.down + " (down)",
+      "Mean " + map.figure.name + " by " + map.across + " (horizontal) and " + map.down + " (vertical)",
       map.columns,
       {},
       true};

@@ -118,9 +118,10 @@ std::string heat_chart(const HeatMap& map, const std::string& id) {
   const double bottom = frame.top + kRow * static_cast<double>(map.rows.size());
   report::Markup svg;
   report::begin_chart(svg, id, std::max(860.0, right + 16), bottom + 44, "Mean " + map.figure.name,
-                      "A field for each value of " + map.across + ", across, and of " + map.down +
-                          ", down: the mean of " + map.figure.name + " over its cases, darker for more.");
-  svg.leaf("text", "across: " + map.across + ", down: " + map.down,
+                      "One field per pair of values of " + map.across + "(horizontal) and " + map.down +
+                          "(vertical): the mean of " + map.figure.name +
+                          " over the cases of this pair; darker means more.");
+  svg.leaf("text", "horizontal: " + map.across + ", vertical: " + map.down,
            {{"class", "axis"}, {"x", "8"}, {"y", "14"}});
   for (std::size_t column = 0; column < map.columns.size(); ++column)
     svg.leaf("text", short_label(map.columns[column]),

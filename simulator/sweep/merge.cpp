@@ -52,7 +52,7 @@ Status add_rows(Database& from, Database& to, const std::function<bool()>& stop)
     KVPLAN_TRY(const auto there, to.row(*number));
     if (!there) return to.add(row);
     if (*there == row) return Done{};
-    return bad_input("case " + std::to_string(*number) + " differs from that of another database")
+    return bad_input("case " + std::to_string(*number) + " differs from the same case in another database")
         .at_file(from.path());
   });
 }

@@ -134,9 +134,9 @@ Result<std::string> sweep_page(Database& database, const Analyses& analyses, con
           (head.chosen.empty() ? "" : " Cases: " + head.chosen + ".") +
           (saturated == 0 ? ""
                           : " In " + report::grouped(saturated) +
-                                " of them requests come faster than they are served: what they wait "
-                                "grows with the trace, so best cases, means, fronts and maps of latencies "
-                                "are those of the others."));
+                                " of them requests arrive faster than they are served, and waiting times "
+                                "grow with the length of the trace. Best cases, means, Pareto fronts and "
+                                "heat maps of latencies leave these cases out."));
   report::write_table(html, varied_table(head));
   if (!figures.empty()) {
     KVPLAN_TRY(const report::Table best, best_table(database, figures));

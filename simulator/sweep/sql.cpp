@@ -142,7 +142,7 @@ Error Sql::error() const {
   switch (sqlite3_errcode(c) & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return say("in use by another process");
+      return say("another process uses the database");
     case SQLITE_FULL:
       return say("cannot write: no space left");
     case SQLITE_IOERR: {
@@ -153,9 +153,9 @@ Error Sql::error() const {
       return say(with_reason("cannot open", system_error));
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return say("cannot write: it may only be read");
+      return say("cannot write: the file is read-only");
     case SQLITE_NOTADB:
-      return say("expected a database of kvplan sweep, found another file");
+      return say("expected a database of `kvplan sweep`, found another file");
     case SQLITE_CORRUPT:
       return say("the database is damaged");
     case SQLITE_NOMEM:

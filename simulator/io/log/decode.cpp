@@ -141,7 +141,7 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
           static_cast<std::int32_t>(ranges.in(m.tables(), 0, kMostTracks, "compact.tables"))};
     }
     default:
-      ranges.refuse("expected a fact of a known kind, found " + std::to_string(fact.kind_case()), "kind");
+      ranges.refuse("expected an event of a known kind, found " + std::to_string(fact.kind_case()), "kind");
       return End{0};  // is not given
   }
 }
@@ -209,26 +209,26 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
 /// What a token's place is made of, where requests follow courses.
 Status check_tracks(const Header& header, std::int64_t units) {
   if (units == 0 && !header.track_units.empty())
-    return bad_input("expected a track that has cells on this rank").at_field("track_units");
+    return bad_input("expected a token group with KV slots on this rank").at_field("track_units");
   if (units == 0 && header.metadata_bytes > header.token_bytes)
     return bad_input("expected at most the " + std::to_string(header.token_bytes) +
                      " bytes of a token, found " + std::to_string(header.metadata_bytes))
         .at_field("metadata_bytes");
   if ((header.compacts && (units == 0 || !header.returns_alloc_units || header.reuse)) ||
       (header.counted && !header.compacts))
-    return bad_input("expected courses in blocks, without reuse, where survivors move together")
+    return bad_input("expected retention schedules in blocks, without slot reuse, when compaction is on")
         .at_field("compacts");
   if (units == 0) return Done{};
   if (header.token_bytes % units != 0 || header.token_bytes / units < header.metadata_bytes)
     return bad_input("expected a multiple of the " + std::to_string(units) +
-                     " cells of a token, each with room for its metadata, found " +
+                     " KV slots of a token, each with room for its metadata; found " +
                      std::to_string(header.token_bytes))
         .at_field("token_bytes");
   if (header.prefix_cache && (!header.returns_alloc_units || header.reuse || header.compacts ||
                               header.tables > 1 || header.unnumbered))
     return bad_input(
-               "expected no prefix cache where requests follow courses, unless these leave holes in blocks "
-               "of one table")
+               "expected no prefix cache with retention schedules, unless they leave holes in blocks of one "
+               "table")
         .at_field("prefix_cache");
   return Done{};
 }
@@ -237,7 +237,7 @@ Status check_tracks(const Header& header, std::int64_t units) {
 Status check_tables(const Header& header) {
   if (header.tables == 1) {
     if (header.entry_bytes == 0 && (!header.unnumbered || header.prefills_apart)) return Done{};
-    return bad_input("expected blocks with ids and nothing beside their cells, where a request has one table")
+    return bad_input("expected blocks with ids and no other memory when a request has one table")
         .at_field("tables");
   }
   const auto tracks = static_cast<std::int64_t>(header.track_units.size());
@@ -247,8 +247,9 @@ Status check_tables(const Header& header) {
     alike = header.track_units[static_cast<std::size_t>(t)] ==
             header.track_units[static_cast<std::size_t>(t - header.tracks_of_table())];
   if (alike) return Done{};
-  return bad_input("expected courses in blocks, and as many tracks of each of the " +
-                   std::to_string(header.tables) + " tables")
+  return bad_input(
+             "expected retention schedules in blocks, and the same number of token groups in each of the " +
+             std::to_string(header.tables) + " tables")
       .at_field("tables");
 }
 
@@ -258,12 +259,12 @@ Status check_rows(const Header& header) {
   if (header.alloc_unit_tokens != 1 || header.returns_alloc_units || header.prefix_cache ||
       !header.track_units.empty())
     return bad_input(
-               "expected quanta of 1 token that come back as a whole, without prefix cache or courses, where "
-               "memory is taken in bytes")
+               "expected allocation units of 1 token that are freed as a whole, without prefix cache or "
+               "retention schedules, when memory is allocated in bytes")
         .at_field("table_form");
   if (header.table_form == TableForm::kNothing) {
     if (Wide{header.alloc_units} * header.odd_alloc_unit_bytes == header.capacity_bytes) return Done{};
-    return bad_input("expected quanta that are the whole pool where nothing is kept").at_field("quanta");
+    return bad_input("expected an allocation unit of the whole pool without a KV cache").at_field("quanta");
   }
   Wide bytes = 0;
   const std::int64_t tensors =
@@ -271,12 +272,11 @@ Status check_rows(const Header& header) {
   for (const TokenRow& row : header.rows) bytes += Wide{row.bytes} * row.alloc_units * tensors;
   if (bytes != header.token_bytes ||
       (header.table_form == TableForm::kPages && header.odd_alloc_unit_bytes % header.page_bytes != 0))
-    return bad_input(
-               "expected rows of all tensors that add up to the bytes of a token, in quanta of whole pages")
+    return bad_input("expected tensor rows that add up to the bytes of a token, in whole pages")
         .at_field("rows");
   if (Wide{header.alloc_units} * header.odd_alloc_unit_bytes > header.capacity_bytes)
-    return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
-                     " bytes")
+    return bad_input("expected room for all allocation units, found " +
+                     std::to_string(header.capacity_bytes) + " bytes")
         .at_field("capacity_bytes");
   return Done{};
 }
@@ -287,13 +287,13 @@ Status check_tree(const Header& header) {
                      !header.prefix_cache && header.track_units.empty() && header.groups.empty();
   if (header.prefills_apart && !plain)
     return bad_input(
-               "expected blocks of tokens that are not published, without courses or groups, where prefills "
-               "are apart")
+               "expected blocks that are not inserted into the prefix cache, without retention schedules or "
+               "layer groups, when prefill batches are separate")
         .at_field("prefills_apart");
   if (header.tree && !header.prefills_apart)
-    return bad_input("expected a tree only where prefills are apart").at_field("tree");
+    return bad_input("expected a radix tree only when prefill batches are separate").at_field("tree");
   if (header.id_tokens > 0 && !header.tree)
-    return bad_input("expected 0 without a tree, found " + std::to_string(header.id_tokens))
+    return bad_input("expected 0 without a radix tree, found " + std::to_string(header.id_tokens))
         .at_field("id_tokens");
   return Done{};
 }
@@ -302,13 +302,13 @@ Status check_tree(const Header& header) {
 Status check_groups(const Header& header) {
   if (header.groups.empty()) return Done{};
   if (header.table_form != TableForm::kTokens || !header.returns_alloc_units || !header.track_units.empty())
-    return bad_input("expected blocks of tokens, without courses, where layers lie in groups")
+    return bad_input("expected blocks without retention schedules when layers form groups")
         .at_field("groups");
   const std::int64_t layers = header.block_layers();
-  if (layers == 0) return bad_input("expected a group that has layers").at_field("groups");
+  if (layers == 0) return bad_input("expected a group with layers").at_field("groups");
   if (header.token_bytes % layers != 0 || header.token_bytes / layers < header.metadata_bytes)
     return bad_input("expected a multiple of the " + std::to_string(layers) +
-                     " layers of a block, each with room for its metadata, found " +
+                     " layers of a block, each with room for its metadata; found " +
                      std::to_string(header.token_bytes))
         .at_field("token_bytes");
   return Done{};
@@ -318,7 +318,9 @@ Status check_groups(const Header& header) {
 Status check_priority(const Header& header) {
   const bool can = !header.prefills_apart && header.groups.empty() && header.track_units.empty();
   if (!header.by_priority || can) return Done{};
-  return bad_input("expected no courses, no groups of layers and prefills among decodes, by priority")
+  return bad_input(
+             "expected no retention schedules, no layer groups, and prefills mixed with decodes, with "
+             "policy=priority")
       .at_field("by_priority");
 }
 
@@ -326,8 +328,8 @@ Status check_priority(const Header& header) {
 Status check_prompt_rows(const Header& header) {
   const bool found = !header.track_units.empty() && header.prefix_cache;
   if (found == (header.prompt_rows > 0)) return Done{};
-  return bad_input(found ? "expected at least 1 where requests with courses find prefixes"
-                         : "expected 0 where none with courses finds prefixes")
+  return bad_input(found ? "expected at least 1 when requests with retention schedules can hit prefixes"
+                         : "expected 0 when no request with a retention schedule can hit prefixes")
       .at_field("prompt_rows");
 }
 
@@ -387,8 +389,8 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.trace_digest = m.trace_digest();
   KVPLAN_TRY_DO(ranges.give(Done{}));
   if (header.replicas > kMostBytes / header.capacity_bytes)
-    return bad_input("expected replicas that come to at most " + std::to_string(kMostBytes) +
-                     " bytes together, found " + std::to_string(header.capacity_bytes) +
+    return bad_input("expected replicas with at most " + std::to_string(kMostBytes) +
+                     " bytes in total, found " + std::to_string(header.capacity_bytes) +
                      " bytes of each of " + std::to_string(header.replicas))
         .at_field("replicas");
   KVPLAN_TRY_DO(check_rows(header));
@@ -400,12 +402,12 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   const Wide alloc_unit_bytes =
       Wide{header.alloc_unit_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
   if (!odd && header.alloc_units > header.capacity_bytes / alloc_unit_bytes)
-    return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
-                     " bytes")
+    return bad_input("expected room for all allocation units, found " +
+                     std::to_string(header.capacity_bytes) + " bytes")
         .at_field("capacity_bytes");
   KVPLAN_TRY_DO(check_tracks(header, units));
   if (!header.returns_alloc_units && header.alloc_unit_tokens != 1)
-    return bad_input("expected 1 where memory is one range per request, found " +
+    return bad_input("expected 1 when memory is one range per request, found " +
                      std::to_string(header.alloc_unit_tokens))
         .at_field("quantum_tokens");
   return header;
@@ -416,7 +418,8 @@ Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim, std::
   Record record{decode_fact(fact, ranges), {}, fact.replica()};
   const bool of_all =
       std::holds_alternative<TickEnd>(record.fact) || std::holds_alternative<FleetEnd>(record.fact);
-  if (of_all && replicas == 1) ranges.refuse("expected no facts of all replicas where there is one", "kind");
+  if (of_all && replicas == 1)
+    ranges.refuse("expected no events for all replicas when there is only one", "kind");
   ranges.in(fact.replica(), 0, of_all ? 0 : replicas - 1, "replica");
   if (claim != nullptr) {
     Claims& claims = record.claims;

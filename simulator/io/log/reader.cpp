@@ -61,14 +61,15 @@ struct Reader::State {
   Status read_frame() {
     frame_byte = byte;
     std::string head_bytes, stored;
-    KVPLAN_TRY_DO(read_exactly(head_bytes, frame::kHeadBytes, "a frame; expected frames up to TAIL"));
+    KVPLAN_TRY_DO(read_exactly(head_bytes, frame::kHeadBytes, "a frame; expected more frames up to TAIL"));
     const frame::Head head = frame::parse_head(head_bytes);
     if (head.type != kHead && head.type != kEvents && head.type != kTail)
       return wrong("expected a frame HEAD, EVTS or TAIL");
     auto good_size = frame::check_size(head, kMostFrameBytes);
     if (!good_size.ok()) return at_frame(std::move(good_size).error());
     KVPLAN_TRY_DO(read_exactly(stored, head.stored_bytes, "a frame"));
-    if (!frame::checksum_holds(head_bytes, stored)) return wrong("the frame's checksum does not hold");
+    if (!frame::checksum_holds(head_bytes, stored))
+      return wrong("checksum does not match: the frame is damaged");
     auto unpacked = frame::unpack(head, stored, message);
     if (!unpacked.ok()) return at_frame(std::move(unpacked).error());
     type = head.type;
@@ -93,23 +94,24 @@ struct Reader::State {
   /// The next chunk with facts, or `done`.
   Status read_chunk() {
     if (next_claim != chunk.claims_size())
-      return wrong("a claim speaks of fact " + std::to_string(chunk.claims(next_claim).fact()) +
-                   ", which does not follow");
+      return wrong("a prediction refers to event " + std::to_string(chunk.claims(next_claim).fact()) +
+                   ", which is out of order");
     KVPLAN_TRY_DO(read_frame());
     next_fact = next_claim = 0;
     chunk.Clear();
     if (type == kEvents) {
-      if (!parse(chunk, message)) return wrong("expected facts and claims, found another message");
+      if (!parse(chunk, message)) return wrong("expected events and predictions, found another message");
       return Done{};
     }
     pb::EventLogTail tail;
     if (type != kTail || !parse(tail, message)) return wrong("expected a frame EVTS or TAIL");
     if (tail.facts() != facts || tail.claims() != claims)
       return wrong("expected " + std::to_string(tail.facts()) + " facts and " +
-                   std::to_string(tail.claims()) + " claims, found " + std::to_string(facts) + " and " +
+                   std::to_string(tail.claims()) + " predictions, found " + std::to_string(facts) + " and " +
                    std::to_string(claims));
     frame_byte = byte;
-    if (stream->peek() != std::istream::traits_type::eof()) return wrong("bytes follow the frame TAIL");
+    if (stream->peek() != std::istream::traits_type::eof())
+      return wrong("there are bytes after the frame TAIL");
     done = true;
     return Done{};
   }
