@@ -19,13 +19,14 @@ class Joining {
     for (std::size_t k = 0; k < traces_.size(); ++k) {
       const Trace& trace = *traces_[k];
       if (!trace.shares_clock)
-        return bad_input("has no common clock: what arrives when is not known").at_file(name_of(k));
+        return bad_input("traces have no common clock, so the order of arrivals is unknown")
+            .at_file(name_of(k));
       if (!trace.prefix.present()) continue;
       std::int64_t& block = out_.prefix.block_tokens;
       if (block != 0 && block != trace.prefix.block_tokens)
-        return bad_input("its prefix ids stand for " + std::to_string(trace.prefix.block_tokens) +
-                         " tokens, those of the traces before it for " + std::to_string(block) +
-                         ": they cannot be in one trace")
+        return bad_input("its prefix ids cover " + std::to_string(trace.prefix.block_tokens) +
+                         " tokens, those of the earlier traces " + std::to_string(block) +
+                         ": expected the same number in all traces")
             .at_file(name_of(k));
       block = trace.prefix.block_tokens;
       sharing_floor_only_ = sharing_floor_only_ && !trace.prefix.last_may_be_partial;

@@ -57,10 +57,11 @@ std::int64_t tick_of(const Trace& trace) {
 }
 
 Result<Trace> spread_out(const Trace& trace, const Spreading& spreading) {
-  if (!trace.shares_clock) return bad_input("its requests share no clock: there are no bursts to spread");
+  if (!trace.shares_clock)
+    return bad_input("its requests have no common clock, so there are no bursts to spread");
   const std::int64_t tick = spreading.over == SpreadOver::kGiven ? spreading.over_ns : tick_of(trace);
   if (tick <= 0)
-    return bad_input("all requests arrive at one moment: only a width in nanoseconds can spread them");
+    return bad_input("all requests arrive at the same time, so only a width in nanoseconds can spread them");
   const std::vector<std::size_t> rows = rows_by_time(trace);
   const std::vector<std::size_t> begins = bursts_of(trace, rows);
   const auto time_of = [&](std::size_t burst) { return trace.arrival_ns[rows[begins[burst]]]; };

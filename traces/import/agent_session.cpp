@@ -83,10 +83,10 @@ bool AgentSession::begin(std::string_view text) {
   if (!read_keys()) return false;
   if (lists_.empty()) {
     if (!end_object()) return false;
-    if (!list_waits_) return fail("requests", "missing: a session has a list of requests");
+    if (!list_waits_) return fail("requests", "missing: expected the session's list of requests");
     lists_.push_back({waiting_list_});
   }
-  if (id_.empty()) return fail("id", "missing: a session has a name");
+  if (id_.empty()) return fail("id", "missing: expected the session's name");
   return lists_.front().at.enter_array() || fail_json(lists_.front().at);
 }
 
@@ -97,7 +97,7 @@ bool AgentSession::read_keys() {
       if (!read_top(key)) return fail_read(json_);
       continue;
     }
-    if (list_seen_) return fail(key, "a second list of requests");
+    if (list_seen_) return fail(key, "expected one list of requests, found a second");
     list_seen_ = true;
     if (json_.kind() != 'a') return fail(key, "expected an array");
     if (!id_.empty() && block_tokens_ > 0 && scope_ != Scope::kUnstated) {
@@ -117,7 +117,7 @@ bool AgentSession::end_object() {
 
 bool AgentSession::read_top(std::string_view key) {
   if (key == "id") {
-    if (!id_.empty()) return note_problem(problem_, key, "a second name of the session");
+    if (!id_.empty()) return note_problem(problem_, key, "expected one session name, found a second");
     std::string_view text;
     std::string store;
     if (!read_text(json_, key, text, store, problem_)) return false;
@@ -125,7 +125,7 @@ bool AgentSession::read_top(std::string_view key) {
     return true;
   }
   if (key == "block_size") {
-    if (block_tokens_ > 0) return note_problem(problem_, key, "a second block size of the session");
+    if (block_tokens_ > 0) return note_problem(problem_, key, "expected one block size, found a second");
     if (!read_count(json_, key, block_tokens_, problem_)) return false;
     if (block_tokens_ == 0 || block_tokens_ > kMaxBlock)
       return note_problem(problem_, key,
@@ -133,7 +133,7 @@ bool AgentSession::read_top(std::string_view key) {
     return true;
   }
   if (key == "hash_id_scope") {
-    if (scope_ != Scope::kUnstated) return note_problem(problem_, key, "a second scope of the session");
+    if (scope_ != Scope::kUnstated) return note_problem(problem_, key, "expected one scope, found a second");
     std::string_view text;
     std::string store;
     if (!read_text(json_, key, text, store, problem_)) return false;
@@ -204,12 +204,12 @@ bool AgentSession::read_value(JsonCursor& json, std::string_view key, Entry& ent
 }
 
 bool AgentSession::fill(const Entry& entry, Row& row) {
-  if (entry.input_tokens < 0) return fail("in", "missing: expected the tokens of the prompt");
-  if (entry.output_tokens < 0) return fail("out", "missing: expected the tokens of the answer");
+  if (entry.input_tokens < 0) return fail("in", "missing: expected the prompt tokens");
+  if (entry.output_tokens < 0) return fail("out", "missing: expected the output tokens");
   row.input_tokens = entry.input_tokens;
   row.output_tokens = entry.output_tokens;
   if (__builtin_add_overflow(lists_.back().start_ns, entry.t_ns, &row.arrival_ns))
-    return fail("t", "more than 292 years behind the session's start");
+    return fail("t", "more than 292 years after the session's start");
   List& list = lists_.back();
   if (list.last >= 0) row.after.push_back(list.last);
   row.after.insert(row.after.end(), list.joins.begin(), list.joins.end());
@@ -243,7 +243,7 @@ bool AgentSession::enter_agent(const Entry& entry) {
     ++agents_.same_clock;
   } else {
     if (__builtin_add_overflow(lists_.back().start_ns, std::max<std::int64_t>(start_ns, 0), &list.start_ns))
-      return fail("t", "more than 292 years behind the session's start");
+      return fail("t", "more than 292 years after the session's start");
     if (start_ns < 0) ++agents_.start_cut;
     if (!known && extent.any) ++agents_.without_duration;
   }

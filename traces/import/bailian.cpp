@@ -51,7 +51,7 @@ class Bailian final : public JsonTable {
     return json.skip_value();
   }
   bool end_row() override {
-    if (!chat_) return fail("chat_id", "expected a whole number, found none");
+    if (!chat_) return fail("chat_id", "expected a whole number, found nothing");
     const std::int64_t parent = parent_.value_or(kNoParent);
     std::int64_t first = *chat_;
     if (parent != kNoParent) {
@@ -100,7 +100,8 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 extern const Importer kBailian;
 const Importer kBailian{
     .name = "bailian",
-    .summary = "Qwen usage traces of Bailian with hashes of blocks, chained on import (JSON lines)",
+    .summary =
+        "Qwen usage traces of Alibaba Bailian with block hashes, which are chained on import (JSON lines)",
     .source = "github.com/alibaba-edu/qwen-bailian-usagetraces-anon",
     .recognises = recognises,
     .open = open};

@@ -120,7 +120,8 @@ Result<std::string_view> SessionStream::whole_object(std::string_view line) {
     if (depth <= 0) return line;
     if (line.size() > kMaxDocument)
       return lines_.error_here(
-          "a session of more than 33554432 bytes over several lines; longer ones must be on one line each",
+          "a session spread over several lines has more than 33554432 bytes: expected such a session on one "
+          "line",
           "");
     at = line.size();
     if (!lines_.input().extend_line(line)) {
@@ -138,10 +139,10 @@ Result<bool> SessionStream::begin_session() {
   if (!session_.begin(line)) return session_error();
   const std::int64_t stated = session_.block_tokens();
   if (stated < 0 && block_option_ == 0)
-    return lines_.error_here("missing: say the tokens of one prefix id with --block", "block_size");
+    return lines_.error_here("missing: give the tokens per prefix id with --block", "block_size");
   if (stated > 0 && block_option_ > 0 && stated != block_option_)
     return lines_.error_here("the file says " + std::to_string(stated) + "; --block " +
-                                 std::to_string(block_option_) + " is for files that leave it out",
+                                 std::to_string(block_option_) + " is only for files without a block size",
                              "block_size");
   const std::int64_t block = stated > 0 ? stated : block_option_;
   const bool global = session_.scope() == AgentSession::Scope::kGlobal;
@@ -154,7 +155,7 @@ Result<bool> SessionStream::begin_session() {
                              "block_size");
   } else if (global != global_) {
     return lines_.error_here(std::string("expected ") + (global_ ? "\"global\"" : "\"local\"") +
-                                 " as in the first session: their ids cannot be told apart",
+                                 " as in the first session: ids of different scopes cannot be compared",
                              "hash_id_scope");
   }
   ++sessions_;
@@ -214,10 +215,10 @@ Result<bool> SessionStream::next(Trace& piece) {
     row_.session = name_;
     for (std::int64_t& before : row_.after) before += first_row_;
     if (!place_ids())
-      return lines_.error_here("id " + std::to_string(session_.largest_id()) +
-                                   " is too large: the ids of this session, behind those of the sessions "
-                                   "before it, do not fit 64 bits",
-                               session_.path_of("hash_ids"));
+      return lines_.error_here(
+          "id " + std::to_string(session_.largest_id()) +
+              " is too large: with the ids of earlier sessions, the ids of this session exceed 64 bits",
+          session_.path_of("hash_ids"));
     if (!builder_->add(row_)) {
       const PieceBuilder::Problem& problem = builder_->problem();
       return lines_.error_here(problem.message,
@@ -231,23 +232,23 @@ void SessionStream::finish() {
   builder_->finish(summary_);
   std::vector<std::string>& warnings = summary_.provenance.warnings;
   if (sessions_ > 1)
-    warnings.push_back(
-        std::string(kNoSessionStarts) + "all " + std::to_string(sessions_) +
-        " have a clock that begins at 0, so a run of them as they are starts them at once. `kvplan "
-        "trace start` gives them starts.");
+    warnings.push_back(std::string(kNoSessionStarts) + "all " + std::to_string(sessions_) +
+                       " have a clock that begins at 0, so a run starts all of them at once. `kvplan trace "
+                       "start` gives them start times.");
   if (renamed_ > 0)
     warnings.push_back(std::to_string(renamed_) +
-                       " sessions have the id of an earlier one; they are kept apart as id#2 and so on.");
+                       " sessions have the same id as an earlier one; they are renamed id#2 and so on.");
   const AgentCounts& agents = session_.agents();
   if (agents.same_clock > 0)
-    warnings.push_back(std::to_string(agents.same_clock) +
-                       " sub-agents have times that do not restart; they are taken as times of the session.");
+    warnings.push_back(
+        std::to_string(agents.same_clock) +
+        " sub-agents have times that do not restart at 0; they are read as times of the session.");
   if (agents.without_duration > 0)
     warnings.push_back(std::to_string(agents.without_duration) +
-                       " sub-agents have no duration; the end of their last answer is taken for it.");
+                       " sub-agents have no duration; the end of their last answer is used instead.");
   if (agents.start_cut > 0)
     warnings.push_back(std::to_string(agents.start_cut) +
-                       " sub-agents ran for longer than their session so far; they start with it.");
+                       " sub-agents ran longer than their session so far; they start with it.");
 }
 
 bool recognises(const Sniff& sniff) {
@@ -268,7 +269,7 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 extern const Importer kClaudeCode;
 const Importer kClaudeCode{
     .name = "claude-code",
-    .summary = "Sessions of coding agents as kv-cache-tester records them (JSON, JSON lines)",
+    .summary = "Sessions of coding agents, recorded by kv-cache-tester (JSON, JSON lines)",
     .source = "github.com/callanjfox/kv-cache-tester",
     .recognises = recognises,
     .open = open};

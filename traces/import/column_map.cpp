@@ -156,12 +156,13 @@ Status take_unit(Role role, std::string_view key, MapValue& value, Column& colum
   } else {
     const std::optional<TimeUnit> said = unit_in_name(value.name);
     if (!said && says_other_unit(value.name))
-      return map_error(std::string(key) + ": times are seconds unless a unit is given, and the name of " +
-                       shown(value.name) + " says another: expected times in s, ms, us or ns, and a unit");
+      return map_error(std::string(key) + ": times without a unit are seconds, but the column name " +
+                       shown(value.name) +
+                       " contradicts that: expected times in s, ms, us or ns, and a unit");
     if (!said || *said == TimeUnit::kSeconds) return Done{};
-    return map_error(std::string(key) + ": times are seconds unless a unit is given, and the name of " +
-                     shown(value.name) + " says another: expected a unit, as in " + std::string(key) + "=" +
-                     map_name(value.name) + ":" + std::string(time_unit_name(*said)));
+    return map_error(std::string(key) + ": times without a unit are seconds, but the column name " +
+                     shown(value.name) + " contradicts that: expected a unit, as in " + std::string(key) +
+                     "=" + map_name(value.name) + ":" + std::string(time_unit_name(*said)));
   }
   const std::optional<TimeUnit> unit = time_unit_from(unit_text);
   if (!unit || (*unit == TimeUnit::kIso && role != Role::kArrival)) return wrong(whole);
@@ -190,12 +191,11 @@ Status check_whole(const ColumnMap& map) {
   for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput})
     if (map.at(role).names.empty()) return map_error(std::string(role_name(role)) + "=COLUMN must be given");
   const bool hashes = !map.at(Role::kHashes).names.empty();
-  if (hashes && map.block_tokens == 0)
-    return map_error("hashes needs block=N, the tokens that one id stands for");
-  if (!hashes && map.block_tokens != 0) return map_error("block has no meaning without hashes=COLUMN");
+  if (hashes && map.block_tokens == 0) return map_error("hashes needs block=N, the number of tokens per id");
+  if (!hashes && map.block_tokens != 0) return map_error("block needs hashes=COLUMN");
   if (map.at(Role::kAfter).names.empty() && !map.at(Role::kId).names.empty())
-    return map_error("id has no meaning without after=COLUMN, in which rows name those that they wait for");
-  if (!hashes && map.content_ids) return map_error("ids has no meaning without hashes=COLUMN");
+    return map_error("id needs after=COLUMN, whose cells name the ids that a row waits for");
+  if (!hashes && map.content_ids) return map_error("ids needs hashes=COLUMN");
   return Done{};
 }
 
@@ -235,7 +235,7 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
     if (!column.names.empty()) return map_error(std::string(key) + ": given twice");
     if (is_time(role)) KVPLAN_TRY_DO(take_unit(role, key, value, column));
     if (!value.after.empty())
-      return map_error(std::string(key) + ": expected a comma behind the name in quotes, found " +
+      return map_error(std::string(key) + ": expected a comma after the quoted name, found " +
                        shown(value.after));
     column.names.push_back(std::move(value.name));
   }

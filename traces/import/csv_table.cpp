@@ -96,7 +96,7 @@ bool CsvTable::read_quoted_row(std::string_view line) {
   auto quotes = std::count(line.begin(), line.end(), '"');
   while (quotes % 2 != 0) {
     const std::size_t counted = line.size();
-    if (!input().extend_line(line)) return fail("", "a quoted field does not end");
+    if (!input().extend_line(line)) return fail("", "a quoted field has no closing quote");
     quotes += std::count(line.begin() + static_cast<std::ptrdiff_t>(counted), line.end(), '"');
   }
   row_.clear();  // fields before the first quote were read already

@@ -165,9 +165,9 @@ bool EventReader::check(const Event& event) {
     return note_problem(problem_, "request.request_received_ms", "missing: expected a time in ms");
   if (event.input_tokens < 0 && event.input_length < 0)
     return note_problem(problem_, "request.input_tokens",
-                        "missing, and replay.input_length too: expected the tokens of the prompt");
+                        "missing, like replay.input_length: expected the prompt tokens");
   if (event.output_tokens < 0)
-    return note_problem(problem_, "request.output_tokens", "missing: expected the tokens of the answer");
+    return note_problem(problem_, "request.output_tokens", "missing: expected the output tokens");
   return true;
 }
 
@@ -243,7 +243,8 @@ Status EventStream::check_block() const {
         kBlockField);
   if (block == 0 && event_.row.has_hashes)
     return lines_.error_here(
-        "hashes, while the first request does not say the tokens of one; say them with --block", kBlockField);
+        "there are hashes, but the first request does not say how many tokens one covers: use --block",
+        kBlockField);
   return Done{};
 }
 
@@ -276,13 +277,14 @@ void EventStream::finish() {
   builder_->finish(summary_);
   std::vector<std::string>& warnings = summary_.provenance.warnings;
   if (tool_events_ > 0)
-    warnings.push_back(std::to_string(tool_events_) + " tool events are no requests and were left out.");
+    warnings.push_back(std::to_string(tool_events_) + " tool events are not requests and were left out.");
   if (other_events_ > 0)
     warnings.push_back(std::to_string(other_events_) +
-                       " events of other kinds than requests and tools were left out.");
+                       " events are neither requests nor tool events and were left out.");
   if (lengths_differ_ > 0)
     warnings.push_back(std::to_string(lengths_differ_) +
-                       " requests have another replay.input_length than input_tokens, which was taken.");
+                       " requests have different values of replay.input_length and input_tokens; "
+                       "replay.input_length was used.");
 }
 
 bool recognises(const Sniff& sniff) {

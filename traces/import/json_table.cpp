@@ -100,7 +100,7 @@ bool JsonTable::read_any_row(std::string_view line) {
       const auto role = static_cast<Role>(names_[static_cast<std::size_t>(name)].role);
       const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(role);
       if ((seen & bit) != 0)
-        return fail(key, "a second value for the " + std::string(role_name(role)) + " column");
+        return fail(key, "found a second value for the " + std::string(role_name(role)) + " column");
       if (json.kind() == 'l') {  // null is "not stated"; true and false are no value for any column
         if (!json.skip_value()) break;
         continue;
@@ -125,7 +125,7 @@ bool JsonTable::read_any_row(std::string_view line) {
                           std::string(role_name(static_cast<Role>(r))) + ")" +
                           (map_.columns[r].names.front().find('.') == std::string::npos
                                ? ""
-                               : "; values inside objects are not read"));
+                               : "; nested objects are not read"));
   }
   return end_row();
 }
@@ -146,7 +146,7 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
                         : role == Role::kTenant ? tenant_text_
                                                 : id_text_;
     if (escaped) {
-      if (!unescape(text, copy)) return fail_expected(role, "text with JSON escapes", text);
+      if (!unescape(text, copy)) return fail_expected(role, "a string with JSON escapes", text);
       text = copy;
     }
     return set(role, text);
@@ -155,7 +155,7 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
   const std::size_t start = json.where();
   if (!json.skip_value()) return false;
   const std::string_view found = kind == 0 ? "something else" : "an array or object";
-  return fail(name_of(role), "expected a number or a text, found " + std::string(found) + " at byte " +
+  return fail(name_of(role), "expected a number or a string, found " + std::string(found) + " at byte " +
                                  std::to_string(start) + " of the line");
 }
 
@@ -165,7 +165,7 @@ bool JsonTable::read_after(JsonCursor& json) {
   if (!json.enter_array()) return false;
   while (json.next_element(first)) {
     if (json.kind() != 's' && json.kind() != 'n')
-      return fail(name_of(Role::kAfter), "expected an array of numbers or texts");
+      return fail(name_of(Role::kAfter), "expected an array of numbers or strings");
     if (!read_value(json, Role::kAfter)) return false;
   }
   return !json.failed();

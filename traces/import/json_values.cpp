@@ -61,7 +61,7 @@ bool read_text(JsonCursor& json, std::string_view field, std::string_view& value
   bool escaped = false;
   if (!json.string(value, escaped)) return false;
   if (!escaped) return true;
-  if (!unescape(value, store)) return expected(problem, field, "a text with JSON escapes", value);
+  if (!unescape(value, store)) return expected(problem, field, "a string with JSON escapes", value);
   value = store;
   return true;
 }

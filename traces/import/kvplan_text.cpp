@@ -53,7 +53,7 @@ const Importer kKvplanCsv{.name = "kvplan-csv",
 extern const Importer kKvplanJsonl;
 const Importer kKvplanJsonl{
     .name = "kvplan-jsonl",
-    .summary = "the JSON lines that `kvplan trace convert` writes of a trace without prefix ids",
+    .summary = "the JSON lines that `kvplan trace convert` writes for a trace without prefix ids",
     .source = "kvplan",
     .takes_map = false,
     .recognises = recognises_json,

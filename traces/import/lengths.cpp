@@ -20,11 +20,10 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 }  // namespace
 
 extern const Importer kLengths;
-const Importer kLengths{
-    .name = "lengths",
-    .summary = "Prompt and output lengths without arrivals, as Vidur and etalon have them (CSV)",
-    .source = "github.com/microsoft/vidur",
-    .recognises = recognises,
-    .open = open};
+const Importer kLengths{.name = "lengths",
+                        .summary = "Prompt and output lengths without arrivals, as in Vidur and etalon (CSV)",
+                        .source = "github.com/microsoft/vidur",
+                        .recognises = recognises,
+                        .open = open};
 
 }  // namespace kvplan::traces

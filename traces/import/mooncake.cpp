@@ -46,8 +46,8 @@ std::string nearly(const Sniff& sniff) {
   std::copy_if(sniff.columns.begin(), sniff.columns.end(), std::back_inserter(others),
                [](const std::string& column) { return !is_field(column); });
   const std::string what =
-      others.empty() ? "but for values of another kind in the first row" : "but for " + listed(others);
-  return what + "; it takes times for milliseconds and ids for chained ones";
+      others.empty() ? "but the first row has other value types in" : "but for " + listed(others);
+  return what + "; it reads times as milliseconds and ids as chained";
 }
 
 Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& options) {

@@ -26,9 +26,9 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (first.failed()) return first.error();
   if (empty) return bad_input("the file is empty").at_file(first.path());
   if (looks_like_kvt(first)) {
-    if (!inputs.rest.empty()) return bad_input("a .kvt is read alone").at_file(first.path());
+    if (!inputs.rest.empty()) return bad_input("a .kvt file must be read alone").at_file(first.path());
     if (!options.empty())
-      return bad_input("is for other files than a .kvt")
+      return bad_input("option is not for .kvt files")
           .at_file(first.path())
           .at_field(!options.format.empty() ? "--format"
                     : !options.map.empty()  ? "--map"
@@ -38,7 +38,7 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (!options.format.empty()) {
     KVPLAN_TRY(const Importer* importer, importer_by_name(options.format));
     if (!options.map.empty() && !importer->takes_map)
-      return bad_input("goes with --format csv or --format jsonl, not with " + options.format)
+      return bad_input("option needs --format csv or --format jsonl, found " + options.format)
           .at_field("--map");
     return importer->open(std::move(inputs), options);
   }
@@ -46,7 +46,7 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (first.failed()) return first.error();
   if (!options.map.empty()) {
     if (!head.is_table())
-      return bad_input("needs a table: a CSV with a header, or JSON lines" +
+      return bad_input("needs a table: a CSV file with a header, or JSON lines" +
                        (head.problem.empty() ? "" : "; " + head.problem))
           .at_file(first.path())
           .at_field("--map");

@@ -331,7 +331,7 @@ Status OtelStream::finish(std::int64_t rows) {
       "gen_ai.usage.input_tokens and gen_ai.usage.output_tokens, or the older gen_ai.usage.prompt_tokens and "
       "gen_ai.usage.completion_tokens";
   if (rows == 0)
-    return bad_input("expected spans of inferences with token counts (" + std::string(kCounts) +
+    return bad_input("expected inference spans with token counts (" + std::string(kCounts) +
                      "), found none in " + std::to_string(spans_) + " spans")
         .at_file(path());
   if (without_counts_ > 0)
@@ -339,17 +339,16 @@ Status OtelStream::finish(std::int64_t rows) {
          ") and are left out.");
   if (one_count_ > 0)
     warn(count_of(one_count_, spans_) +
-         " spans count only their input or only their output tokens and are left out.");
+         " spans have only a count of input or only a count of output tokens, and are left out.");
   if (no_inference_ > 0)
-    warn(
-        count_of(no_inference_, spans_) +
-        " spans with token counts are no inferences by their gen_ai.operation.name (agents repeat the counts "
-        "of the calls they make) and are left out.");
+    warn(count_of(no_inference_, spans_) +
+         " spans with token counts are not inferences according to gen_ai.operation.name (agents repeat the "
+         "counts of the calls that they make), and are left out.");
   if (backwards_ > 0)
     warn(count_of(backwards_, rows) + " requests end before they start; their durations are left out.");
   if (starts_without_zone_ > 0 && starts_without_zone_ < rows)
     warn(count_of(starts_without_zone_, rows) +
-         " start times have no zone, while others have one; they are taken as UTC.");
+         " start times have no time zone, while others have one; they are read as UTC.");
   return Done{};
 }
 
@@ -367,7 +366,7 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 extern const Importer kOtel;
 const Importer kOtel{
     .name = "otel",
-    .summary = "OpenTelemetry spans of inferences with token counts (OTLP JSON, or flattened)",
+    .summary = "OpenTelemetry inference spans with token counts (OTLP JSON, or flattened)",
     .source = "github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md",
     .recognises = recognises,
     .open = open};

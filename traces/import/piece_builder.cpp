@@ -40,7 +40,7 @@ bool PieceBuilder::refuse_hashes(const Row& row) {
   const std::int64_t most = (row.input_tokens + block_tokens_ - 1) / block_tokens_;
   problem_ = {"hashes", std::to_string(count) + " ids for a prompt of " + std::to_string(row.input_tokens) +
                             " tokens; expected at most " + std::to_string(most) + " with blocks of " +
-                            std::to_string(block_tokens_) + " tokens (--block sets another size)"};
+                            std::to_string(block_tokens_) + " tokens (--block changes the block size)"};
   return false;
 }
 
@@ -190,12 +190,12 @@ void PieceBuilder::finish(StreamSummary& summary) const {
     if (!sentence.empty()) warnings.push_back(std::move(sentence));
   if (block_tokens_ == 0) return;
   if (covered_by_ceiling_ > 0 && covered_by_floor_ > 0)
-    warnings.push_back("The part-filled last block has an id in " + std::to_string(covered_by_ceiling_) +
-                       " requests and none in " + std::to_string(covered_by_floor_) + ".");
+    warnings.push_back("The partly filled last block has an id in " + std::to_string(covered_by_ceiling_) +
+                       " requests and no id in " + std::to_string(covered_by_floor_) + ".");
   if (ids_.broken_chains() > 0)
     warnings.push_back(std::to_string(ids_.broken_chains()) +
-                       " prefix ids stand behind another id than at their first appearance: the ids are not "
-                       "prefix-chained, and hits counted from them are not exact.");
+                       " prefix ids follow a different id than at their first appearance. The ids are not "
+                       "prefix-chained, so prefix hits are not exact.");
 }
 
 }  // namespace kvplan::traces

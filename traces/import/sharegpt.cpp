@@ -120,7 +120,7 @@ Status ShareGptStream::read_conversation(std::string_view text) {
   }
   const std::size_t where = std::min(cursor.where(), text.size());
   if (problem_.empty())
-    problem_ = "expected a conversation (a JSON object with \"conversations\"), found something else";
+    problem_ = "expected a conversation (a JSON object with \"conversations\"), found another value";
   return wrong(row_begin_ + static_cast<std::int64_t>(where), problem_field_,
                problem_ + ": " + shown(text.substr(where)));
 }
@@ -141,7 +141,7 @@ bool ShareGptStream::read_id(JsonCursor& cursor) {
 bool ShareGptStream::read_messages(JsonCursor& cursor) {
   problem_field_ = "conversations";
   if (cursor.kind() != 'a') {
-    problem_ = "expected an array of messages, found something else";
+    problem_ = "expected an array of messages, found another value";
     return false;
   }
   cursor.enter_array();
@@ -155,7 +155,7 @@ bool ShareGptStream::read_messages(JsonCursor& cursor) {
 
 bool ShareGptStream::read_message(JsonCursor& cursor) {
   ++message_count_;
-  problem_ = "expected a message with the texts \"from\" and \"value\", found something else";
+  problem_ = "expected a message with the strings \"from\" and \"value\", found another value";
   Message message;
   bool has_from = false;
   bool has_value = false;
@@ -193,17 +193,17 @@ Status ShareGptStream::finish(std::int64_t rows) {
     return bad_input("expected conversations with messages from \"gpt\", found none in " +
                      std::to_string(conversations_) + " conversations")
         .at_file(path());
-  warn("Lengths are estimated from texts, one token per 4 bytes of UTF-8: a tokenizer gives others.");
   warn(
-      "Conversations have no times: all requests arrive at 0, so that neither rates nor waiting mean "
-      "anything.");
+      "Lengths are estimated from the texts, one token per 4 bytes of UTF-8; a tokenizer gives different "
+      "lengths.");
+  warn("Conversations have no times: all requests arrive at 0, so rates and waiting times are meaningless.");
   if (without_answer_ > 0)
     warn(count_of(without_answer_, conversations_) +
-         " conversations have no message from gpt and make no request.");
+         " conversations have no message from gpt and produce no request.");
   if (from_others_ > 0)
-    warn(count_of(from_others_, message_count_) +
-         " messages are from others than human, gpt and system; they are read as part of the prompts after "
-         "them.");
+    warn(
+        count_of(from_others_, message_count_) +
+        " messages come from senders other than human, gpt and system; they become part of the next prompt.");
   return Done{};
 }
 

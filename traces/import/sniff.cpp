@@ -49,7 +49,7 @@ void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
 
 /// Why text that begins as JSON is none, where that is plain: too deep, or cut off. Empty else.
 std::string json_problem(std::string_view text, bool cut) {
-  std::string problem = cut ? "" : "its JSON ends before every { and [ is closed";
+  std::string problem = cut ? "" : "its JSON ends with an unclosed { or [";
   each_bracket(text, [&](std::size_t /*at*/, std::int64_t depth) {
     if (depth > JsonCursor::kMaxDepth)
       problem = "its JSON is nested deeper than " + std::to_string(JsonCursor::kMaxDepth) + " levels";
@@ -133,10 +133,10 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
     if (importer->recognises(sniff)) candidates.push_back(importer);
   if (candidates.size() == 1) return candidates.front();
   if (candidates.size() > 1)
-    return bad_input("could be any of " + names_of(candidates) + "; say which with --format").at_file(path);
+    return bad_input("could be any of " + names_of(candidates) + ": choose one with --format").at_file(path);
   const std::vector<const Importer*> all(among.begin(), among.end());
   if (!sniff.is_table())
-    return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)" +
+    return bad_input("is not a trace in any known format (" + names_of(all) + ", .kvt)" +
                      (sniff.problem.empty() ? "" : ": " + sniff.problem))
         .at_file(path);
   std::string message = "no known format has these columns: " + listed(sniff.columns);
@@ -144,9 +144,9 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
     const std::string why = importer->nearly == nullptr ? std::string() : importer->nearly(sniff);
     if (!why.empty()) message += "; --format " + std::string(importer->name) + " could read it " + why;
   }
-  message += "; say what they are, as in " + propose_column_map(sniff.columns);
+  message += "; map them to roles, as in " + propose_column_map(sniff.columns);
   if (std::find(sniff.kinds.begin(), sniff.kinds.end(), 'o') != sniff.kinds.end())
-    message += "; values inside objects are not read";
+    message += "; nested objects are not read";
   return bad_input(std::move(message)).at_file(path);
 }
 

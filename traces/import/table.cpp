@@ -32,14 +32,14 @@ Result<std::unique_ptr<TraceStream>> open_jsonl(Inputs inputs, const ImportOptio
 
 extern const Importer kCsv;
 const Importer kCsv{.name = "csv",
-                    .summary = "any CSV table, columns named by --map",
+                    .summary = "any CSV table with columns named by --map",
                     .source = "kvplan",
                     .takes_map = true,
                     .recognises = never,
                     .open = open_csv};
 extern const Importer kJsonl;
 const Importer kJsonl{.name = "jsonl",
-                      .summary = "any file of JSON objects, one a line, fields named by --map",
+                      .summary = "any file of JSON objects, one per line, with fields named by --map",
                       .source = "kvplan",
                       .takes_map = true,
                       .recognises = never,

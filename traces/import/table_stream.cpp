@@ -45,10 +45,9 @@ void TableStream::finish() {
   std::vector<std::string>& warnings = summary_.provenance.warnings;
   if (const std::int64_t unknown = ids_.unknown(); unknown > 0)
     warnings.push_back(std::to_string(unknown) +
-                       " waits are for requests that the file does not have; they were left out.");
+                       " waits refer to requests that the file does not have; they were left out.");
   if (!summary_.shares_clock)
-    warnings.insert(warnings.begin(),
-                    "The file says nothing of when requests arrive: all of them arrive at one moment.");
+    warnings.insert(warnings.begin(), "The file has no arrival times: all requests arrive at the same time.");
 }
 
 Result<bool> TableStream::next(Trace& piece) {
@@ -76,7 +75,7 @@ Result<bool> TableStream::next(Trace& piece) {
       break;
     }
     if (names_waits_ && !ids_.resolve(builder_.rows(), row_)) {
-      fail(name_of(Role::kId), "an earlier request has this id: " + shown(row_.id));
+      fail(name_of(Role::kId), "an earlier request has the same id: " + shown(row_.id));
       return error_here();
     }
     if (!builder_.add(row_)) {
@@ -166,7 +165,7 @@ bool TableStream::set(Role role, std::string_view text) {
       if (!set_time(role, text, pause_ns)) return false;
       row_.think_ns = std::max<std::int64_t>(row_.think_ns, 0);
       return !__builtin_add_overflow(row_.think_ns, pause_ns, &row_.think_ns) ||
-             fail(name_of(role), "more than 292 years with the pause before it");
+             fail(name_of(role), "more than 292 years, together with the pause before it");
     }
     case Role::kId:
       row_.id = text;

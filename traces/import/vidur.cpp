@@ -23,7 +23,7 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 extern const Importer kVidur;
 const Importer kVidur{.name = "vidur",
-                      .summary = "Arrivals and lengths as Vidur, Sarathi and etalon have them (CSV)",
+                      .summary = "Arrivals and lengths, as in Vidur, Sarathi and etalon (CSV)",
                       .source = "github.com/microsoft/vidur",
                       .recognises = recognises,
                       .open = open};

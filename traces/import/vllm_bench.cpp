@@ -109,7 +109,8 @@ Result<bool> BenchStream::read_run() {
 Status BenchStream::read_column(Column& column) {
   json().enter('[');
   const std::int64_t begin = json().begin();
-  if (column.present()) return wrong(begin, column.name, "a second array of this name in one run");
+  if (column.present())
+    return wrong(begin, column.name, "expected one array of this name per run, found a second");
   column.begin = begin;
   while (json().next_element()) {
     if (static_cast<std::int64_t>(column.values.size()) == kMostRequests)
@@ -155,7 +156,7 @@ Result<std::int64_t> BenchStream::entry(Column::Kind kind, std::string_view name
   }
   if (text == "null") return std::int64_t{kind == Column::Kind::kFailed ? 0 : -1};
   if (kind == Column::Kind::kFailed) {
-    if (is != 's') return expected("a text, empty where the request succeeded", 0);
+    if (is != 's') return expected("a string, empty for a successful request", 0);
     return std::int64_t{text.size() > 2 ? 1 : 0};
   }
   std::int64_t ns = 0;
@@ -173,8 +174,8 @@ Result<std::int64_t> BenchStream::entry(Column::Kind kind, std::string_view name
 Status BenchStream::check_run() {
   if (!has(kInput) || !has(kOutput))
     return wrong(run_begin_, has(kInput) ? "output_lens" : "input_lens",
-                 "expected an entry per request, found a run without; vllm bench serve writes them with "
-                 "--save-result --save-detailed, sglang.bench_serving with --output-details");
+                 "expected an entry per request, found a run without them; use --save-result --save-detailed "
+                 "of vllm bench serve, or --output-details of sglang.bench_serving");
   const std::size_t size = columns_[kInput].values.size();
   for (const Column& column : columns_) {
     if (column.present() && column.values.size() != size)
@@ -184,7 +185,7 @@ Status BenchStream::check_run() {
   }
   if (runs_ > 0 && has(kStart) != summary_.shares_clock)
     return wrong(run_begin_, "start_times",
-                 std::string("expected them in all runs or in none, found a run ") +
+                 std::string("expected these arrays in all runs or in none, found a run ") +
                      (has(kStart) ? "with" : "without"));
   size_ = static_cast<std::int64_t>(size);
   requests_ += size_;
@@ -221,7 +222,7 @@ Result<bool> BenchStream::take_request() {
   if (has(kStart)) {
     if (value(kStart) < 0) return at_request(kStart, "expected a time, found null");
     const std::int64_t queue_ns = std::max<std::int64_t>(value(kQueue), 0);
-    if (queue_ns > value(kStart)) return at_request(kQueue, "expected at most its start time");
+    if (queue_ns > value(kStart)) return at_request(kQueue, "expected at most the request's start time");
     row_.arrival_ns = value(kStart) - queue_ns;
     if (queue_ns > 0) ++queued_;
   }
@@ -236,22 +237,22 @@ Result<bool> BenchStream::take_request() {
 Status BenchStream::finish(std::int64_t rows) {
   if (rows == 0)
     return bad_input(requests_ == 0 ? std::string("a trace without requests")
-                                    : "expected requests that succeeded, found only failed ones (" +
+                                    : "expected successful requests, found only failed ones (" +
                                           std::to_string(requests_) + ")")
         .at_file(path());
   if (failed_ > 0) warn(count_of(failed_, requests_) + " requests failed and are left out.");
   if (!summary_.shares_clock)
     warn(
-        "The results have no start_times: all requests arrive at 0, so that neither rates nor waiting mean "
-        "anything.");
+        "The results have no start_times: all requests arrive at 0, so rates and waiting times are "
+        "meaningless.");
   if (summary_.shares_clock && runs_ > 1)
-    warn("The start times of " + std::to_string(runs_) +
-         " runs are taken as one clock; they are that only on one client machine that was not restarted.");
+    warn(
+        "The start times of " + std::to_string(runs_) +
+        " runs are read as times of one clock, which is only true for one client machine without a restart.");
   if (queued_ > 0)
     warn(count_of(queued_, rows) +
-         " requests waited in the client before they were sent: they arrive before that wait, but ttft and "
-         "e2e "
-         "are recorded without it.");
+         " requests waited in the client before they were sent: they arrive before that wait, but the "
+         "recorded ttft and e2e exclude it.");
   return Done{};
 }
 

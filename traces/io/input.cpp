@@ -44,7 +44,7 @@ bool Input::fill() {
   }
   if (end_ == capacity_) {
     if (capacity_ >= 2 * kMaxLine) {
-      fail(bad_input("more than 67108864 bytes without an end of line").at_file(path_).at_line(lines_ + 1));
+      fail(bad_input("a line has more than 67108864 bytes").at_file(path_).at_line(lines_ + 1));
       return false;
     }
     std::unique_ptr<char[]> larger(new char[capacity_ * 2 + kPadding]);
@@ -86,7 +86,7 @@ bool Input::find_line_end(std::size_t from, std::size_t& end) {
     }
     searched = end_ - line_begin_;
     if (searched > kMaxLine) {
-      fail(bad_input("more than 67108864 bytes without an end of line").at_file(path_).at_line(lines_ + 1));
+      fail(bad_input("a line has more than 67108864 bytes").at_file(path_).at_line(lines_ + 1));
       return false;
     }
     if (!fill()) {

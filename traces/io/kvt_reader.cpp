@@ -107,7 +107,7 @@ class KvtReader final : public TraceStream {
 
 Error KvtReader::truncated() const {
   if (input_->failed()) return input_->error();
-  return wrong("the file ends in the middle of this part: it is truncated");
+  return wrong("the file is truncated: it ends in the middle of this part");
 }
 
 Status KvtReader::read_frame() {
@@ -125,7 +125,7 @@ Status KvtReader::read_frame() {
     const std::string_view stored = input_->take(head_.stored_bytes);
     if (stored.size() < head_.stored_bytes) return truncated();
     if (!frame::checksum_holds(head_bytes, stored))
-      return wrong("the checksum does not hold: the file is damaged");
+      return wrong("checksum does not match: the file is damaged");
     if (may_skip) continue;
     const Status unpacked = frame::unpack(head_, stored, message_);
     if (!unpacked.ok()) return wrong(unpacked.error().message);
@@ -164,7 +164,7 @@ Result<bool> KvtReader::next(Trace& piece) {
     KVPLAN_TRY_DO(read_chunk(piece));
     return true;
   }
-  if (head_.type != kvt::kIndex) return wrong("a second header");
+  if (head_.type != kvt::kIndex) return wrong("expected one header, found a second");
   KVPLAN_TRY_DO(read_index());
   KVPLAN_TRY_DO(read_tail());
   ended_ = true;
@@ -324,7 +324,7 @@ Status KvtReader::take_names(const google::protobuf::RepeatedField<std::uint32_t
     names.push_back(text.substr(at, length));
     at += length;
   }
-  if (at != text.size()) return wrong(field, "text beyond the last name");
+  if (at != text.size()) return wrong(field, "text after the last name");
   known += bytes.size();
   return Done{};
 }
@@ -382,7 +382,7 @@ Status KvtReader::read_index() {
                   chunk_offsets_.end()) ||
       !std::equal(index.chunk_requests().begin(), index.chunk_requests().end(), chunk_requests_.begin(),
                   chunk_requests_.end()))
-    return wrong("the index does not list the chunks of this file");
+    return wrong("the index does not match the chunks of this file");
   const auto same = [&](std::string_view field, std::uint64_t said, std::uint64_t found) -> Status {
     if (said == found) return Done{};
     return wrong(field,
@@ -395,7 +395,7 @@ Status KvtReader::read_index() {
   summary_.provenance.warnings.assign(index.warnings().begin(), index.warnings().end());
   summary_.digest = digest_.finish(summary_);
   if (index.digest() != summary_.digest)
-    return wrong("digest", "the columns give " + summary_.digest + ", the index says another one");
+    return wrong("digest", "the columns give " + summary_.digest + ", the index has a different digest");
   return Done{};
 }
 

@@ -74,7 +74,7 @@ class TextWriter {
       if (piece.waits.before[k] > piece.waits.request[k])
         return bad_input("request " + std::to_string(piece.waits.request[k]) + " waits for request " +
                          std::to_string(piece.waits.before[k]) +
-                         ", which comes after it; write a .kvt, which can say so");
+                         ", which comes later in the file; only a .kvt can store that");
     wait_ = 0;
     if (format_ == TextFormat::kJsonLines) {
       for (std::size_t i = 0; i < piece.arrival_ns.size(); ++i) json_row(piece, i, out);
@@ -92,7 +92,7 @@ class TextWriter {
     }
     if ((columns & ~columns_) != 0)
       return bad_input(
-          "an optional column begins only after the header was written; write a .kvt or .jsonl instead");
+          "an optional column begins after the header was written: write a .kvt or .jsonl instead");
     for (std::size_t i = 0; i < piece.arrival_ns.size(); ++i) csv_row(piece, i, out);
     rows_before_ += piece.size();
     return out;

@@ -10,19 +10,20 @@ std::array<std::string, 6> Oddities::sentences() const {
   const auto of_rows = [this](std::int64_t count, const std::string& what) {
     return count == 0 ? std::string() : count_of(count, rows) + what;
   };
-  return {
-      of_rows(out_of_order,
-              " arrivals are earlier than the one before them; runs sort them, equal times in file order."),
-      of_rows(zero_input, " requests have no input tokens; runs reject them."),
-      of_rows(zero_output, " requests have no output tokens; runs reject them."),
-      shrinking == 0 ? std::string()
-                     : std::to_string(shrinking) +
-                           " turns have a shorter prompt than the turn before in their session: if the file "
-                           "gives only the new tokens of a turn, the lengths are not whole prompts.",
-      of_rows(without_hashes, " requests have no prefix ids; their prompts share nothing."),
-      of_rows(covered_less, " requests have fewer prefix ids than full blocks of " +
-                                std::to_string(block_tokens) +
-                                " tokens; the rest of these prompts shares nothing.")};
+  return {of_rows(out_of_order,
+                  " arrivals are earlier than the arrival before them; runs sort them, and keep the file's "
+                  "order for equal times."),
+          of_rows(zero_input, " requests have no input tokens; runs reject them."),
+          of_rows(zero_output, " requests have no output tokens; runs reject them."),
+          shrinking == 0
+              ? std::string()
+              : std::to_string(shrinking) +
+                    " turns have a shorter prompt than the previous turn of their session. If the file has "
+                    "only the new tokens of each turn, the lengths are not those of whole prompts.",
+          of_rows(without_hashes, " requests have no prefix ids; their prompts share nothing with others."),
+          of_rows(covered_less, " requests have fewer prefix ids than full blocks of " +
+                                    std::to_string(block_tokens) +
+                                    " tokens; the rest of these prompts shares nothing with others.")};
 }
 
 Oddities oddities_of(const Trace& trace) {

@@ -86,7 +86,7 @@ Result<Trace> collect(TraceStream& stream) {
     KVPLAN_TRY(const bool more, stream.next(piece));
     if (!more) break;
     if (whole.size() + piece.size() > INT32_MAX)
-      return bad_input("more than 2147483647 requests do not fit in memory as one trace");
+      return bad_input("more than 2147483647 requests: a trace in memory cannot hold them");
     append_piece(whole, piece, stream.share_read());
   }
   const StreamSummary& summary = stream.summary();

@@ -49,7 +49,7 @@ class Order : public boost::default_dfs_visitor {
 
 Error circle_error(const std::vector<Vertex>& requests) {
   constexpr std::size_t kNamed = 8;
-  std::string text = "waits go in a circle: request ";
+  std::string text = "requests wait for each other in a circle: request ";
   if (requests.size() == 1)
     return bad_input(text + std::to_string(requests[0]) + " waits for itself").at_field("waits");
   const std::size_t named = std::min(requests.size(), kNamed);

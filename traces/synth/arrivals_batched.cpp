@@ -32,9 +32,10 @@ class Batched final : public ArrivalProcess {
 
 constexpr std::array<std::string_view, 2> kGaps{"constant", "poisson"};
 constexpr std::array<Param, 3> kParams{
-    rate_param("Arrivals per second on average, all members of batches counted"),
-    whole_param("batch", "Arrivals at one instant", Unit::kRequests, "", 1, 1'000'000),
-    text_param("gaps", "How batches follow each other: evenly, or as a Poisson process", "poisson", kGaps)};
+    rate_param("Mean arrivals per second, counting every request of a batch"),
+    whole_param("batch", "Arrivals per batch", Unit::kRequests, "", 1, 1'000'000),
+    text_param("gaps", "Gaps between batches: constant, or exponential (a Poisson process)", "poisson",
+               kGaps)};
 
 Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   const std::int64_t batch = choice.integer("batch");
@@ -51,7 +52,8 @@ const ArrivalsEntry kBatchedArrivals{
     .descriptor =
         {.family = "arrivals",
          .name = "batched",
-         .summary = "Several at one instant, as clients that send a list at once, or logs of rounded times.",
+         .summary =
+             "Batches of simultaneous arrivals, as from clients that send lists, or logs with rounded times.",
          .source = "kvplan",
          .params = kParams},
     .make = make};

@@ -35,12 +35,13 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 extern const ArrivalsEntry kConstantArrivals;
 const ArrivalsEntry kConstantArrivals{
-    .descriptor = {.family = "arrivals",
-                   .name = "constant",
-                   .summary = "Evenly spaced: the i-th arrives i / rate after the first, rounded down to the "
-                              "nanosecond.",
-                   .source = "kvplan",
-                   .params = kParams},
+    .descriptor =
+        {.family = "arrivals",
+         .name = "constant",
+         .summary =
+             "Constant gaps: request i arrives i / rate after the first, rounded down to the nanosecond.",
+         .source = "kvplan",
+         .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

@@ -22,12 +22,11 @@ class Gamma final : public ArrivalProcess {
   FineClock clock_;
 };
 
-constexpr std::array<Param, 2> kParams{
-    rate_param("Arrivals per second on average"),
-    decimal_param(
-        "cv",
-        "Coefficient of variation of the gaps: 1 is a Poisson process, more is burstier, less is more even",
-        Unit::kRatio, "", 0.001, 1000)};
+constexpr std::array<Param, 2> kParams{rate_param("Mean arrivals per second"),
+                                       decimal_param("cv",
+                                                     "Coefficient of variation of the gaps: 1 is a Poisson "
+                                                     "process, more is burstier, less is more regular",
+                                                     Unit::kRatio, "", 0.001, 1000)};
 
 Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   const double square = choice.decimal("cv") * choice.decimal("cv");
@@ -40,13 +39,13 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 extern const ArrivalsEntry kGammaArrivals;
 const ArrivalsEntry kGammaArrivals{
-    .descriptor = {.family = "arrivals",
-                   .name = "gamma",
-                   .summary = "Gaps from a gamma distribution, so that their variation can be chosen.",
-                   .source =
-                       "as the burstiness of vLLM's bench serve, which is 1 / cv^2; sampling: Marsaglia and "
-                       "Tsang, ACM TOMS 2000",
-                   .params = kParams},
+    .descriptor =
+        {.family = "arrivals",
+         .name = "gamma",
+         .summary = "Gaps with a gamma distribution and a chosen coefficient of variation.",
+         .source =
+             "the burstiness of vLLM's bench serve is 1 / cv^2; sampling: Marsaglia and Tsang, ACM TOMS 2000",
+         .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

@@ -22,7 +22,7 @@ class Poisson final : public ArrivalProcess {
   FineClock clock_;
 };
 
-constexpr std::array<Param, 1> kParams{rate_param("Arrivals per second on average")};
+constexpr std::array<Param, 1> kParams{rate_param("Mean arrivals per second")};
 
 Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   return std::unique_ptr<ArrivalProcess>(std::make_unique<Poisson>(
@@ -35,7 +35,8 @@ extern const ArrivalsEntry kPoissonArrivals;
 const ArrivalsEntry kPoissonArrivals{
     .descriptor = {.family = "arrivals",
                    .name = "poisson",
-                   .summary = "Independent users without number: gaps are exponential, their variation is 1.",
+                   .summary = "A Poisson process, as from many independent users: gaps are exponential, with "
+                              "a coefficient of variation of 1.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -156,20 +156,16 @@ class Servegen final : public ArrivalProcess {
 };
 
 constexpr std::array<Param, 4> kParams{
-    text_param(
-        "pool",
-        "The clients: a folder with chunk-K-trace.csv and chunk-K-dataset.json, or a .tar of them, also "
-        ".tar.gz or .tar.zst",
-        ""),
-    whole_param("clients", "How many of them, drawn by their rates without replacement; 0 = all", Unit::kNone,
-                "0", 0, 65'536),
-    decimal_param("rate_per_s",
-                  "Requests per second on average over the pool's day; 0 = as the clients were recorded",
+    text_param("pool",
+               "The client pool: a folder with chunk-K-trace.csv and chunk-K-dataset.json files, or a .tar "
+               "of it, also .tar.gz or .tar.zst",
+               ""),
+    whole_param("clients", "Number of clients, drawn by their rates without replacement; 0 = all",
+                Unit::kNone, "0", 0, 65'536),
+    decimal_param("rate_per_s", "Mean requests per second over the pool's day; 0 = the recorded rates",
                   Unit::kNone, "0", 0, 1e9),
-    decimal_param(
-        "from_s",
-        "Time of the pool's day at which the workload begins; after the day comes the same day again",
-        Unit::kSeconds, "0", 0, 1e9)};
+    decimal_param("from_s", "Time of day at which the workload begins; the pool's day repeats",
+                  Unit::kSeconds, "0", 0, 1e9)};
 
 /// Positions of `count` clients, each draw in proportion to the requests of those that are left.
 std::vector<std::size_t> choose(const ClientPool& pool, std::size_t count, Random& random) {
@@ -223,13 +219,12 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 extern const ArrivalsEntry kServegenArrivals;
 const ArrivalsEntry kServegenArrivals{
-    .descriptor =
-        {.family = "arrivals",
-         .name = "servegen",
-         .summary = "The clients of a ServeGen pool, each with its rates, gaps and lengths by time of day; "
-                    "they are the tenants.",
-         .source = "arXiv:2505.09999, github.com/alibaba/ServeGen: servegen/clientpool.py",
-         .params = kParams},
+    .descriptor = {.family = "arrivals",
+                   .name = "servegen",
+                   .summary = "The clients of a ServeGen pool. Each client is a tenant with its own rates, "
+                              "gaps and lengths by time of day.",
+                   .source = "arXiv:2505.09999, github.com/alibaba/ServeGen: servegen/clientpool.py",
+                   .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

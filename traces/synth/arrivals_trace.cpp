@@ -28,12 +28,11 @@ class Copied final : public ArrivalProcess {
   std::size_t next_{0};
 };
 
-constexpr std::array<Param, 2> kParams{
-    text_param("file", "The trace: a .kvt or any importable file", ""),
-    text_param("rate_scale",
-               "Arrivals are this many times as fast (p/q or decimal): times since the first divided, "
-               "rounded down",
-               "1")};
+constexpr std::array<Param, 2> kParams{text_param("file", "The trace: a .kvt or any importable file", ""),
+                                       text_param("rate_scale",
+                                                  "Factor on the arrival rate (p/q or decimal): times since "
+                                                  "the first arrival are divided and rounded down",
+                                                  "1")};
 
 Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   auto scale = parse_fraction(choice.text("rate_scale"));
@@ -49,7 +48,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
       arrivals.push_back({piece.arrival_ns[i], -1, {piece.input_tokens[i], piece.output_tokens[i]}});
   }
   if (!stream->summary().shares_clock)
-    return bad_input("its requests share no clock: there are no arrivals to copy").at_file(path);
+    return bad_input("its requests have no common clock, so there are no arrival times to copy")
+        .at_file(path);
   std::stable_sort(arrivals.begin(), arrivals.end(),
                    [](const Arrival& a, const Arrival& b) { return a.at_ns < b.at_ns; });
   const std::int64_t first = arrivals.front().at_ns;
@@ -67,8 +67,8 @@ extern const ArrivalsEntry kTraceArrivals;
 const ArrivalsEntry kTraceArrivals{
     .descriptor = {.family = "arrivals",
                    .name = "trace",
-                   .summary =
-                       "The arrivals of another trace, by time, the first at 0; they come with its lengths.",
+                   .summary = "The arrival times of another trace, shifted so that the first is 0; its "
+                              "lengths are available too.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -220,7 +220,7 @@ namespace {
 
 constexpr std::array<Param, 2> kParams{
     Param{.name = "rate_per_s",
-          .help = "Requests per second over calm and burst, once conversations are under way",
+          .help = "Mean requests per second over calm and burst phases, once conversations are under way",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kNone,
           .fallback = "5",
@@ -228,7 +228,7 @@ constexpr std::array<Param, 2> kParams{
           .high = 1e6,
           .choices = {}},
     Param{.name = "burst",
-          .help = "Conversations start this many times as fast in bursts",
+          .help = "Factor on the start rate of conversations in bursts",
           .kind = ParamKind::kInteger,
           .unit = Unit::kRatio,
           .fallback = "6",
@@ -248,13 +248,12 @@ Result<Trace> make(const Choice& choice, const ServiceOptions& options) {
 
 extern const ServiceEntry kChatService;
 const ServiceEntry kChatService{
-    .descriptor =
-        {.family = "service",
-         .name = "chat",
-         .summary = "Three applications with system prompts, conversations that grow turn by turn, bursts; "
-                    "with its defaults the bundled sample.",
-         .source = "kvplan",
-         .params = kParams},
+    .descriptor = {.family = "service",
+                   .name = "chat",
+                   .summary = "Three applications with system prompts, multi-turn conversations with growing "
+                              "prompts, and bursts. The defaults give the bundled sample.",
+                   .source = "kvplan",
+                   .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

@@ -76,7 +76,7 @@ class WindowRows {
     KVPLAN_TRY(window.rate_per_s, number("rate", fields[1], {0, 1e9}));
     window.begin_ns = std::llround(start * static_cast<double>(kNsPerSecond));
     if (!windows_.empty() && window.begin_ns < windows_.back().begin_ns + kNsPerSecond)
-      return wrong("start", "expected windows of at least a second, in order of time");
+      return wrong("start", "expected windows of at least one second, in order of time");
     if (window.rate_per_s > 0) {
       if (window.rate_per_s < kLeastRate) return wrong("rate", "expected 0 or at least 0.000001");
       if (fields[3] != "Gamma" && fields[3] != "Weibull")
@@ -131,7 +131,7 @@ Result<LengthTable> parse_table(std::string_view text, std::size_t room) {
     }
   }
   pass_spaces();
-  if (!text.empty()) return not_expected("nothing after the dict", text);
+  if (!text.empty()) return not_expected("nothing after the Python dict", text);
   if (table.tokens.empty()) return table;
   if (sum <= 0) return bad_input("expected probabilities that are not all 0");
   table.weights = Weighted(weights);
@@ -223,12 +223,12 @@ Result<ClientPool> pool_of(std::map<std::int32_t, Parts>& parts, const std::stri
     PoolClient& client = part.client;
     client.number = number;
     if (client.requests() > 0 && client.lengths.empty())
-      return bad_input("the client has requests and no lengths").at_file(path).at_field(name);
+      return bad_input("the client has requests but no lengths").at_file(path).at_field(name);
     pool.day_ns = std::max(pool.day_ns, client.windows.back().end_ns);
     pool.clients.push_back(std::move(client));
   }
   if (pool.clients.empty())
-    return bad_input("holds no client: no chunk-K-trace.csv and chunk-K-dataset.json").at_file(path);
+    return bad_input("the pool holds no client: no chunk-K-trace.csv and chunk-K-dataset.json").at_file(path);
   return pool;
 }
 
@@ -276,7 +276,7 @@ Result<ClientPool> read_pool(Walk walk, const std::string& path) {
     const std::int32_t windows_of = number_in(name, kTraceEnding);
     Parts& part = parts[std::max(windows_of, number_in(name, kLengthsEnding))];
     bool& has = windows_of >= 0 ? part.has_windows : part.has_lengths;
-    if (has) return bad_input("stands twice in the pool").at_file(file);
+    if (has) return bad_input("the pool holds this client twice").at_file(file);
     has = true;
     if (windows_of >= 0) {
       KVPLAN_TRY(part.client.windows, WindowRows(bytes, file).read());

@@ -27,10 +27,10 @@ class Empirical final : public LengthSource {
 
 constexpr std::array<std::string_view, 2> kOrders{"random", "file"};
 constexpr std::array<Param, 2> kParams{
-    text_param("file", "The lengths: a .kvt or any importable file, with arrivals or without", ""),
+    text_param("file", "Source of the lengths: a .kvt or any importable file, with or without arrivals", ""),
     text_param("order",
-               "random: any request of the file is as likely at each draw; file: one after the other, from "
-               "the beginning again after the last",
+               "random: draw any request of the file with equal probability; file: take requests in file "
+               "order, and start again after the last",
                "random", kOrders)};
 
 Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& context) {
@@ -54,7 +54,7 @@ extern const LengthsEntry kEmpiricalLengths;
 const LengthsEntry kEmpiricalLengths{
     .descriptor = {.family = "lengths",
                    .name = "empirical",
-                   .summary = "Prompt and output of one recorded request, drawn together.",
+                   .summary = "Prompt and output lengths of one recorded request, drawn together.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -19,7 +19,7 @@ const LengthsEntry kGivenLengths{
     .descriptor = {.family = "lengths",
                    .name = "given",
                    .summary =
-                       "The lengths that come with the arrivals: those of the other trace, of the client.",
+                       "The lengths that belong to the arrivals: those of the other trace, or of the client.",
                    .source = "kvplan",
                    .params = {}},
     .make = make,

@@ -45,14 +45,14 @@ constexpr Param cap(std::string_view name, std::string_view help) {
   return whole_param(name, help, Unit::kTokens, "1048576", 1, kMostTokens);
 }
 constexpr std::array<Param, 8> kParams{
-    mean("input_mean", "Mean length of prompts, before rounding and the cap"),
-    median("input_p50", "Their median, at most the mean; 0 = the variation decides"),
-    variation("input_cv", "Their standard deviation over their mean, where no median is given"),
-    cap("input_max", "Longer prompts become this long"),
-    mean("output_mean", "Mean length of outputs, before rounding and the cap"),
-    median("output_p50", "Their median, at most the mean; 0 = the variation decides"),
-    variation("output_cv", "Their standard deviation over their mean, where no median is given"),
-    cap("output_max", "Longer outputs become this long")};
+    mean("input_mean", "Mean prompt length, before rounding and the cap"),
+    median("input_p50", "Median prompt length, at most the mean; 0 = use the coefficient of variation"),
+    variation("input_cv", "Coefficient of variation of prompt lengths, if no median is given"),
+    cap("input_max", "Cap on prompt lengths"),
+    mean("output_mean", "Mean output length, before rounding and the cap"),
+    median("output_p50", "Median output length, at most the mean; 0 = use the coefficient of variation"),
+    variation("output_cv", "Coefficient of variation of output lengths, if no median is given"),
+    cap("output_max", "Cap on output lengths")};
 
 /// Mean m and median p: the logarithm's mean is ln p, its variance 2 ln (m / p). Mean m and variation v: its variance
 /// is ln (1 + v^2), its mean ln m less half of that.
@@ -63,7 +63,7 @@ Result<Side> side_of(const Choice& choice, const std::string& which) {
   if (median > 0) {
     const std::string field = "lognormal:" + which + "_p50";
     if (choice.given(which + "_cv"))
-      return bad_input("expected a median or a variation, not both").at_field(field);
+      return bad_input("expected a median or a coefficient of variation, found both").at_field(field);
     if (median > mean || median < 0.01)
       return bad_input("expected a median from 0.01 to the mean " + shortest(mean) + ", found " +
                        shortest(median))
@@ -85,13 +85,12 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 extern const LengthsEntry kLognormalLengths;
 const LengthsEntry kLognormalLengths{
-    .descriptor =
-        {.family = "lengths",
-         .name = "lognormal",
-         .summary = "Long-tailed lengths with a published mean and median, or mean and variation; rounded, "
-                    "at least 1; prompt and output are independent.",
-         .source = "kvplan",
-         .params = kParams},
+    .descriptor = {.family = "lengths",
+                   .name = "lognormal",
+                   .summary = "Log-normal lengths with a given mean and median, or mean and coefficient of "
+                              "variation; rounded, at least 1; prompt and output are independent.",
+                   .source = "kvplan",
+                   .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

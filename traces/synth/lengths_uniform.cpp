@@ -45,8 +45,8 @@ extern const LengthsEntry kUniformLengths;
 const LengthsEntry kUniformLengths{
     .descriptor = {.family = "lengths",
                    .name = "uniform",
-                   .summary = "Every length between two, both included, is as likely; prompt and output are "
-                              "independent.",
+                   .summary =
+                       "Uniform lengths between two limits, inclusive; prompt and output are independent.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -33,10 +33,12 @@ class Zipf final : public LengthSource {
 constexpr std::array<Param, 6> kParams{
     whole_param("input_min", "Shortest prompt, the most frequent one", Unit::kTokens, "1", 1, kMostLengths),
     whole_param("input_max", "Longest prompt", Unit::kTokens, "", 1, kMostLengths),
-    decimal_param("input_exponent", "How fast longer prompts become rarer", Unit::kNone, "1", 0, 10),
+    decimal_param("input_exponent", "Exponent: larger values make long prompts rarer", Unit::kNone, "1", 0,
+                  10),
     whole_param("output_min", "Shortest output, the most frequent one", Unit::kTokens, "1", 1, kMostLengths),
     whole_param("output_max", "Longest output", Unit::kTokens, "", 1, kMostLengths),
-    decimal_param("output_exponent", "How fast longer outputs become rarer", Unit::kNone, "1", 0, 10)};
+    decimal_param("output_exponent", "Exponent: larger values make long outputs rarer", Unit::kNone, "1", 0,
+                  10)};
 
 Result<Side> side_of(const Choice& choice, const std::string& which) {
   const std::int64_t low = choice.integer(which + "_min");
@@ -57,13 +59,12 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 extern const LengthsEntry kZipfLengths;
 const LengthsEntry kZipfLengths{
-    .descriptor =
-        {.family = "lengths",
-         .name = "zipf",
-         .summary = "A length of k tokens is drawn in proportion to 1 / k^exponent between the shortest and "
-                    "the longest; prompt and output are independent.",
-         .source = "kvplan",
-         .params = kParams},
+    .descriptor = {.family = "lengths",
+                   .name = "zipf",
+                   .summary = "Zipf lengths: k tokens have probability proportional to 1 / k^exponent "
+                              "between the shortest and the longest; prompt and output are independent.",
+                   .source = "kvplan",
+                   .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

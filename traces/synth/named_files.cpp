@@ -13,7 +13,7 @@ constexpr std::size_t kRecord = 512;
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 
 Error too_long(const std::string& path) {
-  return bad_input("more than 67108864 bytes").at_file(path);
+  return bad_input("the file has more than 67108864 bytes").at_file(path);
 }
 
 Status each_of_folder(const std::string& path, const WantsFile& wants, const TakeFile& take,

@@ -24,14 +24,15 @@ class Groups final : public PrefixSource {
 
 constexpr std::array<std::string_view, 2> kLengths{"added", "included"};
 constexpr std::array<Param, 4> kParams{
-    whole_param("groups", "How many different beginnings there are", Unit::kNone, "1", 1, 1'000'000),
-    whole_param("tokens", "Length of each of them", Unit::kTokens, "", 1, kMostTokens),
-    decimal_param(
-        "zipf", "Exponent of their popularity: the k-th is drawn in proportion to 1 / k^zipf; 0 = all alike",
-        Unit::kNone, "1", 0, 10),
+    whole_param("groups", "Number of different prefixes", Unit::kNone, "1", 1, 1'000'000),
+    whole_param("tokens", "Length of each prefix", Unit::kTokens, "", 1, kMostTokens),
+    decimal_param("zipf",
+                  "Zipf exponent of the prefixes' popularity: prefix k has probability proportional to 1 / "
+                  "k^zipf; 0 = equal probability",
+                  Unit::kNone, "1", 0, 10),
     text_param("length",
-               "added: they come before the drawn prompt; included: they are its beginning, all of it where "
-               "it is shorter",
+               "added: the prefix comes before the drawn prompt; included: the prefix is the beginning of "
+               "the prompt, and all of a shorter prompt",
                "added", kLengths)};
 
 Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, const PartContext& context) {
@@ -44,12 +45,12 @@ Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, const PartConte
 
 extern const PrefixesEntry kGroupsPrefixes;
 const PrefixesEntry kGroupsPrefixes{
-    .descriptor = {.family = "prefixes",
-                   .name = "groups",
-                   .summary =
-                       "Each request, or session, begins with the system prompt of one of some groups.",
-                   .source = "kvplan",
-                   .params = kParams},
+    .descriptor =
+        {.family = "prefixes",
+         .name = "groups",
+         .summary = "Each request, or session, begins with one of several shared prefixes (system prompts).",
+         .source = "kvplan",
+         .params = kParams},
     .make = make};
 
 }  // namespace kvplan::traces

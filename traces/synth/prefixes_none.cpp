@@ -17,7 +17,7 @@ Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, const PartC
 extern const PrefixesEntry kNonePrefixes;
 const PrefixesEntry kNonePrefixes{.descriptor = {.family = "prefixes",
                                                  .name = "none",
-                                                 .summary = "No two requests, or sessions, begin alike.",
+                                                 .summary = "No two requests, or sessions, share a prefix.",
                                                  .source = "kvplan",
                                                  .params = {}},
                                   .make = make};

@@ -221,7 +221,8 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   if (at > INT64_MAX) return too_late();
   if (open_.size() >= kMostOpenSessions)
     return bad_input(
-               "more than 1048576 sessions are open at once: fewer turns, shorter pauses or a lower rate")
+               "more than 1048576 sessions are open at once: expected fewer turns, shorter pauses or a lower "
+               "rate")
         .at_field("--turns");
   session.at_ns = static_cast<std::int64_t>(at);
   open_.push_back(std::move(session));
@@ -235,7 +236,7 @@ Status SynthStream::finish() {
     return bad_input("there are " + std::to_string(made_) + ", fewer than the " +
                      std::to_string(options_.requests) + " to make")
         .at_field("--requests");
-  if (made_ == 0) return bad_input("no request arrives in that time").at_field("--duration");
+  if (made_ == 0) return bad_input("no request arrives in this time").at_field("--duration");
   // Without a part-filled block either reading is right; the ceiling is the wider one, as importers have it.
   summary_.last_may_be_partial = part_filled_ == 0;
   const auto warn = [&](std::int64_t count, const char* what) {
@@ -348,7 +349,8 @@ Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& given) {
   KVPLAN_TRY(auto turns, turns_entry(turns_choice).make(turns_choice));
   const LengthsEntry& lengths_from = lengths_entry(lengths_choice);
   if (lengths_from.from_arrivals && turns->has_sessions())
-    return bad_input("expected lengths that can be drawn for every turn: each arrival has only its own")
+    return bad_input(
+               "expected lengths that can be drawn for every turn; these lengths exist once per arrival")
         .at_field("--lengths");
   const auto context = [&](std::string_view name) {
     return PartContext{Random(options.seed, name), options.on_read};
@@ -356,11 +358,11 @@ Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& given) {
   KVPLAN_TRY(auto prefixes, prefixes_entry(prefixes_choice).make(prefixes_choice, context("synth.prefixes")));
   KVPLAN_TRY(auto arrivals, arrivals_entry(arrivals_choice).make(arrivals_choice, context("synth.arrivals")));
   if (lengths_from.from_arrivals && !arrivals->has_lengths())
-    return bad_input("expected lengths: " + std::string(arrivals_choice.name()) +
-                     " arrivals come without any")
+    return bad_input("expected lengths: " + std::string(arrivals_choice.name()) + " arrivals have none")
         .at_field("--lengths");
   if (options.requests == 0 && options.duration_ns == 0 && !arrivals->ends())
-    return bad_input("expected a number or a --duration: these arrivals have no end").at_field("--requests");
+    return bad_input("expected a number of requests or a --duration: these arrivals never end")
+        .at_field("--requests");
   KVPLAN_TRY(auto lengths, lengths_from.make(lengths_choice, context("synth.lengths")));
 
   // Where nothing is shared, every id would stand once: none are needed.

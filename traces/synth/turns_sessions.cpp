@@ -37,18 +37,18 @@ class Sessions final : public TurnSource {
 
 constexpr std::array<std::string_view, 2> kCounts{"geometric", "fixed"};
 constexpr std::array<Param, 5> kParams{
-    decimal_param("turns", "Requests of a session on average, unless the context ends it earlier",
+    decimal_param("turns", "Mean number of requests per session, unless the context limit ends it earlier",
                   Unit::kRequests, "", 1, 10'000),
     text_param("count",
-               "geometric: after each turn another follows with the same chance; fixed: all sessions have as "
-               "many, a whole number",
+               "geometric: after each turn another follows with constant probability; fixed: all sessions "
+               "have the same number of turns, a whole number",
                "geometric", kCounts),
-    decimal_param("think_s", "Mean pause between an answer and the next turn, exponential", Unit::kSeconds,
-                  "20", 0, 1e7),
-    decimal_param("token_s", "Time that an answer takes for each of its tokens", Unit::kSeconds, "0.025", 0,
+    decimal_param("think_s", "Mean pause between an answer and the next turn, exponentially distributed",
+                  Unit::kSeconds, "20", 0, 1e7),
+    decimal_param("token_s", "Assumed time to generate each token of an answer", Unit::kSeconds, "0.025", 0,
                   100),
-    whole_param("context", "A session ends before prompt and answer would be longer", Unit::kTokens, "131072",
-                1, kMostTokens)};
+    whole_param("context", "A session ends before its prompt plus output would exceed this", Unit::kTokens,
+                "131072", 1, kMostTokens)};
 
 Result<std::unique_ptr<TurnSource>> make(const Choice& choice) {
   const double turns = choice.decimal("turns");
@@ -70,8 +70,8 @@ const TurnsEntry kSessionsTurns{
     .descriptor = {.family = "turns",
                    .name = "sessions",
                    .summary =
-                       "Each arrival begins a session; each later prompt is everything so far and the drawn "
-                       "number of new tokens, waits for the answer, and arrives a pause after it.",
+                       "Each arrival begins a session. Each later prompt is the whole conversation so far "
+                       "plus the drawn number of new tokens; it arrives after the answer and a pause.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -23,7 +23,7 @@ Result<std::unique_ptr<TurnSource>> make(const Choice& /*choice*/) {
 extern const TurnsEntry kSingleTurns;
 const TurnsEntry kSingleTurns{.descriptor = {.family = "turns",
                                              .name = "single",
-                                             .summary = "Each request is by itself.",
+                                             .summary = "Every session has one request.",
                                              .source = "kvplan",
                                              .params = {}},
                               .make = make};
