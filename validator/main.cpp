@@ -52,12 +52,12 @@ std::string place_of(const Report& report) {
   }
   if (!numbers.empty())
     return (numbers.find(',') == std::string::npos ? " of replica " : " of replicas ") + numbers;
-  return report.replicas.empty() ? "" : " of all replicas together";
+  return report.replicas.empty() ? "" : " over all replicas";
 }
 
 std::string verdict(const Report& report) {
   if (report.clean()) return "equal";
-  if (report.contradiction) return "facts contradict each other";
+  if (report.contradiction) return "events contradict each other";
   return report.byte_mismatches > 0 ? "bytes" + place_of(report) + " differ"
                                     : "claims" + place_of(report) + " differ";
 }
@@ -116,10 +116,10 @@ std::string to_text(const Report& report, const event_log::Header& header, const
   std::string text =
       line("allocator", header.allocator) + line("device", device) +
       line("events replayed", std::to_string(report.events)) +
-      line("moments compared", std::to_string(report.moments) + ", all of memory recounted at " +
-                                   std::to_string(report.full_scans)) +
+      line("points in time compared", std::to_string(report.moments) + ", with all of memory recounted at " +
+                                          std::to_string(report.full_scans)) +
       line("totals that differ", std::to_string(report.byte_mismatches)) +
-      line("places that cannot be", std::to_string(report.place_mismatches)) +
+      line("blocks at impossible places", std::to_string(report.place_mismatches)) +
       line("counts that differ", std::to_string(report.count_mismatches));
   for (const Quantity& q : report.quantities) {
     const bool of_one = q.name.starts_with("replicas[");  // of many; said where it differs
@@ -142,7 +142,8 @@ Status write_file(const std::string& path, const std::string& text) {
 Status check_apart(const std::string& input, const std::string& output) {
   std::error_code none;
   if (std::filesystem::is_regular_file(output, none) && std::filesystem::equivalent(input, output, none))
-    return bad_input("expected another file than the input, which it would replace").at_file(output);
+    return bad_input("expected a different file: this one is the input and would be overwritten")
+        .at_file(output);
   return Done{};
 }
 
@@ -203,7 +204,7 @@ Status probe(const ProbeArguments& arguments) {
     KVPLAN_TRY(output, create_file_output(arguments.output));
   }
   std::timespec now{};
-  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system's clock cannot be read");
+  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system clock cannot be read");
   KVPLAN_TRY(const Measured measured,
              measure(*device, {.quick = arguments.quick, .when = utc_text(now.tv_sec)}));
   if (output != nullptr) {
@@ -221,19 +222,19 @@ int fail(const Error& error) {
 
 void add_probe(CLI::App& app, ProbeArguments& arguments) {
   CLI::App* const command = app.add_subcommand(
-      "calibrate", "Measure what a CUDA device really does, within a minute, and write it as a calibration");
-  command->add_option("--backend", arguments.backend, "What is measured")
+      "calibrate", "Measure a CUDA device within a minute, and write the results as a calibration");
+  command->add_option("--backend", arguments.backend, "Backend to measure")
       ->check(CLI::IsMember({"cuda"}))
       ->capture_default_str();
-  command->add_option("-o,--out", arguments.output, "The calibration to write; - for standard output");
-  command->add_flag("--quick", arguments.quick, "Fewer sizes and samples: some seconds");
+  command->add_option("-o,--out", arguments.output, "Calibration file to write; - for standard output");
+  command->add_flag("--quick", arguments.quick, "Measure fewer sizes and samples, in some seconds");
 }
 
 void add_replay(CLI::App& app, Arguments& arguments) {
-  CLI::App* const command =
-      app.add_subcommand("replay", "Replay an event log, of one replica or several, and recount every byte");
-  command->add_option("EVENTS", arguments.events, "Event log (kvplan run --events)")->required();
-  command->add_option("--backend", arguments.backend, "Memory to replay on")
+  CLI::App* const command = app.add_subcommand(
+      "replay", "Replay an event log of one or more replicas on real memory, and recount every byte");
+  command->add_option("EVENTS", arguments.events, "Event log, written by `kvplan run --events`")->required();
+  command->add_option("--backend", arguments.backend, "Backend whose memory is used")
       ->check(CLI::IsMember({"host", "cuda", "fake"}))
       ->capture_default_str();
   command->add_option("--json", arguments.json,
@@ -247,14 +248,15 @@ void add_replay(CLI::App& app, Arguments& arguments) {
             arguments.replay.full_scan_every = moments.value();
             return true;
           },
-          "Recount all of memory at every N-th moment, what changed at each (0: chosen by its size)")
+          "Recount all of memory at every N-th point in time, and only what changed at the others (0: chosen "
+          "by the size of memory)")
       ->type_name("N");
 }
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Replays what the simulator says on real memory, and says whether it was right; measures what a device "
-      "really does.",
+      "Replays a simulated run on real memory and checks the simulator's predictions, and measures what a "
+      "device really does.",
       "kvplan-validate");
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
   app.require_subcommand(1);

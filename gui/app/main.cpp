@@ -33,7 +33,7 @@ Status write_picture(const QPixmap& picture, const std::string& path) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   if (!buffer.open(QIODevice::WriteOnly) || !picture.save(&buffer, "PNG"))
-    return bad_input("the picture could not be made").at_file(path);
+    return bad_input("the screenshot could not be made").at_file(path);
   KVPLAN_TRY(const auto out, traces::create_output(path));
   KVPLAN_TRY_DO(out->write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
   return out->commit();
@@ -45,7 +45,7 @@ int take_screenshot(const Options& options) {
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, nothing.path());
   apply_language(options.language.value_or(Language::kSystem));
   if (!has_font_for(options.language.value_or(Language::kSystem)))
-    std::fputs("kvplan-gui: no font with these letters is installed (Debian: fonts-wqy-microhei)\n", stderr);
+    std::fputs("kvplan-gui: no installed font has Chinese characters (Debian: fonts-wqy-microhei)\n", stderr);
   MainWindow window;
   window.set_theme(options.theme.value_or(Theme::kLight));
   QEventLoop loop;
@@ -116,7 +116,7 @@ int run(int argc, char** argv) {
       break;
     case Task::kWindow:
       if (!has_display() && std::getenv("QT_QPA_PLATFORM") == nullptr)
-        return fail("there is no display; --screenshot needs none");
+        return fail("there is no display; only --screenshot works without one");
       break;
   }
   qInstallMessageHandler(pass_on);

@@ -26,19 +26,14 @@ Status expect_one_of(std::string_view what, std::string_view value,
 }  // namespace
 
 std::string_view usage() {
-  return "Usage: kvplan-gui [FILE...]\n"
-         "       kvplan-gui --screenshot timeline FILE... -o PNG [--theme dark|light] [--lang en|zh]\n"
-         "\n"
-         "Shows where the KV memory of a trace goes, and simulates again while you change the scenario.\n"
-         "FILE is a trace (.kvt or any importable file), a scenario, or one of each; or the report of a\n"
-         "finished run (.kvr), which is shown as it is.\n"
-         "\n"
-         "  --screenshot VIEW  write a picture of the window and end; needs no display (views: timeline)\n"
-         "  -o PNG             where the picture goes\n"
-         "  --theme THEME      dark, light or system\n"
-         "  --lang LANGUAGE    en or zh; without it that of the View menu, at first that of the system\n"
-         "  --version          print the version and end\n"
-         "  --help             print this and end\n";
+  return "Usage: kvplan-gui [FILE...]\n       kvplan-gui --screenshot timeline FILE... -o PNG [--theme "
+         "dark|light] [--lang en|zh]\n\nShows how the KV memory of a trace is used, and simulates again "
+         "while you change the scenario.\nFILE is a trace (.kvt or any importable file), a scenario, or one "
+         "of each; or the report of a\nfinished run (.kvr), which is shown without simulating.\n\n  "
+         "--screenshot VIEW  write a picture of the window and exit; needs no display (views: timeline)\n  "
+         "-o PNG             file for the picture\n  --theme THEME      dark, light or system\n  --lang "
+         "LANGUAGE    en or zh; default: the choice in the View menu, at first the system's language\n  "
+         "--version          print the version and exit\n  --help             print this help and exit\n";
 }
 
 Result<Options> parse_options(std::span<const char* const> arguments) {
@@ -67,7 +62,7 @@ Result<Options> parse_options(std::span<const char* const> arguments) {
     } else if (i + 1 < arguments.size()) {
       value = arguments[++i];
     } else {
-      return bad_input("expected a value after it").at_field(flag);
+      return bad_input("expected a value after this option").at_field(flag);
     }
     if (flag == "--screenshot") {
       KVPLAN_TRY_DO(expect_one_of("view", value, kViews));
@@ -85,9 +80,9 @@ Result<Options> parse_options(std::span<const char* const> arguments) {
   if (options.task == Task::kScreenshot && options.picture.empty())
     return bad_input("needs -o PNG").at_field("--screenshot");
   if (options.task == Task::kScreenshot && options.files.empty())
-    return bad_input("needs a trace or a scenario").at_field("--screenshot");
+    return bad_input("expected a trace or a scenario").at_field("--screenshot");
   if (options.task != Task::kScreenshot && !options.picture.empty())
-    return bad_input("goes with --screenshot").at_field("-o");
+    return bad_input("expected --screenshot, which this option belongs to").at_field("-o");
   return options;
 }
 

@@ -21,7 +21,7 @@
         <translation>权重与缓冲区</translation>
     </message>
     <message>
-        <source>Beside the engine&apos;s share</source>
+        <source>Outside the engine&apos;s share</source>
         <translation>引擎份额之外</translation>
     </message>
     <message>
@@ -29,15 +29,15 @@
         <translation>最长请求</translation>
     </message>
     <message>
-        <source>Weights and buffers leave no room for one token of KV cache</source>
+        <source>Weights and buffers leave no memory for one token of KV cache</source>
         <translation>权重与缓冲区之外放不下一个 token 的 KV 缓存</translation>
     </message>
     <message>
-        <source>What has to fit into what the pool rule leaves does not</source>
+        <source>The memory left by the pool rule is too small for what must fit into it</source>
         <translation>内存池规则留下的空间放不下须放入的内容</translation>
     </message>
     <message>
-        <source>A request of the engine&apos;s limit does not fit into the empty pool</source>
+        <source>A request of the engine&apos;s maximum length does not fit into the empty pool</source>
         <translation>达到引擎上限的请求放不进空的内存池</translation>
     </message>
     <message>
@@ -45,7 +45,7 @@
         <translation>需要 %1，现有 %2</translation>
     </message>
     <message>
-        <source>%1. Each of these takes it away: %2</source>
+        <source>%1. Each of these changes solves it: %2</source>
         <translation>%1。以下任一设置即可解决：%2</translation>
     </message>
     <message>
@@ -73,7 +73,7 @@
         <translation>没有请求</translation>
     </message>
     <message>
-        <source>a request that did not complete</source>
+        <source>a request did not complete</source>
         <translation>未完成的请求</translation>
     </message>
     <message>
@@ -87,7 +87,7 @@
         <translation>%1 不超过 %2</translation>
     </message>
     <message>
-        <source>Over the requests that arrive in the window; one that does not complete is slower than any</source>
+        <source>Over the requests that arrive in the window; a request that does not complete counts as slower than any other</source>
         <translation>只计在时间窗内到达的请求；未完成的请求算作最慢</translation>
     </message>
     <message>
@@ -108,7 +108,7 @@
         <translation>节点数</translation>
     </message>
     <message>
-        <source>Nodes that they take, and spare ones</source>
+        <source>Nodes for these GPUs, including spare nodes</source>
         <translation>所占节点及备用节点</translation>
     </message>
     <message>
@@ -116,7 +116,7 @@
         <translation>每小时费用</translation>
     </message>
     <message>
-        <source>Of all these nodes</source>
+        <source>For all of these nodes</source>
         <translation>所有这些节点的费用</translation>
     </message>
     <message>
@@ -124,11 +124,11 @@
         <translation>每百万输出 token 费用</translation>
     </message>
     <message>
-        <source>At the mean rate of output tokens of the whole run</source>
+        <source>At the mean output rate of the whole run</source>
         <translation>按整次运行的平均输出速率计</translation>
     </message>
     <message>
-        <source>Nothing refused</source>
+        <source>No rejections or preemptions</source>
         <translation>无拒绝</translation>
     </message>
     <message>
@@ -140,7 +140,7 @@
         <translation>饱和</translation>
     </message>
     <message>
-        <source>Requests come faster than they are served</source>
+        <source>Requests arrive faster than they are served</source>
         <translation>请求到达快于处理</translation>
     </message>
 </context>
@@ -199,7 +199,7 @@
         <translation>%1 / 共 %2</translation>
     </message>
     <message>
-        <source>Requests served to their end, of those that arrived</source>
+        <source>Requests that completed, of those that arrived</source>
         <translation>到达的请求中服务到结束的请求</translation>
     </message>
     <message>
@@ -207,7 +207,7 @@
         <translation>已拒绝</translation>
     </message>
     <message>
-        <source>Requests that the pool or the model&apos;s length cannot hold</source>
+        <source>Requests that exceed the pool or the model&apos;s length limit</source>
         <translation>内存池或模型长度容纳不下的请求</translation>
     </message>
     <message>
@@ -215,7 +215,7 @@
         <translation>抢占次数</translation>
     </message>
     <message>
-        <source>Times a running request lost its memory</source>
+        <source>How often a running request was preempted</source>
         <translation>运行中的请求失去内存的次数</translation>
     </message>
     <message>
@@ -287,19 +287,19 @@
         <translation>空闲</translation>
     </message>
     <message>
-        <source>tables, maps and scales that lie in the pool</source>
+        <source>block tables, maps and scales stored in the pool</source>
         <translation>位于内存池中的表、映射和缩放系数（metadata）</translation>
     </message>
     <message>
-        <source>held, written, and kept by some request</source>
+        <source>allocated, written, and kept by at least one request</source>
         <translation>被占用、已写入，且有请求仍保留它（live）</translation>
     </message>
     <message>
-        <source>held for tokens that are still to be written</source>
+        <source>allocated for tokens that are still to be written</source>
         <translation>已被占用，留给尚未写入的 token（reserved）</translation>
     </message>
     <message>
-        <source>written and dropped, but its block is still held</source>
+        <source>written and evicted, but the block is still held</source>
         <translation>写入后已被丢弃，但所在的块仍被占用（hole）</translation>
     </message>
     <message>
@@ -307,7 +307,7 @@
         <translation>被占用的块中永远不会写入的剩余部分（tail）</translation>
     </message>
     <message>
-        <source>no token can lie here: null block and remainders</source>
+        <source>no token can be stored here: null block and remainders</source>
         <translation>不能存放 token：空块和余数部分（padding）</translation>
     </message>
     <message>
@@ -315,22 +315,22 @@
         <translation>预留得超出请求最终用量的部分（internal）</translation>
     </message>
     <message>
-        <source>held by nobody, its content can still be found again</source>
+        <source>held by no request; its content can still be hit</source>
         <translation>无人占用，内容仍可被再次命中（cached）</translation>
     </message>
     <message>
-        <source>held by nobody, yet an allocation was refused for lack of memory</source>
+        <source>held by no request, yet an allocation failed for lack of memory</source>
         <translation>无人占用，却有一次分配因内存不足被拒绝（stranded）</translation>
     </message>
     <message>
-        <source>held by nobody, available at once</source>
+        <source>held by no request, available at once</source>
         <translation>无人占用，可立即使用（free）</translation>
     </message>
 </context>
 <context>
     <name>Sliders</name>
     <message>
-        <source>Requests arrive this many times as fast as recorded</source>
+        <source>Factor on the recorded arrival rate</source>
         <translation>请求到达速度是记录的多少倍</translation>
     </message>
     <message>
@@ -354,7 +354,7 @@
         <translation>一个副本的 KV 内存</translation>
     </message>
     <message>
-        <source>KV memory of one replica, from what %1 has room for; a size of your own once moved</source>
+        <source>KV memory of one replica, out of the memory that %1 has free; moving the slider sets your own size</source>
         <translation>一个副本的 KV 内存，取 %1 放得下的大小；移动后即为自定大小</translation>
     </message>
     <message>
@@ -376,7 +376,7 @@
         <translation>由 %1 得出</translation>
     </message>
     <message>
-        <source>KV memory of one replica, from what %1 has room for: not known before it has run</source>
+        <source>KV memory of one replica, out of the memory that %1 has free; known after a first run</source>
         <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行之后才知道</translation>
     </message>
 </context>
@@ -430,7 +430,7 @@
         <translation>已取消打开。</translation>
     </message>
     <message>
-        <source>Cancelled: the picture is of an earlier scenario. Run &gt; Run again.</source>
+        <source>Cancelled: the picture shows an earlier scenario. Use Run &gt; Run again.</source>
         <translation>已取消：图中是较早的场景。可用“运行 &gt; 重新运行”。</translation>
     </message>
     <message>
@@ -518,7 +518,7 @@
         <translation>主题(&amp;H)</translation>
     </message>
     <message>
-        <source>As the &amp;Desktop</source>
+        <source>Follow the &amp;Desktop</source>
         <translation>跟随桌面(&amp;D)</translation>
     </message>
     <message>
@@ -551,7 +551,7 @@
     </message>
     <message>
         <source>kvplan %1
-Where the KV-cache bytes of a language-model server go.
+Where the KV-cache bytes of an LLM server go.
 Apache-2.0; uses Qt under the LGPL.</source>
         <translation>kvplan %1
 语言模型服务器的 KV 缓存字节用在了哪里。
@@ -580,7 +580,7 @@ Apache-2.0；按 LGPL 使用 Qt。</translation>
         <translation>清空列表(&amp;C)</translation>
     </message>
     <message>
-        <source>%1 is not there any more; it was taken off the list of recent files.</source>
+        <source>%1 no longer exists; it was removed from the list of recent files.</source>
         <translation>%1 已不存在，已从最近打开的列表中移除。</translation>
     </message>
     <message>
@@ -623,10 +623,9 @@ Left, Right: move the cursor
 Shift+drag, Shift+Left, Shift+Right: mark a range
 F: show the marked range
 Home or double click: show everything
-Esc: clear cursor and mark, or take a drag back
+Esc: clear cursor and mark, or undo a drag
 
-Everywhere:
-</source>
+Everywhere:</source>
         <translation>在图中：
 W、S 或滚轮：缩放
 A、D 或拖动：平移
@@ -644,7 +643,7 @@ Esc：清除游标和标记，或取消拖动
         <translation>%1 个请求，%2 步，来自一次已结束运行的报告</translation>
     </message>
     <message>
-        <source>The report of a finished run, to be looked at. Open its trace to simulate it again.</source>
+        <source>This is the report of a finished run. Open its trace to simulate it again.</source>
         <translation>这是一次已结束运行的报告，仅供查看。要重新模拟，请打开它的轨迹。</translation>
     </message>
     <message>
@@ -665,7 +664,7 @@ Esc：清除游标和标记，或取消拖动
     </message>
     <message>
         <source>This report has no timeline.
-%1 writes one into it.</source>
+%1 writes a report with a timeline.</source>
         <translation>此报告没有时间线。
 使用 %1 可写入时间线。</translation>
     </message>
@@ -775,7 +774,7 @@ Esc：清除游标和标记，或取消拖动
         <translation>token 预算(&amp;U)</translation>
     </message>
     <message>
-        <source>65,536 tokens a step </source>
+        <source>65,536 tokens per step</source>
         <translation>每步 65,536 token </translation>
     </message>
 </context>
@@ -809,7 +808,7 @@ Esc：清除游标和标记，或取消拖动
         <translation>内存随时间的变化</translation>
     </message>
     <message>
-        <source>Stacked chart of the ten states of KV memory, with requests running and waiting beneath it. W and S zoom, A and D pan, arrow keys move the cursor, Home shows everything.</source>
+        <source>Stacked chart of the ten states of KV memory, with running and waiting requests below it. W and S zoom, A and D pan, arrow keys move the cursor, Home shows everything.</source>
         <translation>KV 内存十种状态的堆叠图，下方是运行中和等待中的请求数。W 和 S 缩放，A 和 D 平移，方向键移动游标，Home 显示全部。</translation>
     </message>
     <message>

@@ -357,8 +357,7 @@ void MainWindow::show_report(quint64 generation, const Opened& opened) {
   for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(true);
   show_numbers();
   if (status.ok()) {
-    messages_->show_note(
-        tr("The report of a finished run, to be looked at. Open its trace to simulate it again."));
+    messages_->show_note(tr("This is the report of a finished run. Open its trace to simulate it again."));
   } else {
     messages_->show_error(to_qstring(status.error().to_string()));
   }
@@ -379,7 +378,7 @@ void MainWindow::allow_what_is_open() {
 
 QString MainWindow::empty_text() const {
   if (report_)
-    return tr("This report has no timeline.\n%1 writes one into it.")
+    return tr("This report has no timeline.\n%1 writes a report with a timeline.")
         .arg(QStringLiteral("kvplan run --report FILE.kvr --timeline FILE.csv"));
   return {};
 }
@@ -395,8 +394,9 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
   if (error.kind == ErrorKind::kInterrupted) {
     if (files) tried_import_.reset();
     if (!cancelled_) return;
-    messages_->show_note(files ? tr("Opening was cancelled.")
-                               : tr("Cancelled: the picture is of an earlier scenario. Run > Run again."));
+    messages_->show_note(files
+                             ? tr("Opening was cancelled.")
+                             : tr("Cancelled: the picture shows an earlier scenario. Use Run > Run again."));
   } else {
     const QString text = to_qstring(error.to_string());
     messages_->show_error(text);

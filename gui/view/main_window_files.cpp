@@ -96,7 +96,7 @@ void MainWindow::open_recent(const QString& path) {
   if (QFileInfo::exists(path)) return open({path});
   remove_recent_file(path);
   fill_recent_menu();
-  messages_->show_error(tr("%1 is not there any more; it was taken off the list of recent files.").arg(path));
+  messages_->show_error(tr("%1 no longer exists; it was removed from the list of recent files.").arg(path));
 }
 
 SessionView MainWindow::shown_view() const {

@@ -120,7 +120,7 @@ void MainWindow::make_look_menus(QMenu* view) {
   QMenu* const themes = view->addMenu(tr("T&heme"));
   auto* const theme_group = new QActionGroup(commands_);
   for (const auto& [theme, text] :
-       {std::pair{Theme::kSystem, tr("As the &Desktop")}, std::pair{Theme::kLight, tr("&Light")},
+       {std::pair{Theme::kSystem, tr("Follow the &Desktop")}, std::pair{Theme::kLight, tr("&Light")},
         std::pair{Theme::kDark, tr("Dar&k")}}) {
     QAction* const action = add_action(themes, text, {}, "", [this, theme = theme] { set_theme(theme); });
     action->setObjectName(QStringLiteral("theme-") + theme_name(theme));
@@ -132,7 +132,7 @@ void MainWindow::make_look_menus(QMenu* view) {
   QMenu* const languages = view->addMenu(tr("&Language"));
   auto* const language_group = new QActionGroup(commands_);
   // A language is named in itself, to be found by who reads no other.
-  for (const auto& [language, text] : {std::pair{Language::kSystem, tr("As the &Desktop")},
+  for (const auto& [language, text] : {std::pair{Language::kSystem, tr("Follow the &Desktop")},
                                        std::pair{Language::kEnglish, QStringLiteral("&English")},
                                        std::pair{Language::kChinese, QStringLiteral("中文(&Z)")}}) {
     QAction* const action =
@@ -155,8 +155,7 @@ void MainWindow::make_help_menu() {
 void MainWindow::show_about() {
   auto* box = new QMessageBox(
       QMessageBox::NoIcon, tr("About kvplan"),
-      tr("kvplan %1\nWhere the KV-cache bytes of a language-model server go.\nApache-2.0; uses Qt "
-         "under the LGPL.")
+      tr("kvplan %1\nWhere the KV-cache bytes of an LLM server go.\nApache-2.0; uses Qt under the LGPL.")
           .arg(to_qstring(kVersion)),
       QMessageBox::NoButton, this);
   box->setObjectName(QStringLiteral("about-box"));
@@ -167,10 +166,9 @@ void MainWindow::show_about() {
 
 void MainWindow::show_keys() {
   QString text =
-      tr("In the chart:\nW, S or wheel: zoom\nA, D or drag: move\nLeft, Right: move the cursor\n"
-         "Shift+drag, Shift+Left, Shift+Right: mark a range\nF: show the marked range\n"
-         "Home or double click: show everything\nEsc: clear cursor and mark, or take a drag "
-         "back\n\nEverywhere:\n");
+      tr("In the chart:\nW, S or wheel: zoom\nA, D or drag: move\nLeft, Right: move the cursor\nShift+drag, "
+         "Shift+Left, Shift+Right: mark a range\nF: show the marked range\nHome or double click: show "
+         "everything\nEsc: clear cursor and mark, or undo a drag\n\nEverywhere:\n");
   for (const QAction* action : commands_->findChildren<QAction*>()) {
     if (action->shortcut().isEmpty()) continue;
     text += tr("%1: %2\n")

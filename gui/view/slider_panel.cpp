@@ -50,7 +50,7 @@ void SliderPanel::translate() {
     const Row& row = rows_[i];
     row.name->setText(names[i]);
     row.slider->setAccessibleName(without_mnemonic(names[i]));
-    row.value->setMinimumWidth(row.value->fontMetrics().horizontalAdvance(tr("65,536 tokens a step ")));
+    row.value->setMinimumWidth(row.value->fontMetrics().horizontalAdvance(tr("65,536 tokens per step ")));
   }
 }
 

@@ -31,9 +31,9 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
 void TimelineView::translate() {
   legend_width_ = wanted_legend_width();
   setAccessibleName(tr("Memory over time"));
-  setAccessibleDescription(tr(
-      "Stacked chart of the ten states of KV memory, with requests running and waiting beneath it. W and S "
-      "zoom, A and D pan, arrow keys move the cursor, Home shows everything."));
+  setAccessibleDescription(
+      tr("Stacked chart of the ten states of KV memory, with running and waiting requests below it. W and S "
+         "zoom, A and D pan, arrow keys move the cursor, Home shows everything."));
 }
 
 void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {

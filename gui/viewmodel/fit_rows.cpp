@@ -29,17 +29,17 @@ QString amount(std::int64_t number, Unit unit) {
 
 QString obstacle_name(const model::Obstacle& obstacle) {
   if (obstacle.obstacle == model::kNoRoom) return Fits::tr("Weights and buffers");
-  if (obstacle.obstacle == model::kStartMemory) return Fits::tr("Beside the engine's share");
+  if (obstacle.obstacle == model::kStartMemory) return Fits::tr("Outside the engine's share");
   if (obstacle.obstacle == model::kLongestRequest) return Fits::tr("Longest request");
   return to_qstring(obstacle.obstacle);  // of a report of another version
 }
 
 QString obstacle_help(const model::Obstacle& obstacle) {
   if (obstacle.obstacle == model::kNoRoom)
-    return Fits::tr("Weights and buffers leave no room for one token of KV cache");
+    return Fits::tr("Weights and buffers leave no memory for one token of KV cache");
   if (obstacle.obstacle == model::kStartMemory)
-    return Fits::tr("What has to fit into what the pool rule leaves does not");
-  return Fits::tr("A request of the engine's limit does not fit into the empty pool");
+    return Fits::tr("The memory left by the pool rule is too small for what must fit into it");
+  return Fits::tr("A request of the engine's maximum length does not fit into the empty pool");
 }
 
 void add_obstacles(const std::vector<model::Obstacle>& obstacles, std::vector<HeadlineRow>& rows) {
@@ -52,7 +52,7 @@ void add_obstacles(const std::vector<model::Obstacle>& obstacles, std::vector<He
     if (!ways.isEmpty()) value += QLatin1Char('\n') + ways.join(QLatin1Char('\n'));
     QString help = obstacle_help(each);
     if (!ways.isEmpty())
-      help = Fits::tr("%1. Each of these takes it away: %2").arg(help, ways.join(QStringLiteral(", ")));
+      help = Fits::tr("%1. Each of these changes solves it: %2").arg(help, ways.join(QStringLiteral(", ")));
     rows.push_back({obstacle_name(each), value, help});
   }
 }
@@ -74,14 +74,14 @@ void add_targets(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
     if (each.holds) {
       const QString had = each.have_s   ? format_seconds(*each.have_s)
                           : *each.holds ? Fits::tr("no request")
-                                        : Fits::tr("a request that did not complete");
+                                        : Fits::tr("a request did not complete");
       value = Fits::tr("%1: %2", "yes or no, latency").arg(truth(*each.holds), had);
     }
     rows.push_back({Fits::tr("%1 at most %2", "TTFT p99, time")
                         .arg(to_qstring(report::percentile_name(each.name)), format_seconds(each.need_s)),
                     value,
-                    Fits::tr("Over the requests that arrive in the window; one that does not complete is "
-                             "slower than any")});
+                    Fits::tr("Over the requests that arrive in the window; a request that does not complete "
+                             "counts as slower than any other")});
   }
 }
 
@@ -94,10 +94,11 @@ void add_cost(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
   };
   const auto count = [](std::int64_t n) { return format_number(static_cast<double>(n)); };
   rows.push_back({Fits::tr("GPUs"), count(plan::gpus_of(r)), Fits::tr("Ranks of all replicas")});
-  rows.push_back({Fits::tr("Nodes"), count(r.cost->nodes), Fits::tr("Nodes that they take, and spare ones")});
-  rows.push_back({Fits::tr("Cost per hour"), money(r.cost->per_hour), Fits::tr("Of all these nodes")});
+  rows.push_back(
+      {Fits::tr("Nodes"), count(r.cost->nodes), Fits::tr("Nodes for these GPUs, including spare nodes")});
+  rows.push_back({Fits::tr("Cost per hour"), money(r.cost->per_hour), Fits::tr("For all of these nodes")});
   rows.push_back({Fits::tr("Cost per million output tokens"), money(plan::cost_per_million_output_tokens(r)),
-                  Fits::tr("At the mean rate of output tokens of the whole run")});
+                  Fits::tr("At the mean output rate of the whole run")});
 }
 
 }  // namespace
@@ -106,12 +107,13 @@ std::vector<HeadlineRow> fit_rows(const plan::RunSummary& r) {
   std::vector<HeadlineRow> rows;
   if (r.starts) rows.push_back(starts_row(*r.starts));
   add_obstacles(r.obstacles, rows);
-  rows.push_back({Fits::tr("Nothing refused"), r.unhindered ? truth(*r.unhindered) : QStringLiteral("–"),
+  rows.push_back({Fits::tr("No rejections or preemptions"),
+                  r.unhindered ? truth(*r.unhindered) : QStringLiteral("–"),
                   Fits::tr("No request was rejected or preempted")});
   add_targets(r, rows);
   if (r.saturation && r.saturation->saturated)
     rows.push_back({Fits::tr("Saturated"), truth(*r.saturation->saturated),
-                    Fits::tr("Requests come faster than they are served")});
+                    Fits::tr("Requests arrive faster than they are served")});
   add_cost(r, rows);
   return rows;
 }

@@ -42,11 +42,11 @@ std::vector<HeadlineRow> headline(const plan::RunSummary& r) {
       {Headline::tr("Mean batch"), or_dash(r.mean_running, format_number),
        Headline::tr("Requests running at once, mean over time")},
       {Headline::tr("Completed"), Headline::tr("%1 of %2").arg(count(r.completed), count(r.arrived)),
-       Headline::tr("Requests served to their end, of those that arrived")},
+       Headline::tr("Requests that completed, of those that arrived")},
       {Headline::tr("Rejected"), count(r.rejected),
-       Headline::tr("Requests that the pool or the model's length cannot hold")},
+       Headline::tr("Requests that exceed the pool or the model's length limit")},
       {Headline::tr("Preemptions"), count(r.preemptions),
-       Headline::tr("Times a running request lost its memory")},
+       Headline::tr("How often a running request was preempted")},
       {Headline::tr("Prefix hits"), Headline::tr("%1 tokens").arg(count(r.prefix_hit_tokens)),
        Headline::tr("Prompt tokens found in the cache at first admission")},
       {Headline::tr("Makespan"), format_seconds(seconds(r.makespan)),
@@ -70,16 +70,16 @@ QString state_name(observe::State state) {
 
 QString state_meaning(observe::State state) {
   static constexpr std::array<const char*, observe::kStates> kMeanings{
-      QT_TRANSLATE_NOOP("Headline", "tables, maps and scales that lie in the pool"),
-      QT_TRANSLATE_NOOP("Headline", "held, written, and kept by some request"),
-      QT_TRANSLATE_NOOP("Headline", "held for tokens that are still to be written"),
-      QT_TRANSLATE_NOOP("Headline", "written and dropped, but its block is still held"),
+      QT_TRANSLATE_NOOP("Headline", "block tables, maps and scales stored in the pool"),
+      QT_TRANSLATE_NOOP("Headline", "allocated, written, and kept by at least one request"),
+      QT_TRANSLATE_NOOP("Headline", "allocated for tokens that are still to be written"),
+      QT_TRANSLATE_NOOP("Headline", "written and evicted, but the block is still held"),
       QT_TRANSLATE_NOOP("Headline", "rest of a held block that will never be written"),
-      QT_TRANSLATE_NOOP("Headline", "no token can lie here: null block and remainders"),
+      QT_TRANSLATE_NOOP("Headline", "no token can be stored here: null block and remainders"),
       QT_TRANSLATE_NOOP("Headline", "reserved beyond what the request will ever use"),
-      QT_TRANSLATE_NOOP("Headline", "held by nobody, its content can still be found again"),
-      QT_TRANSLATE_NOOP("Headline", "held by nobody, yet an allocation was refused for lack of memory"),
-      QT_TRANSLATE_NOOP("Headline", "held by nobody, available at once")};
+      QT_TRANSLATE_NOOP("Headline", "held by no request; its content can still be hit"),
+      QT_TRANSLATE_NOOP("Headline", "held by no request, yet an allocation failed for lack of memory"),
+      QT_TRANSLATE_NOOP("Headline", "held by no request, available at once")};
   return Headline::tr(kMeanings[observe::index(state)]);
 }
 

@@ -23,10 +23,10 @@ Status ReportedTimeline::add(std::int64_t replica, const plan::BinNumbers& bin) 
   const std::int64_t end = ticks_from_ns(bin.end_ns).count;
   if (first_replica_) {
     if (columns_.size() == kMostBins)
-      return bad_input("expected at most " + std::to_string(kMostBins) + " bins of a replica");
+      return bad_input("expected at most " + std::to_string(kMostBins) + " bins per replica");
     columns_.push_back({.begin = begin, .end = end});
   } else if (next_ == columns_.size() || columns_[next_].begin != begin || columns_[next_].end != end) {
-    return bad_input("expected the same bins of each replica");
+    return bad_input("expected the same bins for every replica");
   }
   TimelineColumn& column = columns_[next_++];
   for (std::size_t row = 0; row < kTimelineRows; ++row) {

@@ -64,7 +64,7 @@ Result<std::optional<TimeRange>> read_range(const QJsonObject& view, const char*
   KVPLAN_TRY(const auto end, read_time(view, to));
   if (!begin && !end) return std::optional<TimeRange>{};
   if (!begin || !end || *begin >= *end)
-    return bad_input("expected a range that ends after it begins").at_field("view." + std::string(from));
+    return bad_input("expected a range that ends after its beginning").at_field("view." + std::string(from));
   return std::optional(TimeRange{*begin, *end});
 }
 

@@ -52,7 +52,7 @@ SliderModel load_slider(const plan::Scenario& scenario) {
                     .stops = {},
                     .text = scenario.text("workload.rate_scale"),
                     .shown = {},
-                    .explanation = Sliders::tr("Requests arrive this many times as fast as recorded")};
+                    .explanation = Sliders::tr("Factor on the recorded arrival rate")};
   // An eighth to sixteen times, eight steps to a doubling.
   for (int i = -24; i <= 32; ++i) model.stops.push_back(three_digit_text(std::exp2(i / 8.0)));
   model.shown = QStringLiteral("× %1").arg(to_qstring(model.text));
@@ -66,7 +66,7 @@ SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t byt
   if (bytes == 0) {
     model.shown = Sliders::tr("from %1", "device").arg(device);
     model.explanation =
-        Sliders::tr("KV memory of one replica, from what %1 has room for: not known before it has run")
+        Sliders::tr("KV memory of one replica, out of the memory that %1 has free; known after a first run")
             .arg(device);
     return model;
   }
@@ -75,9 +75,10 @@ SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t byt
   model.text = std::to_string(bytes);
   model.shown =
       Sliders::tr("%1, %2", "size of memory, device").arg(format_bytes(static_cast<double>(bytes)), device);
-  model.explanation =
-      Sliders::tr("KV memory of one replica, from what %1 has room for; a size of your own once moved")
-          .arg(device);
+  model.explanation = Sliders::tr(
+                          "KV memory of one replica, out of the memory that %1 has free; moving the slider "
+                          "sets your own size")
+                          .arg(device);
   return model;
 }
 

@@ -89,7 +89,7 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<pla
   for (const std::string& path : paths) {
     KVPLAN_TRY(const FileKind kind, kind_of(path));
     if (kind == FileKind::kReport && paths.size() > 1)
-      return bad_input("is the report of a finished run; open it by itself").at_file(path);
+      return bad_input("is the report of a finished run: open it alone").at_file(path);
     if (kind == FileKind::kReport) {
       KVPLAN_TRY_DO(read_report(path, control, progress, opened));
       return opened;
@@ -106,7 +106,7 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<pla
   }
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(opened.settings));
   if (scenario.trace.empty())
-    return bad_input("names no trace; open it together with one")
+    return bad_input("names no trace: open it together with a trace")
         .at_file(paths.empty() ? std::string() : paths.back())
         .at_field("workload.trace");
   KVPLAN_TRY(opened.trace, read_trace(scenario.trace, scenario.import, control, progress));

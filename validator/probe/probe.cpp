@@ -88,7 +88,7 @@ class Prober {
         return Done{};
       }
       KVPLAN_TRY(const std::optional<std::int64_t> seen, device_.nvml_free());
-      if (!seen) return bad_input("NVML: the device's free memory is no longer told");
+      if (!seen) return bad_input("NVML: the device's free memory can no longer be read");
       table.add({moment, *seen, "nvml"});
       return Done{};
     };
@@ -226,7 +226,7 @@ class Prober {
     std::int64_t half = 2 * kGiB;
     while (half > free / 4) half /= 2;
     if (half < 16 * kMiB)
-      return bad_input("the device has " + std::to_string(free) + " bytes free: too little to be measured");
+      return bad_input("the device has " + std::to_string(free) + " bytes free: too little to measure");
     // Copies go from the lower half to the upper one. 5: what comes next is never what was just used.
     out_.cold = half >= 5 * out_.device.l2_bytes;
     KVPLAN_TRY_DO(device_.hold(2 * half, 0));

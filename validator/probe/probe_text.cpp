@@ -81,8 +81,8 @@ std::string to_text(const Measured& m) {
   }
   const MeasuredTable& bandwidth = m.table("bandwidth");
   text += line("read", rate(bandwidth, "read") + (m.cold ? "" : ", not cold"));
-  text += line(
-      "copy", rate(bandwidth, "copy") + " copied, read once and written once" + (m.cold ? "" : ", not cold"));
+  text += line("copy", rate(bandwidth, "copy") + " copied, with one read and one write" +
+                           (m.cold ? "" : ", not cold"));
   const MeasuredTable& launch = m.table("launch");
   for (std::size_t i = 0; i < launch.rows(); ++i)
     text += line("launch, " + launch.column("from").texts[i],

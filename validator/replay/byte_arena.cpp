@@ -164,16 +164,16 @@ std::size_t ByteArena::next_row(const Table& table) const {
 }
 
 Result<std::string> ByteArena::grant(const Request& r, const log::Grant& g) {
-  if (nothing()) return std::string("is granted memory where nothing is kept");
+  if (nothing()) return std::string("gets memory, but the run has no KV cache");
   Table& table = tables_[r.id];
   if (g.first_block != table.alloc_units)
-    return "is granted quantum " + std::to_string(g.first_block) + " of its table but has " +
+    return "gets allocation unit " + std::to_string(g.first_block) + " of its table, but has " +
            std::to_string(table.alloc_units);
   if (g.alloc_units > header_.alloc_units - held_alloc_units_)
     return "is granted " + std::to_string(g.alloc_units) + " quanta; " +
            std::to_string(header_.alloc_units - held_alloc_units_) + " are free";
-  if (!g.shared_keys.empty()) return std::string("is granted contents that others share");
-  if (pages() != (g.tensor_tokens == 0)) return std::string("is granted tensors of the wrong length");
+  if (!g.shared_keys.empty()) return std::string("gets contents that other requests share");
+  if (pages() != (g.tensor_tokens == 0)) return std::string("gets tensors of the wrong length");
   KVPLAN_TRY(std::string wrong, pages() ? grant_pages(r, table, g.alloc_units) : grant_tensors(r, table, g));
   if (!wrong.empty()) return wrong;
   table.alloc_units += g.alloc_units;
@@ -189,7 +189,7 @@ Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::
     const auto has = static_cast<std::int64_t>(table.frames[row].size());
     // More than its last token needs is not its to have.
     if (Wide{has / copies(row)} * frame_cells_ >= Wide{r.final_tokens()} * cells_per_token(row))
-      return std::string("is granted pages that none of its tokens will need");
+      return std::string("gets pages that none of its tokens will need");
     const std::int64_t place = free_frames_.back();
     free_frames_.pop_back();
     const std::uint64_t content = content_of(log::own_key(r.id, table.alloc_units + i), ++generations_);
@@ -204,12 +204,12 @@ Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::
 }
 
 Result<std::string> ByteArena::grant_tensors(const Request& r, Table& table, const log::Grant& g) {
-  if (g.first_block != 0) return std::string("is granted tensors twice");
+  if (g.first_block != 0) return std::string("gets its tensors twice");
   if (g.tensor_tokens < r.final_tokens())
-    return std::string("is granted tensors that are shorter than it will be");
+    return std::string("gets tensors that are shorter than its final length");
   const Wide padding =
       Wide{g.alloc_units} * header_.odd_alloc_unit_bytes - Wide{g.tensor_tokens} * header_.token_bytes;
-  if (padding < 0) return std::string("is granted blocks that are shorter than its tensors");
+  if (padding < 0) return std::string("gets blocks that are shorter than its tensors");
   Pieces before;
   std::int64_t token = 0;
   while (token < g.tensor_tokens) {

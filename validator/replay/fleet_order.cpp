@@ -9,7 +9,7 @@ namespace kvplan::validator {
 namespace log = event_log;
 
 std::string FleetOrder::place(const log::Record& record) {
-  if (over_) return "a fact behind the end of all replicas";
+  if (over_) return "an event after the end of all replicas";
   replica_ = record.replica;
   std::string wrong = std::visit(
       [&](const auto& f) { return on(f, replicas_[static_cast<std::size_t>(record.replica)]); }, record.fact);
@@ -19,10 +19,10 @@ std::string FleetOrder::place(const log::Record& record) {
 
 /// Another tick begins when the one before is over.
 std::string FleetOrder::begin_tick(std::int64_t time) {
-  if (ended_ > 0) return name() + " goes on after replicas have come to their ends";
+  if (ended_ > 0) return name() + " continues after replicas have ended";
   if (owes_end_) return "the end of tick " + std::to_string(now_.time) + " is not told";
   if (time < now_.time)
-    return name() + " is told of at tick " + std::to_string(time) + ", behind tick " +
+    return name() + " has an event at tick " + std::to_string(time) + ", before tick " +
            std::to_string(now_.time);
   now_ = {time, 0};
   tick_over_ = false;
@@ -36,7 +36,7 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
     phase_ = kEnds;
     latest_ = -1;
   } else if (tick_over_) {
-    return name() + " is told of at tick " + std::to_string(moment.time) + ", which is over";
+    return name() + " has an event at tick " + std::to_string(moment.time) + ", which has ended";
   }
   const auto here = std::tie(moment, phase, replica_);
   const auto before = std::tie(now_, phase_, latest_);
@@ -44,7 +44,7 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
       phase == kPasses && here == before;  // it goes on, or has a pass behind one without a step
   if (here <= before && !again)
     return name() + (phase == kEnds ? " ends steps" : " has a pass") + " at tick " +
-           std::to_string(moment.time) + ", behind what comes after that in the order of a tick";
+           std::to_string(moment.time) + ", in the wrong order within the tick";
   now_ = moment;
   phase_ = phase;
   owes_end_ = owes_end_ || phase == kEnds;
@@ -53,7 +53,7 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
 
 std::string FleetOrder::belongs_to_pass_or_end() const {
   if (phase_ != kArrivals && latest_ == replica_ && !tick_over_) return {};
-  return name() + " is told of in the middle of another's pass or end of a step, or outside its own";
+  return name() + " has an event within another replica's pass or step end, or outside its own";
 }
 
 // ---- what begins something ----
@@ -63,7 +63,7 @@ std::string FleetOrder::on(const log::Arrival& f, Clock& clock) {
     std::string wrong = begin_tick(f.time);
     if (!wrong.empty()) return wrong;
   } else if (tick_over_ || phase_ == kPasses) {
-    return "request " + std::to_string(number(f.request)) + " arrives behind the passes of its tick";
+    return "request " + std::to_string(number(f.request)) + " arrives after the passes of its tick";
   }
   phase_ = kArrivals;
   clock.arrived = now_;
@@ -106,7 +106,7 @@ std::string FleetOrder::on(const log::StepEnd& f, Clock& clock) {
 
 std::string FleetOrder::on(const log::PrefixIds& /*f*/, Clock& /*clock*/) {
   if (phase_ == kArrivals && latest_ == replica_ && !tick_over_) return {};
-  return "ids of a prompt that do not stand behind its arrival";
+  return "prompt ids that do not follow the request's arrival";
 }
 
 std::string FleetOrder::on(const log::PassEnd& /*f*/, Clock& /*clock*/) {
@@ -115,7 +115,7 @@ std::string FleetOrder::on(const log::PassEnd& /*f*/, Clock& /*clock*/) {
 }
 
 std::string FleetOrder::on(const log::TickEnd& f, Clock& /*clock*/) {
-  if (!owes_end_ || f.time != now_.time) return "tick " + std::to_string(f.time) + " has no end to tell";
+  if (!owes_end_ || f.time != now_.time) return "tick " + std::to_string(f.time) + " has no end to report";
   owes_end_ = false;
   tick_over_ = true;
   return {};
@@ -123,7 +123,7 @@ std::string FleetOrder::on(const log::TickEnd& f, Clock& /*clock*/) {
 
 std::string FleetOrder::on(const log::End& f, Clock& /*clock*/) {
   if (owes_end_) return "the end of tick " + std::to_string(now_.time) + " is not told";
-  if (replica_ != ended_) return "replica " + std::to_string(ended_) + " has to come to its end first";
+  if (replica_ != ended_) return "replica " + std::to_string(ended_) + " must end first";
   ++ended_;
   tick_over_ = true;
   last_end_ = std::max(last_end_, f.time);
@@ -131,10 +131,9 @@ std::string FleetOrder::on(const log::End& f, Clock& /*clock*/) {
 }
 
 std::string FleetOrder::on(const log::FleetEnd& f, Clock& /*clock*/) {
-  if (ended_ != static_cast<std::int32_t>(replicas_.size()))
-    return "not all replicas have come to their ends";
+  if (ended_ != static_cast<std::int32_t>(replicas_.size())) return "not all replicas have ended";
   if (f.time != last_end_)
-    return "the last step of all ended at tick " + std::to_string(last_end_) + ", not " +
+    return "the last step of all replicas ended at tick " + std::to_string(last_end_) + ", not " +
            std::to_string(f.time);
   over_ = true;
   return {};

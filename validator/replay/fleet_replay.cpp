@@ -40,7 +40,7 @@ FleetReplay::FleetReplay(std::int64_t replicas) : order_(replicas) {}
 FleetReplay::~FleetReplay() = default;
 
 std::string FleetReplay::device() const {
-  return members_.front()->backend->device() + ", a memory for each of " + std::to_string(members_.size()) +
+  return members_.front()->backend->device() + ", one memory for each of " + std::to_string(members_.size()) +
          " replicas";
 }
 
@@ -82,7 +82,7 @@ Status FleetReplay::apply_to(Member& member, const log::Record& record) {
   KVPLAN_TRY_DO(member.replay->apply(record, report_.events));
   if (record.claims.has_joint_peak) {
     ++joint_count_mismatches_;
-    note(member.name() + ": a peak of all replicas is claimed where none is due");
+    note(member.name() + ": a peak over all replicas is predicted at an event without one");
   }
   if (std::holds_alternative<log::PassEnd>(record.fact))
     pass_left_running_ = pass_left_running_ || member.replay->running_requests() > 0;
@@ -129,7 +129,7 @@ void FleetReplay::compare(std::int64_t claimed, std::int64_t found, const std::s
                           std::int64_t& mismatches) {
   if (claimed == found) return;
   ++mismatches;
-  note("event " + std::to_string(report_.events) + ": all replicas: " + what + " is claimed to be " +
+  note("event " + std::to_string(report_.events) + ": all replicas: " + what + " is predicted to be " +
        std::to_string(claimed) + ", but is " + std::to_string(found));
 }
 
@@ -140,7 +140,8 @@ Status FleetReplay::end_tick(const log::Record& record) {
   ++report_.moments;
   if (!claims.has_totals || claims.has_joint_peak) {
     ++joint_byte_mismatches_;
-    note("event " + std::to_string(report_.events) + ": the end of a tick claims no totals, or a peak");
+    note("event " + std::to_string(report_.events) +
+         ": the end of a tick predicts no totals, or predicts a peak");
   }
   for (std::size_t s = 0; claims.has_totals && s < log::kStates; ++s) {
     compare(claims.totals[s], now_.totals[s], std::string("the sum of ") + kStateNames[s] + " bytes",
@@ -167,7 +168,7 @@ void FleetReplay::end_all(const log::Record& record) {
   if (due != record.claims.has_joint_peak || record.claims.has_totals) {
     ++joint_byte_mismatches_;
     note("event " + std::to_string(report_.events) +
-         ": expected a peak of all replicas, if they ran, and no totals");
+         ": expected a predicted peak over all replicas, if they ran, and no totals");
     return;
   }
   compare(claimed_peak_.time, peak_.time, "the tick of the peak", joint_count_mismatches_);
@@ -175,7 +176,7 @@ void FleetReplay::end_all(const log::Record& record) {
     compare(claimed_peak_.totals[s], peak_.totals[s],
             std::string("at the peak, ") + kStateNames[s] + " bytes", joint_byte_mismatches_);
   compare(claimed_peak_.running, peak_.running, "the largest batch", joint_count_mismatches_);
-  compare(claimed_peak_.hole_bytes, peak_.hole_bytes, "the most bytes in holes", joint_byte_mismatches_);
+  compare(claimed_peak_.hole_bytes, peak_.hole_bytes, "the largest hole bytes", joint_byte_mismatches_);
 }
 
 Result<Report> FleetReplay::finish() {

@@ -15,7 +15,7 @@ class HostBackend final : public Backend {
     try {
       cells_.assign(static_cast<std::size_t>(cells), kPoison);
     } catch (const std::bad_alloc&) {
-      return bad_input("no memory for " + std::to_string(cells) + " cells of 8 bytes");
+      return bad_input("no memory for " + std::to_string(cells) + " slots of 8 bytes");
     }
     return Done{};
   }

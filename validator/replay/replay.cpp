@@ -32,14 +32,14 @@ Result<std::unique_ptr<Replay::Impl>> Replay::Impl::create(const log::Header& he
                                                            const ReplayOptions& options,
                                                            std::shared_ptr<ArrivedRequests> arrived) {
   if (header.table_form != log::TableForm::kTokens && ByteArena::cells_of(header) > options.most_cells)
-    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
+    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " slots, found " +
                      std::to_string(ByteArena::cells_of(header)) +
-                     " pieces that rows and pages are whole numbers of")
+                     " parts, which divide rows and pages evenly")
         .at_field("quanta");
   const std::int64_t tracks = std::max<std::int64_t>(header.tracks_of_table(), 1);
   const std::int64_t room = options.most_cells / header.alloc_unit_tokens / tracks;
   if (header.table_form == log::TableForm::kTokens && header.alloc_units > room)
-    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
+    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " slots, found " +
                      std::to_string(header.alloc_units) + " quanta of " +
                      std::to_string(header.alloc_unit_tokens) +
                      (tracks == 1 ? "" : " tokens in " + std::to_string(tracks) + " tracks"))
@@ -87,7 +87,7 @@ Status Replay::Impl::apply(const log::Record& record, std::int64_t event) {
                       std::holds_alternative<log::StepEnd>(record.fact) ||
                       std::holds_alternative<log::Settled>(record.fact);
   if (moment != record.claims.has_totals) {
-    note(moment ? "no totals are claimed" : "totals are claimed where none are due");
+    note(moment ? "no totals are predicted" : "totals are predicted at an event without totals");
     ++report_.byte_mismatches;
   } else if (moment) {
     KVPLAN_TRY_DO(claim_totals(record.claims, std::holds_alternative<log::PassEnd>(record.fact)));

@@ -35,8 +35,8 @@ Status Replay::Impl::scan() {
   ++report_.full_scans;
   if (all == counts()) return Done{};
   report_.byte_mismatches += 1 + all.wrong;
-  note(all.wrong > 0 ? std::to_string(all.wrong) + " cells hold what nobody wrote there"
-                     : "all of memory, recounted, is not the sum of what was touched");
+  note(all.wrong > 0 ? std::to_string(all.wrong) + " slots hold data that no request wrote there"
+                     : "all of memory, recounted, differs from the sum of the changes");
   return Done{};
 }
 
@@ -45,22 +45,22 @@ Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
   const log::Totals found = totals(counts());
   if (counts().wrong != 0) {
     ++report_.byte_mismatches;
-    note(std::to_string(counts().wrong) + " cells hold what nobody wrote there");
+    note(std::to_string(counts().wrong) + " slots hold data that no request wrote there");
   }
   for (std::size_t s = 0; s < log::kStates; ++s) {
     peak_claimed_[s] = std::max(peak_claimed_[s], claims.totals[s]);
     peak_found_[s] = std::max(peak_found_[s], found[s]);
     if (claims.totals[s] == found[s]) continue;
     ++report_.byte_mismatches;
-    note(std::string(kStateNames[s]) + " claims " + std::to_string(claims.totals[s]) + " bytes, memory has " +
-         std::to_string(found[s]));
+    note(std::string(kStateNames[s]) + " claims " + std::to_string(claims.totals[s]) +
+         " bytes predicted, memory has " + std::to_string(found[s]));
   }
   if (!with_counts) return Done{};
   const auto count = static_cast<std::int64_t>(running_.size());
   if (claims.running != count || claims.waiting != waiting_) {
     ++report_.count_mismatches;
-    note(std::to_string(claims.running) + " requests run and " + std::to_string(claims.waiting) +
-         " wait by the claims, " + std::to_string(count) + " and " + std::to_string(waiting_) +
+    note(std::to_string(claims.running) + " running and " + std::to_string(claims.waiting) +
+         " waiting requests are predicted, " + std::to_string(count) + " and " + std::to_string(waiting_) +
          " by the facts");
   }
   return Done{};
@@ -75,8 +75,8 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   const bool counted_due = r != nullptr && header_.counted;
   if (counted_due != record.claims.has_kept_cells) {
     ++report_.count_mismatches;
-    return note(counted_due ? "no number of kept cells is claimed"
-                            : "a number of kept cells is claimed where none is due");
+    return note(counted_due ? "no number of kept slots is predicted"
+                            : "a number of kept slots is predicted at an event without one");
   }
   if (counted_due && r->gathered != nullptr && record.claims.kept_cells != cells_kept(*r)) {
     ++report_.count_mismatches;
@@ -86,7 +86,7 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   const bool due = r != nullptr && !header_.counted && (r->sliding || follows_courses());
   if (due != record.claims.has_kept) {
     ++report_.count_mismatches;
-    return note(due ? "no kept tokens are claimed" : "kept tokens are claimed where none are due");
+    return note(due ? "no kept tokens are predicted" : "kept tokens are predicted at an event without them");
   }
   if (!due) return;
   std::uint64_t kept = 0;
@@ -102,7 +102,7 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   }
   if (kept == record.claims.kept_digest) return;
   ++report_.count_mismatches;
-  note("request " + std::to_string(number(r->id)) + " keeps other tokens than is claimed");
+  note("request " + std::to_string(number(r->id)) + " keeps other tokens than predicted");
 }
 
 // ---- places ----
@@ -122,7 +122,8 @@ Status Replay::Impl::claim_places(const log::Record& record) {
     due = header_.returns_alloc_units ? static_cast<std::size_t>(grant->alloc_units) : 1;
   if (places.size() != due) {
     ++report_.place_mismatches;
-    note("expected " + std::to_string(due) + " places, found " + std::to_string(places.size()));
+    note("expected " + std::to_string(due) + " block ids or addresses, found " +
+         std::to_string(places.size()));
     return Done{};
   }
   if (due == 0) return Done{};
@@ -157,11 +158,11 @@ void Replay::Impl::claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit)
   const std::int64_t lowest = header_.null_block ? 1 : 0;
   if (hit) {
     if (alloc_unit.place != id)
-      wrong("is said to be found, but the content is in block " + std::to_string(alloc_unit.place));
+      wrong("is reported as a hit, but the content is in block " + std::to_string(alloc_unit.place));
   } else if (id < lowest || id >= lowest + header_.alloc_units) {
-    wrong("is granted, but is no block of the pool");
+    wrong("is allocated, but is not a block of the pool");
   } else if (!taken_ids_.insert(id).second) {
-    wrong("is granted, but is held or can be found");
+    wrong("is allocated, but is held or can be hit");
   } else {
     alloc_unit.place = id;
   }
@@ -185,14 +186,14 @@ void Replay::Impl::claim_range(Request& r, std::int32_t address) {
     note("slots [" + std::to_string(address) + ", " + std::to_string(address + r.range_cells) + ") " + what);
   };
   if (address < 0 || address > header_.alloc_units - r.range_cells)
-    return wrong("are granted, but are not there");
+    return wrong("are allocated, but do not exist");
   const auto above = taken_ranges_.lower_bound(address);
   const bool meets_above = above != taken_ranges_.end() && above->first < address + r.range_cells;
   const bool meets_below =
       above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
-  if (meets_above || meets_below) return wrong("are granted, but are held in part");
+  if (meets_above || meets_below) return wrong("are allocated, but partly held");
   if (address != header_.alloc_units - r.range_first - r.range_cells)
-    wrong("are not where the placement of the log puts them");
+    wrong("are not at the addresses that the log's placement rule gives");
   taken_ranges_.emplace(address, r.range_cells);
   r.range_place = address;
 }
@@ -205,13 +206,13 @@ void Replay::Impl::claim_bytes(Request& r, const log::Grant& grant, const std::v
     note(what);
   };
   if (static_cast<std::int64_t>(places.size()) != grant.alloc_units)
-    return wrong("expected " + std::to_string(grant.alloc_units) + " places, found " +
+    return wrong("expected " + std::to_string(grant.alloc_units) + " block ids or addresses, found " +
                  std::to_string(places.size()));
   for (const std::int32_t id : places) {
     if (id < 0 || id >= header_.alloc_units) {
-      wrong("page " + std::to_string(id) + " is granted, but is no page of the pool");
+      wrong("page " + std::to_string(id) + " is allocated, but is not a page of the pool");
     } else if (!taken_ids_.insert(id).second) {
-      wrong("page " + std::to_string(id) + " is granted, but is held");
+      wrong("page " + std::to_string(id) + " is allocated, but is held");
     } else {
       byte_places_[r.id].push_back(id);
     }
@@ -242,7 +243,7 @@ void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
       if (Wide{length} * header_.odd_alloc_unit_bytes < Wide{grant.tensor_tokens} * row.bytes)
         wrong("has a block " + block + "that is shorter than its tensor");
       if (length < 1 || address < 0 || address + length > kAddressSpaces * header_.alloc_units) {
-        wrong("has a block " + block + "outside the addresses that there are");
+        wrong("has a block " + block + "outside the pool's addresses");
         continue;
       }
       const auto above = taken_ranges_.lower_bound(address);
@@ -250,7 +251,7 @@ void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
       const bool meets_below =
           above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
       if (meets_above || meets_below) {
-        wrong("has a block " + block + "that is held in part");
+        wrong("has a block " + block + "that is partly held");
         continue;
       }
       taken_ranges_.emplace(address, length);

@@ -15,7 +15,7 @@ Status Replay::Impl::on(const log::Course& f) {
   Request* const r = running(f.request);
   KVPLAN_TRY_DO(told_in_turn(r, f.request));
   if (stopped()) return Done{};
-  if (header_.counted) return contradict(f.request, "has a course where tokens are only counted");
+  if (header_.counted) return contradict(f.request, "has a retention schedule, but tokens are only counted");
   KVPLAN_TRY_DO(begin_course(*r));
   if (stopped()) return Done{};
   const std::string wrong = r->course ? r->course->add(f.drops) : r->gathered->told().add(f.drops);
@@ -26,7 +26,7 @@ Status Replay::Impl::on(const log::Counts& f) {
   Request* const r = running(f.request);
   KVPLAN_TRY_DO(told_in_turn(r, f.request));
   if (stopped()) return Done{};
-  if (!header_.counted) return contradict(f.request, "has counts where tokens have courses");
+  if (!header_.counted) return contradict(f.request, "has counts, but tokens have retention schedules");
   KVPLAN_TRY_DO(begin_course(*r));
   if (stopped()) return Done{};
   for (const log::AlikeTracks& alike : f.alike) {
@@ -39,19 +39,19 @@ Status Replay::Impl::on(const log::Counts& f) {
 /// What a request drops is told when it is admitted.
 Status Replay::Impl::told_in_turn(const Request* r, RequestId id) {
   if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
-    return contradict(id, "has a course, but does not run or none are followed here");
+    return contradict(id, "has a retention schedule, but does not run, or the log has no schedules");
   if (r->stage != kAdmitted && r->stage != kCoursed)
-    return contradict(id, "has a course at another time than its admission");
-  if (!in_order(requests_.at(id), kCoursed)) return contradict(id, "is told of out of order");
+    return contradict(id, "has a retention schedule at another time than its admission");
+  if (!in_order(requests_.at(id), kCoursed)) return contradict(id, "has an event out of order");
   return Done{};
 }
 
 Status Replay::Impl::begin_course(Request& r) {
   if (r.course != nullptr || r.gathered != nullptr) return Done{};
   const auto tracks = static_cast<std::int64_t>(header_.track_units.size());
-  if (r.final_tokens() > arena_.places()) return contradict(r.id, "needs more tokens than memory has places");
+  if (r.final_tokens() > arena_.places()) return contradict(r.id, "needs more tokens than memory can hold");
   if (r.final_tokens() > kMostCourseCells / tracks)
-    return contradict(r.id, "follows a course of more than 2^26 cells");
+    return contradict(r.id, "follows a retention schedule of more than 2^26 slots");
   if (header_.compacts) {
     r.gathered = std::make_unique<Gathered>(
         Gathered::Shape{r.target, r.final_tokens(), header_.alloc_unit_tokens, tracks, header_.tables,
@@ -72,7 +72,7 @@ Status Replay::Impl::check_course(Request& r) {
   if (stopped()) return Done{};
   if (r.course != nullptr && r.course->complete()) return Done{};
   if (r.gathered != nullptr && r.gathered->told().complete()) return Done{};
-  return contradict(r.id, "follows a course that is not told to its end");
+  return contradict(r.id, "follows an incomplete retention schedule");
 }
 
 std::int64_t Replay::Impl::findable_to(const Request& r) const {
@@ -93,7 +93,7 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
                                                      : slot < r.range_cells;
       if (there && header_.prefix_cache &&
           arena_.alloc_unit(r.table[static_cast<std::size_t>(entry)]).owner != r.id)
-        return contradict(r.id, "writes into a block that is not its own");
+        return contradict(r.id, "writes into a block that it does not own");
       if (!there)
         return contradict(r.id, "writes token " + std::to_string(token) + " to slot " + std::to_string(slot) +
                                     ", which it does not hold");
@@ -106,13 +106,12 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
 Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
   for (std::int64_t n = r.written + 1; r.gathered != nullptr && n < r.written + tokens; ++n)
     if (r.gathered->any_due(n))
-      return contradict(
-          r.id, "does not move its survivors together when " + std::to_string(n) + " tokens are written");
+      return contradict(r.id, "does not compact when " + std::to_string(n) + " tokens are written");
   if (r.gathered != nullptr) return Done{};
   for (std::int64_t n = r.written + 1; r.whole && n < r.written + tokens; ++n)
     if (!r.course->freed_entries(n).empty())
       return contradict(
-          r.id, "keeps blocks of which nothing is left when " + std::to_string(n) + " tokens are written");
+          r.id, "keeps blocks without any kept token when " + std::to_string(n) + " tokens are written");
   return Done{};
 }
 
@@ -126,14 +125,14 @@ Status Replay::Impl::on(const log::LetGo& f) {
   if (has_groups()) return leave_windows(f);
   Request* const r = running(f.request);
   if (r == nullptr || r->course == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
-    return contradict(f.request, "lets blocks go out of turn");
+    return contradict(f.request, "frees blocks out of order");
   const auto& due = r->course->freed_entries(r->written);
-  if (f.logical_blocks.empty()) return contradict(f.request, "lets no block go");
+  if (f.logical_blocks.empty()) return contradict(f.request, "frees no block");
   for (const std::int32_t block : f.logical_blocks) {
     if (r->freed_reported == due.size() || due[r->freed_reported] != block)
-      return contradict(f.request, "lets go of block " + std::to_string(block) +
+      return contradict(f.request, "frees block " + std::to_string(block) +
                                        (r->freed_reported == due.size()
-                                            ? ", but none is due"
+                                            ? ", but no block must be freed"
                                             : ", expected block " + std::to_string(due[r->freed_reported])));
     ++r->freed_reported;
     KVPLAN_TRY_DO(arena_.free_entries(*r, block, 1));

@@ -44,14 +44,14 @@ Status Replay::Impl::grant_tables(Request& r, const log::Grant& f) {
   if (!f.shared_keys.empty()) return contradict(r.id, "shares a content that is its own");
   r.lengths.resize(static_cast<std::size_t>(header_.tables), 0);
   if (f.alloc_units > arena_.free_alloc_units() / f.tables)
-    return contradict(r.id, "is granted " + std::to_string(f.alloc_units) + " quanta for each of " +
+    return contradict(r.id, "is granted " + std::to_string(f.alloc_units) + " allocation units for each of " +
                                 std::to_string(f.tables) + " tables; " +
                                 std::to_string(arena_.free_alloc_units()) + " are free");
   std::vector<std::int64_t> entries;
   for (std::int64_t table = f.first_table; table < f.first_table + f.tables; ++table) {
     std::int64_t& length = r.lengths[static_cast<std::size_t>(table)];
     if (f.first_block != length)
-      return contradict(r.id, "is granted logical block " + std::to_string(f.first_block) + " of table " +
+      return contradict(r.id, "gets logical block " + std::to_string(f.first_block) + " of table " +
                                   std::to_string(table) + " but has " + std::to_string(length) +
                                   " blocks in it");
     for (std::int64_t b = length; b < length + f.alloc_units; ++b)
@@ -65,7 +65,7 @@ Status Replay::Impl::on(const log::Compact& f) {
   Request* const r = running(f.request);
   if (r == nullptr || r->gathered == nullptr || !names_tables(f.first_table, f.tables) ||
       !in_ending_order(*r) || r->ends || r->owes_first_token)
-    return contradict(f.request, "moves its survivors out of turn");
+    return contradict(f.request, "compacts out of order");
   for (std::int64_t t = f.first_table; t < f.first_table + std::max(f.tables, 1); ++t) {
     KVPLAN_TRY_DO(compact_table(*r, t, f));
     if (stopped()) return Done{};
@@ -75,19 +75,19 @@ Status Replay::Impl::on(const log::Compact& f) {
 
 Status Replay::Impl::compact_table(Request& r, std::int64_t table, const log::Compact& f) {
   if (!r.gathered->due(table, r.written))
-    return contradict(r.id, "moves its survivors together although less than a block is dropped");
+    return contradict(r.id, "compacts although less than a block of tokens was evicted");
   const std::int64_t slots = r.gathered->slots_kept(table);
   const std::int64_t tracks = header_.tracks_of_table();
   const std::int64_t cells = cells_kept(r, table * tracks, (table + 1) * tracks);
   const std::int64_t released = blocks_of(r, table) - ceil_div(slots, header_.alloc_unit_tokens);
   const auto expect = [&](std::int64_t told, std::int64_t here, const char* what) {
     return told == here ? Status(Done{})
-                        : contradict(r.id, "moves its survivors together: expected " + std::to_string(here) +
-                                               what + ", found " + std::to_string(told));
+                        : contradict(r.id, "compacts: expected " + std::to_string(here) + what + ", found " +
+                                               std::to_string(told));
   };
   KVPLAN_TRY_DO(expect(f.slots, slots, " slots"));
   if (!stopped()) KVPLAN_TRY_DO(expect(f.cells, cells, " kept cells"));
-  if (!stopped()) KVPLAN_TRY_DO(expect(f.released, released, " blocks that go back"));
+  if (!stopped()) KVPLAN_TRY_DO(expect(f.released, released, " freed blocks"));
   return stopped() ? Status(Done{}) : arena_.gather(r, table);
 }
 

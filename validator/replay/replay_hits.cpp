@@ -11,21 +11,21 @@ namespace kvplan::validator {
 Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) {
   if (!has_groups())
     return f.found_blocks == 0 ? Status(Done{})
-                               : contradict(r.id, "finds blocks of groups of layers where there are none");
+                               : contradict(r.id, "hits blocks of layer groups, but there are no groups");
   if (goes_on)
     return f.found_blocks == r.published ? Status(Done{})
-                                         : contradict(r.id, "finds another number of blocks than before");
+                                         : contradict(r.id, "hits a different number of blocks than before");
   const std::int64_t groups = header_.entries_per_block();
-  if (f.found_blocks < 0) return contradict(r.id, "finds fewer blocks than none");
+  if (f.found_blocks < 0) return contradict(r.id, "hits a negative number of blocks");
   if (Wide{f.found_blocks} * header_.alloc_unit_tokens >= r.target)
-    return contradict(r.id, "finds all its tokens; one is always computed");
+    return contradict(r.id, "hits all its tokens; one token is always computed");
   if (f.found_blocks > next_publication_ / groups)
     return contradict(r.id, "finds " + std::to_string(f.found_blocks) + " blocks of each group; " +
-                                std::to_string(next_publication_) + " were ever published");
+                                std::to_string(next_publication_) + " were ever inserted into the cache");
   found_places_ += f.found_blocks * groups;
   if (found_places_ > options_.most_cells)
-    return contradict(r.id, "finds blocks for more than " + std::to_string(options_.most_cells) +
-                                " places of tables, with those that run");
+    return contradict(r.id, "hits blocks for more than " + std::to_string(options_.most_cells) +
+                                " table entries, including running requests");
   r.found_blocks = r.published = f.found_blocks;
   r.written = r.published * header_.alloc_unit_tokens;
   r.table.assign(static_cast<std::size_t>(r.published * groups), kGone);
@@ -53,7 +53,7 @@ Result<std::vector<std::int64_t>> Replay::Impl::entries_of_hits(Request& r, std:
     return entries;
   }
   if (hits > std::ssize(r.found_entries) - static_cast<std::int64_t>(r.found_told)) {
-    KVPLAN_TRY_DO(contradict(r.id, "takes more blocks than its windows show of those that it finds"));
+    KVPLAN_TRY_DO(contradict(r.id, "takes more of its hit blocks than its sliding windows need"));
     return std::vector<std::int64_t>{};
   }
   const auto first = r.found_entries.begin() + static_cast<std::ptrdiff_t>(r.found_told);
@@ -72,7 +72,7 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
     if (stopped()) return Done{};
     taken_hits_.push_back(publications_.at(publication));
     if (!taken.insert(taken_hits_.back()).second)
-      return contradict(r.id, "finds publication " + std::to_string(publication) + " twice");
+      return contradict(r.id, "hits cache insertion " + std::to_string(publication) + " twice");
   }
   if (stopped()) return Done{};
   if (!has_groups()) {
@@ -85,7 +85,7 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
     return contradict(r.id, "finds " + std::to_string(r.written) + " of " + std::to_string(r.target) +
                                 " tokens, of which the last " + std::to_string(header_.prompt_rows) +
                                 " are always computed");
-  if (r.written >= r.target) return contradict(r.id, "finds all its tokens; one is always computed");
+  if (r.written >= r.target) return contradict(r.id, "hits all its tokens; one token is always computed");
   return Done{};
 }
 
@@ -95,18 +95,18 @@ Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::C
   const std::int64_t group = entry % header_.entries_per_block();
   const std::string name = "publication " + std::to_string(publication);
   const auto found = publications_.find(publication);
-  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
+  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which does not exist");
   const std::int64_t q = found->second;
   const AllocUnit& alloc_unit = arena_.alloc_unit(q);
   if (std::any_of(alloc_unit.holders.begin(), alloc_unit.holders.end(),
                   [&](const Holder& holder) { return holder.request == &r; }))
     return contradict(r.id, "finds " + name + " twice");
-  if (alloc_unit.group != group) return contradict(r.id, "finds " + name + ", which is of other layers");
+  if (alloc_unit.group != group) return contradict(r.id, "finds " + name + ", which belongs to other layers");
   if (follows_courses() && alloc_unit.entry != entry)
-    return contradict(r.id, "finds " + name + " elsewhere in its table than where it was filled");
+    return contradict(r.id, "finds " + name + " at another position of its table than where it was filled");
   KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
   if (cells.wrong > 0 || alloc_unit.key != key)
-    return contradict(r.id, "finds another content in " + name + " than it looked for");
+    return contradict(r.id, "hits a different content in " + name + " than it looked up");
   if (publication >= first_of_pass_) {
     unfinished_hits_.emplace_back(q, key);
   } else if (cells.cached < arena_.alloc_unit_cells()) {
@@ -140,11 +140,11 @@ Status Replay::Impl::check_found() {
 Status Replay::Impl::on(const log::Publish& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || !header_.prefix_cache)
-    return contradict(f.request, "publishes, but does not run or nothing can be found here");
+    return contradict(f.request, "inserts into the cache, but does not run, or there is no cache");
   if (r->stage != kPublished) r->publishing_group = 0;
-  if (!in_order(*r, kPublished)) return contradict(f.request, "is told of out of order");
+  if (!in_order(*r, kPublished)) return contradict(f.request, "has an event out of order");
   const bool dropped = r->sliding || (r->course != nullptr && r->course->first_drop() <= r->written);
-  if (dropped) return contradict(f.request, "publishes after it dropped cells");
+  if (dropped) return contradict(f.request, "inserts into the cache after it evicted tokens");
   const std::int64_t groups = header_.entries_per_block();
   const std::int64_t group = f.logical_block % groups;
   const auto in_group = [&](std::int64_t g) -> std::int64_t& {
@@ -153,17 +153,17 @@ Status Replay::Impl::on(const log::Publish& f) {
   std::int64_t& published = in_group(group);
   const std::int64_t expected = published * groups + group;
   if (f.logical_block != expected || expected >= std::ssize(r->table))
-    return contradict(f.request, "publishes block " + std::to_string(f.logical_block) + ", expected block " +
+    return contradict(f.request, "inserts block " + std::to_string(f.logical_block) + ", expected block " +
                                      std::to_string(expected) + " of its " + std::to_string(r->table.size()));
   if (group < r->publishing_group || (group > 0 && published >= in_group(group - 1)))
-    return contradict(f.request, "does not publish group by group");
+    return contradict(f.request, "does not insert into the cache group by group");
   r->publishing_group = group;
   const std::int64_t q = r->table[static_cast<std::size_t>(f.logical_block)];
   if (q == kGone || arena_.alloc_unit(q).owner != r->id || arena_.alloc_unit(q).publication >= 0)
-    return contradict(f.request, "publishes a block that it did not fill or that is published");
+    return contradict(f.request, "inserts a block that it did not fill, or that is already in the cache");
   AllocUnit& alloc_unit = arena_.alloc_unit(q);
   if (alloc_unit.key != f.key)
-    return contradict(f.request, "publishes another content than the block was granted for");
+    return contradict(f.request, "inserts a different content than the block was allocated for");
   alloc_unit.publication = next_publication_++;
   publications_.emplace(alloc_unit.publication, q);
   publishing_.emplace_back(r->id, published);

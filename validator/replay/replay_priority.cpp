@@ -28,28 +28,28 @@ bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
 }
 
 Status Replay::Impl::check_last_by_priority(const Request& r) {
-  if (by_priority_.computing) return contradict(r.id, "is preempted when all that run are scheduled");
+  if (by_priority_.computing) return contradict(r.id, "is preempted when all running requests are scheduled");
   if (by_priority_.reached)
-    return contradict(r.id, "is preempted after another one gave way to its own growth");
+    return contradict(r.id, "is preempted after another request was preempted for its own growth");
   for (const RequestId id : running_)
     if (standing(requests_.at(id)) > standing(r))
-      return contradict(r.id,
-                        "is preempted, but request " + std::to_string(number(id)) + " has to give way first");
+      return contradict(
+          r.id, "is preempted, but request " + std::to_string(number(id)) + " must be preempted first");
   return Done{};
 }
 
 Status Replay::Impl::on(const log::HoldBack& f) {
   if (phase_ != Phase::kPass || !header_.by_priority)
-    return contradict(f.request, "is held back where nobody is");
+    return contradict(f.request, "is held back, but no request is");
   PriorityPass& pass = by_priority_;
   if (!pass.reached && pass.gave_way) pass.reached = pass.held_until = *pass.gave_way;
   if (!pass.reached || pass.computing)
-    return contradict(f.request, "is held back, but nobody gave way to its own growth");
+    return contradict(f.request, "is held back, but no request was preempted for its own growth");
   const auto next = std::ranges::find_if(running_, [&](RequestId id) {
     const Request& r = requests_.at(id);
     return r.whole && r.rank > pass.held_until;
   });
-  if (next == running_.end() || *next != f.request) return contradict(f.request, "is held back out of turn");
+  if (next == running_.end() || *next != f.request) return contradict(f.request, "is held back out of order");
   Request& r = requests_.at(f.request);
   pass.held_until = r.rank;
   r.held_back = true;
@@ -64,7 +64,7 @@ Status Replay::Impl::check_all_held_back() {
     const Request& r = requests_.at(id);
     if (r.rank < *by_priority_.reached) continue;
     if (r.whole ? !r.held_back : r.chunk > 0)
-      return contradict(id, "computes, but a request before it gave way to its own growth");
+      return contradict(id, "computes, but an earlier request was preempted for its own growth");
   }
   return Done{};
 }

@@ -54,9 +54,9 @@ Status Replay::Impl::on(const log::Arrival& f) {
   if (f.time < last_arrival_) return contradict(f.request, "arrives before the one before it");
   if (!arrived_->insert(f.request).second) return contradict(f.request, "arrives twice");
   last_arrival_ = f.time;
-  if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is turned away, but has ids to tell");
+  if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is rejected, but has prompt ids");
   if (f.priority != 0 && !header_.by_priority)
-    return contradict(f.request, "has a priority where nobody asks for it");
+    return contradict(f.request, "has a priority, but the policy has none");
   if (!f.accepted) return Done{};
   if (f.input < 1 || f.output < 1) return contradict(f.request, "is accepted without tokens");
   Request& r = requests_[f.request];
@@ -67,8 +67,7 @@ Status Replay::Impl::on(const log::Arrival& f) {
   r.arrival = f.time;
   r.priority = f.priority;
   const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= f.input;
-  if (f.prefix_ids > 0 && no_room)
-    return contradict(f.request, "has more ids than its prompt has tokens for");
+  if (f.prefix_ids > 0 && no_room) return contradict(f.request, "has more ids than its prompt can have");
   if (header_.tree) r.pages = PageKeys(r.id, r.input, header_.id_tokens, header_.alloc_unit_tokens);
   r.target = f.input;
   r.waiting = true;
@@ -117,15 +116,15 @@ Status Replay::Impl::on(const log::Preempt& f) {
 }
 
 Status Replay::Impl::on(const log::Reclaim& f) {
-  if (phase_ != Phase::kPass) return contradict("a reclaim outside a pass");
+  if (phase_ != Phase::kPass) return contradict("an eviction outside a pass");
   if (header_.tree) return reclaim_pages(f);
-  if (f.pages != 0) return contradict("pages are reclaimed where there is no tree");
+  if (f.pages != 0) return contradict("pages are evicted, but there is no radix tree");
   const auto found = publications_.find(f.publication);
   if (found == publications_.end())
-    return contradict("publication " + std::to_string(f.publication) + " is reclaimed, but is not there");
+    return contradict("publication " + std::to_string(f.publication) + " is evicted, but does not exist");
   const std::int64_t q = found->second;
   if (!arena_.alloc_unit(q).holders.empty())
-    return contradict("publication " + std::to_string(f.publication) + " is reclaimed while it is held");
+    return contradict("publication " + std::to_string(f.publication) + " is evicted while it is held");
   publications_.erase(found);
   return arena_.forget(q);
 }
@@ -133,7 +132,7 @@ Status Replay::Impl::on(const log::Reclaim& f) {
 Status Replay::Impl::on(const log::Admit& f) {
   if (phase_ != Phase::kPass) return contradict("an admission outside a pass");
   const auto found = requests_.find(f.request);
-  if (found == requests_.end()) return contradict(f.request, "is admitted, but is not there");
+  if (found == requests_.end()) return contradict(f.request, "is admitted, but does not exist");
   Request& r = found->second;
   // A long list of hits is told in several facts.
   const bool goes_on = r.running && r.stage == kAdmitted && running_.back() == r.id && !f.hit_keys.empty();
@@ -146,13 +145,13 @@ Status Replay::Impl::on(const log::Admit& f) {
     r.stage = kNothing;
     r.published = 0;
     running_.push_back(r.id);
-    if (!in_order(r, kAdmitted)) return contradict(f.request, "is told of out of order");
+    if (!in_order(r, kAdmitted)) return contradict(f.request, "has an event out of order");
   }
   if (header_.tree) {
     KVPLAN_TRY_DO(take_found(r, f.found_pages));
     if (stopped()) return Done{};
   } else if (f.found_pages > 0) {
-    return contradict(f.request, "finds pages where there is no tree");
+    return contradict(f.request, "hits pages, but there is no radix tree");
   }
   KVPLAN_TRY_DO(begin_found(r, f, goes_on));
   return stopped() ? Status(Done{}) : take_hits(r, f);
@@ -160,13 +159,12 @@ Status Replay::Impl::on(const log::Admit& f) {
 
 Status Replay::Impl::on(const log::Grant& f) {
   Request* const r = running(f.request);
-  if (phase_ != Phase::kPass || r == nullptr)
-    return contradict(f.request, "is granted memory, but does not run");
+  if (phase_ != Phase::kPass || r == nullptr) return contradict(f.request, "gets memory, but does not run");
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
-  if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (!in_order(*r, kGranted)) return contradict(f.request, "has an event out of order");
   if (!names_tables(f.first_table, f.tables))
-    return contradict(f.request, "is granted memory for other tables than it has");
+    return contradict(f.request, "gets memory for tables that it does not have");
   if (header_.tables > 1) return grant_tables(*r, f);
   if (bytes_) return grant_bytes(*r, f);
   if (!header_.returns_alloc_units) return grant_range(*r, f);
@@ -174,7 +172,7 @@ Status Replay::Impl::on(const log::Grant& f) {
   if (stopped()) return Done{};
   const auto held = static_cast<std::int64_t>(r->table.size());
   if (f.first_block != held)
-    return contradict(f.request, "is granted logical block " + std::to_string(f.first_block) + " but has " +
+    return contradict(f.request, "gets logical block " + std::to_string(f.first_block) + " but has " +
                                      std::to_string(held) + " blocks");
   if (f.alloc_units > arena_.free_alloc_units())
     return contradict(f.request, "is granted " + std::to_string(f.alloc_units) + " quanta; " +
@@ -196,7 +194,7 @@ Status Replay::Impl::on(const log::Grant& f) {
 /// The first range of a request, or more of it where it is.
 Status Replay::Impl::grant_range(Request& r, const log::Grant& f) {
   if (f.first_block != r.range_cells)
-    return contradict(r.id, "is granted slots from " + std::to_string(f.first_block) + " but has " +
+    return contradict(r.id, "gets slots from " + std::to_string(f.first_block) + " but has " +
                                 std::to_string(r.range_cells));
   if (r.range_cells == 0) {
     KVPLAN_TRY(const bool placed, arena_.take_range(r, f.alloc_units));
@@ -204,7 +202,7 @@ Status Replay::Impl::grant_range(Request& r, const log::Grant& f) {
     return contradict(r.id,
                       "is granted " + std::to_string(f.alloc_units) + " slots; no free range is that long");
   }
-  if (arena_.in_copy(r.id)) return contradict(r.id, "grows in place while it is copied");
+  if (arena_.in_copy(r.id)) return contradict(r.id, "grows in place while it is being copied");
   KVPLAN_TRY(const bool grown, arena_.grow_range(r, f.alloc_units));
   if (grown) return Done{};
   return contradict(r.id,
@@ -215,7 +213,7 @@ Status Replay::Impl::on(const log::Move& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || header_.returns_alloc_units || r->range_cells == 0)
     return contradict(f.request, "moves, but holds no range in a pass");
-  if (arena_.in_copy(r->id)) return contradict(f.request, "moves while it is copied");
+  if (arena_.in_copy(r->id)) return contradict(f.request, "moves while it is being copied");
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
   const std::int64_t written = follows_courses() ? r->course->slots_written(r->written) : r->written;
@@ -223,12 +221,13 @@ Status Replay::Impl::on(const log::Move& f) {
     return contradict(f.request,
                       "has written " + std::to_string(written) + " slots, not " + std::to_string(f.copied));
   if (f.slides) {
-    if (f.slots != r->range_cells) return contradict(f.request, "slides and is not as long as before");
+    if (f.slots != r->range_cells) return contradict(f.request, "moves and changes its length");
     KVPLAN_TRY(const std::int64_t distance, arena_.slide_range(*r));
-    return distance > 0 ? Status(Done{}) : contradict(f.request, "slides, but nothing is free beside it");
+    return distance > 0 ? Status(Done{})
+                        : contradict(f.request, "moves, but there is no free memory beside it");
   }
-  if (follows_courses()) return contradict(f.request, "is copied although it follows a course");
-  if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (follows_courses()) return contradict(f.request, "is copied although it follows a retention schedule");
+  if (!in_order(*r, kGranted)) return contradict(f.request, "has an event out of order");
   if (f.slots <= r->range_cells) return contradict(f.request, "is copied, but not to a longer range");
   KVPLAN_TRY(const bool placed, arena_.copy_range(*r, f.slots, f.copied));
   if (!placed)
@@ -249,8 +248,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
     return contradict(f.request, "computes a chunk, but does not run");
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
-  if (!in_order(*r, kScheduled)) return contradict(f.request, "is told of out of order");
-  if (r->whole) return contradict(f.request, "computes a chunk of a prompt that is whole");
+  if (!in_order(*r, kScheduled)) return contradict(f.request, "has an event out of order");
+  if (r->whole) return contradict(f.request, "computes a chunk of a prompt that is complete");
   if (f.computed != r->written)
     return contradict(f.request,
                       "has " + std::to_string(r->written) + " tokens, not " + std::to_string(f.computed));
@@ -259,7 +258,7 @@ Status Replay::Impl::on(const log::Chunk& f) {
   KVPLAN_TRY_DO(check_left(*r, r->written));
   if (stopped()) return Done{};
   if (header_.tree && r->published != r->written / header_.alloc_unit_tokens)
-    return contradict(f.request, "goes on with its prompt, of which whole pages are not in the tree");
+    return contradict(f.request, "continues its prompt, whose whole pages are not in the radix tree");
   r->chunk = f.tokens;
   mixed_ = true;
   return Done{};
@@ -267,18 +266,19 @@ Status Replay::Impl::on(const log::Chunk& f) {
 
 Status Replay::Impl::on(const log::PassEnd& f) {
   if (phase_ != Phase::kPass) return contradict("a pass ends that did not begin");
-  if (preempted_ > 0 && !f.refused) return contradict("somebody was preempted although nothing was refused");
+  if (preempted_ > 0 && !f.refused)
+    return contradict("a request was preempted although no allocation failed");
   if (f.refused && header_.table_form == log::TableForm::kNothing)
-    return contradict("an allocation was refused where nothing is kept");
+    return contradict("an allocation failed in a run without a KV cache");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
-    return contradict("an allocation was refused, but nobody was preempted and nobody waits");
+    return contradict("an allocation failed, but no request was preempted and none waits");
   KVPLAN_TRY_DO(check_all_held_back());
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
   const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
   // Nobody is left, or was reached: no step, but another pass.
   const bool nobody = header_.by_priority ? !somebody_computes() : running_.empty();
-  if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves nobody running");
+  if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;
   phase_ = nobody ? Phase::kIdle : Phase::kDecided;
   work_left_ = !running_.empty() || waiting_ > 0;

@@ -8,12 +8,12 @@ namespace kvplan::validator {
 
 Status Replay::Impl::on(const log::StepRun& f) {
   if (phase_ != Phase::kDecided && !(phase_ == Phase::kSteps && steps_ > 0 && !mixed_))
-    return contradict("steps that no pass decided");
+    return contradict("steps without a pass that decided them");
   if (f.time != now_)
     return contradict("expected steps from tick " + std::to_string(now_) + ", found " +
                       std::to_string(f.time));
   if (mixed_ && f.steps != 1)
-    return contradict("a step with a chunk, or with somebody held back, is repeated");
+    return contradict("a step with a prompt chunk, or with a request held back, is repeated");
   if (f.span() > log::kMostTime - f.time) return contradict("time passes 2^62 ticks");
   now_ = f.time + static_cast<std::int64_t>(f.span());
   steps_ += f.steps;
@@ -50,7 +50,7 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   for (std::int64_t b = r.written / q * each; b < ceil_div(end, q) * each; ++b) {
     const std::int64_t place = r.table[static_cast<std::size_t>(b)];
     if (place == kGone || arena_.alloc_unit(place).owner != r.id)
-      return contradict(r.id, "writes into a block that is not its own");
+      return contradict(r.id, "writes into a block that it does not own");
   }
   return Done{};
 }
@@ -74,7 +74,7 @@ Status Replay::Impl::plan_steps(const StepsTaken& taken, std::vector<Arena::Prog
     if (stopped()) return Done{};
     const std::int64_t drops = r.sliding ? tokens - (r.ends ? 1 : 0) : 0;
     if (r.sliding && r.begin + drops > r.written + tokens)
-      return contradict(id, "drops what it has not written");
+      return contradict(id, "evicts a token that it has not written");
     all.push_back({&r, r.written, r.written + tokens, r.begin, r.begin + drops});
     if ((r.written + tokens == r.final_tokens()) != r.ends)
       return contradict(id, r.ends ? "ends early" : "has all its tokens, but does not end");
@@ -180,7 +180,7 @@ Status Replay::Impl::after_step() {
     KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
     hit_cells_read_ += arena_.alloc_unit_cells();
     hit_cells_right_ += cells.cached;
-    if (cells.cached < arena_.alloc_unit_cells()) return contradict("a block that was found did not fill");
+    if (cells.cached < arena_.alloc_unit_cells()) return contradict("a block of a prefix hit was not filled");
   }
   unfinished_hits_.clear();
 
@@ -215,7 +215,7 @@ bool Replay::Impl::in_ending_order(const Request& r) {
 Status Replay::Impl::on(const log::FirstToken& f) {
   Request* const r = running(f.request);
   if (r == nullptr || !in_ending_order(*r) || !r->owes_first_token)
-    return contradict(f.request, "has a first token out of turn");
+    return contradict(f.request, "has a first token out of order");
   r->owes_first_token = false;
   return Done{};
 }
@@ -235,13 +235,13 @@ log::Drop Replay::Impl::blocks_to_free(const Request& r) const {
 Status Replay::Impl::on(const log::Drop& f) {
   Request* const r = running(f.request);
   if (header_.table_form == log::TableForm::kNothing)
-    return contradict(f.request, "drops cells where nothing is kept");
+    return contradict(f.request, "evicts tokens in a run without a KV cache");
   const bool by_rule = !follows_courses() && !has_groups();
   if (r == nullptr || !by_rule || !in_ending_order(*r) || r->ends || r->owes_first_token)
-    return contradict(f.request, "drops out of turn");
+    return contradict(f.request, "evicts out of order");
   if (!r->sliding) {
     if (f.sink > f.begin || f.begin > r->written || f.sink == f.begin)
-      return contradict(f.request, "drops what it does not have");
+      return contradict(f.request, "evicts a token that it does not have");
     r->owes_drop = false;
     // Only the place of the drop is new: nothing is written here.
     const std::vector<Arena::Progress> all{{r, r->written, r->written, f.sink, f.begin}};
@@ -268,7 +268,7 @@ Status Replay::Impl::on(const log::Drop& f) {
 Status Replay::Impl::on(const log::Finish& f) {
   Request* const r = running(f.request);
   if (r == nullptr || !in_ending_order(*r) || !r->ends || r->owes_first_token)
-    return contradict(f.request, "finishes out of turn");
+    return contradict(f.request, "finishes out of order");
   if (f.written != r->written)
     return contradict(
         f.request, "has written " + std::to_string(r->written) + " tokens, not " + std::to_string(f.written));
@@ -281,15 +281,15 @@ Status Replay::Impl::on(const log::Finish& f) {
 }
 
 Status Replay::Impl::on(const log::Settled& f) {
-  if (phase_ != Phase::kEnding || f.time != now_) return contradict("a step settles that did not end then");
+  if (phase_ != Phase::kEnding || f.time != now_)
+    return contradict("a step settles that did not end at that time");
   for (const RequestId id : running_) {
     const Request& r = requests_.at(id);
     if (r.ends) return contradict(id, "has all its tokens, but keeps its memory");
-    if (r.owes_first_token) return contradict(id, "has a first token that is not told");
-    if (r.owes_tree) return contradict(id, "does not put its prompt into the tree");
-    if (r.gathered != nullptr && owes_blocks(r))
-      return contradict(id, "does not move its survivors together");
-    if (r.owes_drop || owes_blocks(r)) return contradict(id, "keeps blocks of which it keeps nothing");
+    if (r.owes_first_token) return contradict(id, "has no event for its first token");
+    if (r.owes_tree) return contradict(id, "does not insert its prompt into the radix tree");
+    if (r.gathered != nullptr && owes_blocks(r)) return contradict(id, "does not compact");
+    if (r.owes_drop || owes_blocks(r)) return contradict(id, "keeps blocks without any kept token");
   }
   work_left_ = !running_.empty() || waiting_ > 0;
   phase_ = Phase::kIdle;
@@ -297,17 +297,17 @@ Status Replay::Impl::on(const log::Settled& f) {
 }
 
 Status Replay::Impl::on(const log::TickEnd& /*f*/) {
-  return contradict("of all replicas, but told of one");
+  return contradict("an event of all replicas in a log of one replica");
 }
 Status Replay::Impl::on(const log::FleetEnd& /*f*/) {
-  return contradict("of all replicas, but told of one");
+  return contradict("an event of all replicas in a log of one replica");
 }
 
 Status Replay::Impl::on(const log::End& f) {
   if (phase_ != Phase::kIdle || f.time != now_) return contradict("the log ends in the middle");
   if (!running_.empty() || waiting_ > 0)
     return contradict(std::to_string(running_.size()) + " requests run and " + std::to_string(waiting_) +
-                      " wait when the log ends");
+                      " wait at the end of the log");
   phase_ = Phase::kOver;
   return Done{};
 }

@@ -8,7 +8,7 @@ namespace kvplan::validator {
 Status Replay::Impl::on(const log::PrefixIds& f) {
   const auto found = requests_.find(f.request);
   if (found == requests_.end() || !found->second.waiting || found->second.rank >= 0)
-    return contradict(f.request, "has ids of its prompt, but has not just arrived");
+    return contradict(f.request, "has prompt ids, but has not just arrived");
   Request& r = found->second;
   r.pages.add_ids(f.ids);
   if (r.pages.ids() <= r.prefix_ids) return Done{};
@@ -20,17 +20,18 @@ Status Replay::Impl::take_found(Request& r, std::int64_t found_pages) {
   if (r.pages.ids() != r.prefix_ids)
     return contradict(r.id, "has " + std::to_string(r.pages.ids()) + " ids of its prompt, not " +
                                 std::to_string(r.prefix_ids));
-  if (found_pages < 0) return contradict(r.id, "finds fewer pages than none");
+  if (found_pages < 0) return contradict(r.id, "hits a negative number of pages");
   std::vector<std::int64_t> alloc_units;
   for (std::int64_t page = 0; page < found_pages; ++page) {
     alloc_units.push_back(tree_.find(r.pages.key(page)));
     if (alloc_units.back() < 0)
-      return contradict(r.id, "finds page " + std::to_string(page) + ", which is not in the tree");
+      return contradict(r.id, "finds page " + std::to_string(page) + ", which is not in the radix tree");
   }
   // One token is always computed; of the others, all that is there is found.
   const bool more_asked = (found_pages + 1) * header_.alloc_unit_tokens < r.target;
   if (more_asked && tree_.find(r.pages.key(found_pages)) >= 0)
-    return contradict(r.id, "does not find page " + std::to_string(found_pages) + ", which is in the tree");
+    return contradict(r.id,
+                      "does not hit page " + std::to_string(found_pages) + ", which is in the radix tree");
   KVPLAN_TRY_DO(read_found(r, alloc_units));
   if (stopped()) return Done{};
   KVPLAN_TRY(const std::vector<std::int64_t> entries, entries_of_hits(r, found_pages));
@@ -41,7 +42,7 @@ Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t
   KVPLAN_TRY(const CellCounts cells, arena_.read_all(alloc_units));
   const std::int64_t due = static_cast<std::int64_t>(alloc_units.size()) * header_.alloc_unit_tokens;
   if (cells.wrong > 0 || cells.cached != due)
-    return contradict(r.id, "finds pages in the tree that do not hold their tokens");
+    return contradict(r.id, "hits pages of the radix tree that do not hold its tokens");
   hit_cells_read_ += due;
   hit_cells_right_ += cells.cached;
   return Done{};
@@ -74,31 +75,31 @@ Status Replay::Impl::put_into_tree(Request& r, std::int64_t pages) {
 Status Replay::Impl::on(const log::Settle& f) {
   Request* const r = running(f.request);
   if (!header_.tree || r == nullptr)
-    return contradict(f.request, "settles, but does not run or there is no tree");
+    return contradict(f.request, "settles, but does not run or there is no radix tree");
   const bool between = phase_ == Phase::kPass && !r->whole && r->stage == kNothing && preempted_ == 0;
   const bool ending = phase_ == Phase::kEnding && r->owes_tree && !r->owes_first_token;
-  if (!between && !ending) return contradict(f.request, "settles out of turn");
+  if (!between && !ending) return contradict(f.request, "settles out of order");
   const std::int64_t pages = r->written / header_.alloc_unit_tokens;
   if (pages <= r->published || f.tokens != pages * header_.alloc_unit_tokens)
     return contradict(f.request, "settles " + std::to_string(f.tokens) + " tokens; " +
                                      std::to_string(pages * header_.alloc_unit_tokens) +
                                      " are in whole pages, of which " + std::to_string(r->published) +
-                                     " are in the tree");
+                                     " are in the radix tree");
   r->owes_tree = false;
   return put_into_tree(*r, pages);
 }
 
 /// From the last page on, each of which must be nobody's and have nothing behind it.
 Status Replay::Impl::reclaim_pages(const log::Reclaim& f) {
-  if (f.pages < 1) return contradict("no page of the tree is reclaimed");
-  if (order_ >= 0) return contradict("pages of the tree are reclaimed after somebody was scheduled");
+  if (f.pages < 1) return contradict("no page of the radix tree is evicted");
+  if (order_ >= 0) return contradict("pages of the radix tree are evicted after a request was scheduled");
   for (std::int64_t number = f.publication + f.pages - 1; number >= f.publication; --number) {
     const auto found = publications_.find(number);
-    const std::string name = "page " + std::to_string(number) + " of the tree is reclaimed, but ";
+    const std::string name = "page " + std::to_string(number) + " of the radix tree is evicted, but ";
     if (found == publications_.end()) return contradict(name + "is not there");
     const AllocUnit& alloc_unit = arena_.alloc_unit(found->second);
     if (!alloc_unit.holders.empty()) return contradict(name + "is held");
-    if (tree_.has_pages_behind(alloc_unit.key)) return contradict(name + "has pages behind it");
+    if (tree_.has_pages_behind(alloc_unit.key)) return contradict(name + "has pages after it");
     tree_.remove(alloc_unit.key);
     KVPLAN_TRY_DO(arena_.forget(found->second));
     publications_.erase(found);

@@ -13,7 +13,7 @@ Status Replay::Impl::check_victim(const Request& r) {
     if (stopped()) return Done{};
     by_priority_.gave_way = r.rank;  // unless it is known who asked
   } else if (running_.back() != r.id) {
-    return contradict(r.id, "is preempted, but is not the youngest");
+    return contradict(r.id, "is preempted, but was not admitted last");
   }
   // How much is needed is known of requests that decode on blocks of their own table: one.
   if (bytes_ || !header_.returns_alloc_units || follows_courses() || has_groups()) return Done{};
@@ -33,7 +33,7 @@ Status Replay::Impl::check_victim(const Request& r) {
     }
     return contradict(r.id, "is preempted, but there is a block for request " + std::to_string(number(id)));
   }
-  return contradict(r.id, "is preempted, but nobody needs memory");
+  return contradict(r.id, "is preempted, but no request needs memory");
 }
 
 /// Requests that decode stand in the order in which they were admitted, until some are retracted: then those who have
@@ -68,11 +68,11 @@ Status Replay::Impl::check_retracted(const Request& r) {
   }
   if (victim != r.id)
     return contradict(
-        r.id, "is preempted, but request " + std::to_string(number(victim)) + " has to give way first");
-  if (decoding == 1) return contradict(r.id, "is preempted, but nobody else decodes");
+        r.id, "is preempted, but request " + std::to_string(number(victim)) + " must be preempted first");
+  if (decoding == 1) return contradict(r.id, "is preempted, but no other request decodes");
   const std::int64_t pages = arena_.free_alloc_units() + counts().cached / header_.alloc_unit_tokens;
   if (needed <= pages)
-    return contradict(r.id, "is preempted, but " + std::to_string(pages) + " pages can be had, of which " +
+    return contradict(r.id, "is preempted, but " + std::to_string(pages) + " pages are available, of which " +
                                 std::to_string(needed) + " are needed");
   return Done{};
 }

@@ -31,9 +31,9 @@ Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
   if (!has_groups() || r.rank >= first_admitted_) return Done{};
   const auto due = left_behind(r, computed);
   if (due.empty()) return Done{};
-  return contradict(r.id, "goes on and keeps block " + std::to_string(due.front()) +
-                              " of its table, of which its window shows nothing when " +
-                              std::to_string(computed) + " tokens are written");
+  return contradict(r.id, "continues and keeps block " + std::to_string(due.front()) +
+                              " of its table, which is behind its window when " + std::to_string(computed) +
+                              " tokens are written");
 }
 
 /// In a pass, before it is granted or computes anything; it may be preempted after that. All that is due has to be
@@ -41,13 +41,13 @@ Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
 Status Replay::Impl::leave_windows(const log::LetGo& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || r->rank < order_ || r->stage != kNothing)
-    return contradict(f.request, "lets blocks go out of turn");
+    return contradict(f.request, "frees blocks out of order");
   order_ = r->rank;
   const auto due = left_behind(*r, r->written);
   const std::size_t told = std::min(due.size(), static_cast<std::size_t>(log::kMostListed));
   if (f.logical_blocks.empty() || f.logical_blocks.size() != told ||
       !std::equal(f.logical_blocks.begin(), f.logical_blocks.end(), due.begin()))
-    return contradict(f.request, "lets go of other blocks than its windows have left behind");
+    return contradict(f.request, "frees other blocks than the ones behind its windows");
   for (const std::int32_t entry : f.logical_blocks) KVPLAN_TRY_DO(arena_.free_entries(*r, entry, 1));
   return Done{};
 }

@@ -22,7 +22,7 @@ std::string ToldDrops::add(std::span<const std::int32_t> numbers) {
     for (Track& track : tracks_) track.gone_at.assign(at(final_tokens_), kNever);
   }
   for (const std::int32_t number : numbers) {
-    if (complete_) return "drops after its last token";
+    if (complete_) return "evicts after its last token";
     Track& track = tracks_[at(track_)];
     if (left_ < 0) {
       left_ = number;
@@ -49,12 +49,12 @@ std::string ToldDrops::add(std::span<const std::int32_t> numbers) {
 }
 
 std::string ToldDrops::add_counts(std::int64_t tracks, std::span<const std::int32_t> runs) {
-  if (complete_ || tracks > count_ - track_) return "has counts of more tracks than there are";
+  if (complete_ || tracks > count_ - track_) return "has counts for more token groups than there are";
   Track track;
   std::int64_t gone = 0;
   std::int64_t n = prompt_;
   for (std::size_t i = 0; i + 1 < runs.size(); i += 2) {
-    if (runs[i + 1] > final_tokens_ - n) return "drops after its last token";
+    if (runs[i + 1] > final_tokens_ - n) return "evicts after its last token";
     for (const std::int64_t end = n + runs[i + 1]; n < end; ++n) {
       gone += runs[i];
       if (gone > n) return "drops " + std::to_string(gone) + " of " + std::to_string(n) + " tokens";

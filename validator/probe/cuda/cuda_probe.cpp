@@ -305,7 +305,7 @@ class CudaProbe final : public ProbeDevice {
 #else  // 12.8 and 12.9 have it with other arguments
   static constexpr bool kHasBatches = false;
   Result<double> batch_ns(const std::vector<void*>&, const std::vector<const void*>&, std::size_t) {
-    return bad_input("CUDA: this toolkit has no cudaMemcpyBatchAsync of CUDA 13");
+    return bad_input("CUDA: this toolkit has no cudaMemcpyBatchAsync, which CUDA 13 adds");
   }
 #endif
 
