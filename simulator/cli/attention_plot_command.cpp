@@ -36,7 +36,7 @@ Result<Form> form_of(std::string_view path) {
       {".svg", Form::kSvg}, {".html", Form::kHtml}, {".csv", Form::kCsv}, {".png", Form::kPng}};
   for (const auto& [end, form] : kForms)
     if (path.ends_with(end)) return form;
-  return not_expected("a name that ends in .svg, .html, .csv or .png", std::string(path))
+  return not_expected("a file name that ends in .svg, .html, .csv or .png", std::string(path))
       .at_field("--output");
 }
 
@@ -81,7 +81,7 @@ Status choose(const std::string& asked, std::vector<survey::Map>& all,
     std::string known;
     for (const survey::Map& map : all) known += (known.empty() ? "" : ", ") + map.key;
     if (attention) known += (known.empty() ? "" : ", ") + std::string(kAttention);
-    return not_expected("of this recording's maps (" + known + ")", key).at_field("--maps");
+    return not_expected("one of this recording's maps (" + known + ")", key).at_field("--maps");
   }
   std::erase_if(all, [&](const survey::Map& map) { return !wanted(map.key); });
   if (!wanted(kAttention)) attention.reset();
@@ -145,13 +145,14 @@ Status check_used(const PlotFlags& flags, Form form) {
   if (!flags.theme.empty()) {
     if (flags.theme != "light" && flags.theme != "dark")
       return not_expected("light or dark", flags.theme).at_field("--theme");
-    if (form != Form::kPng) return bad_input("is of pictures: expected -o FILE.png").at_field("--theme");
+    if (form != Form::kPng)
+      return bad_input("expected -o FILE.png: only PNG pictures have a theme").at_field("--theme");
   }
   if (!flags.maps.empty() && (form == Form::kNone || form == Form::kCsv))
-    return bad_input("is of drawings: expected -o FILE.svg, .html or .png").at_field("--maps");
+    return bad_input("expected -o FILE.svg, .html or .png: only drawings have maps").at_field("--maps");
   if (form != Form::kNone || !flags.json.empty()) return Done{};
   constexpr std::string_view kNeeds =
-      "is of the head whose attention is drawn: expected -o FILE or --json FILE";
+      "expected -o FILE or --json FILE: this option selects the head whose attention map is drawn or written";
   if (flags.sequence >= 0) return bad_input(std::string(kNeeds)).at_field("--sequence");
   if (flags.head >= 0) return bad_input(std::string(kNeeds)).at_field("--head");
   return Done{};
@@ -200,42 +201,42 @@ Status run_plot(const PlotFlags& flags) {
 
 void add_attention_plot(Command& attention, Outcome& outcome) {
   auto flags = std::make_shared<PlotFlags>();
-  Command* const command = attention.add_subcommand(
-      "plot",
-      "A whole recording, layer by layer and head by head: sparsity, entropy, sinks, locality, heavy tokens, "
-      "ranks and overlaps as tables, maps and numbers");
+  Command* const command =
+      attention.add_subcommand("plot",
+                               "Plot a whole recording by layer and head: sparsity, entropy, sinks, "
+                               "locality, heavy tokens, ranks and overlaps, as tables, maps and numbers");
   command
       ->add_option("INPUT", flags->input,
-                   "A .kva recording, attention rows as JSON, or a JSON that names raw tensors")
+                   "A .kva recording, attention rows as JSON, or a JSON file that names raw tensor files")
       ->required();
   command->add_option("-o,--output", flags->output,
-                      "FILE.svg, FILE.png: all maps on a sheet; FILE.html: a page with maps and tables; "
-                      "FILE.csv: all numbers. Default: tables as text");
-  add_json_option(*command, flags->json, "all numbers, with the definition of each figure");
-  command->add_option("--sequences", flags->sequences,
-                      "N[,N...]: sequences that are pooled, each counting alike. Default: all");
+                      "Output file. FILE.svg or FILE.png: one sheet with all maps; FILE.html: a page with "
+                      "maps and tables; FILE.csv: all numbers. Without it, tables are printed as text");
+  add_json_option(*command, flags->json, "all numbers, with the definition of each");
+  command->add_option(
+      "--sequences", flags->sequences,
+      "N[,N...]: sequences to pool; all of them have the same weight. Default: all sequences");
   add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX},
-                   "Of the head whose attention is drawn. Default: the first that is pooled")
+                   "Layer whose attention map is drawn. Default: the first pooled layer")
+      ->default_str("");
+  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX},
+                   "Layer whose attention map and head-overlap map are drawn; text output prints the tables "
+                   "of its heads. Default: the first layer with attention rows")
       ->default_str("");
   add_whole_number(
-      *command, "--layer", flags->layer, {0, INT32_MAX},
-      "Likewise, and of the map of overlaps between heads; as text: tables of its heads. Default: the "
-      "first with rows")
-      ->default_str("");
-  add_whole_number(*command, "--head", flags->head, {0, INT32_MAX},
-                   "Likewise: a query head among the recorded ones. Default: 0")
+      *command, "--head", flags->head, {0, INT32_MAX},
+      "Query head whose attention map is drawn, counted among the recorded query heads. Default: 0")
       ->default_str("");
   command->add_option("--maps", flags->maps,
-                      "KEY[,KEY...]: these maps alone (keys of the JSON's figures, layer_overlap, "
-                      "head_overlap, attention). Default: all");
+                      "KEY[,KEY...]: draw only these maps (keys of the figures in the JSON output, "
+                      "layer_overlap, head_overlap, attention). Default: all maps");
   command
       ->add_option("--theme", flags->theme,
-                   "Of a .png: light or dark. SVG and HTML follow the reader's setting")
+                   "Theme of a .png: light or dark. SVG and HTML files follow the browser's setting")
       ->capture_default_str();
-  add_whole_number(
-      *command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
-      "Ranks of attention maps are computed of sequences of at most so many tokens: the time grows "
-      "with their cube. 0: of none");
+  add_whole_number(*command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
+                   "Longest sequence, in tokens, whose attention-map rank is computed: the time grows with "
+                   "the cube of the length. 0: compute no ranks");
   add_layer_threads(*command, flags->threads);
   run_as(*command, outcome, [flags] { return run_plot(*flags); });
 }

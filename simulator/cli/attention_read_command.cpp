@@ -61,7 +61,8 @@ Result<std::vector<readers::Lane>> lanes_of(const ReadFlags& flags) {
   const bool takes =
       std::any_of(out.begin(), out.end(), [](const auto& lane) { return lane.budget.has_value(); });
   if (!flags.budgets.empty() && !takes)
-    return bad_input("expected a reader that takes a budget, found none").at_field("--budgets");
+    return bad_input("expected at least one sparse attention method that takes a budget, found none")
+        .at_field("--budgets");
   return out;
 }
 
@@ -104,33 +105,40 @@ Status run(const ReadFlags& flags) {
 
 void add_attention_read(Command& attention, Outcome& outcome) {
   auto flags = std::make_shared<ReadFlags>();
-  Command* const command = attention.add_subcommand(
-      "read", "Readers that keep everything and read a part: attention, output error and bytes read");
-  command->add_option("INPUT", flags->input, "A .kva recording with queries and keys; with values for errors")
+  Command* const command =
+      attention.add_subcommand("read",
+                               "Evaluate sparse attention, which keeps the whole cache and reads a part of "
+                               "it at each step: attention mass, output error and bytes read");
+  command
+      ->add_option("INPUT", flags->input,
+                   "A .kva recording with queries and keys. Output errors need values too")
       ->required();
   command
-      ->add_option("--reader", flags->readers,
-                   "'NAME[:key=value,...];...' (kvplan list reader), side by side")
+      ->add_option(
+          "--reader", flags->readers,
+          "'NAME[:key=value,...];...': sparse attention methods (kvplan list reader), compared side by side")
       ->required();
-  command->add_option("--budgets", flags->budgets,
-                      "N[,N...]: each reader that takes a budget runs with each of these");
-  add_whole_number(*command, "--prefill", flags->prompt, {1, INT32_MAX},
-                   "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
+  command->add_option(
+      "--budgets", flags->budgets,
+      "N[,N...]: budgets in tokens. Each method that takes a budget runs once with each of them");
+  add_whole_number(
+      *command, "--prefill", flags->prompt, {1, INT32_MAX},
+      "Tokens of the prompt. Default: the recorded prompt length, else the first half of a sequence")
       ->default_str("");
-  add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX}, "This sequence alone")
+  add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX}, "Use only this sequence")
       ->default_str("");
-  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
+  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "Use only this layer")->default_str("");
   add_layer_threads(*command, flags->threads);
-  add_json_option(*command, flags->json, "readers, with their summary, layers, heads and steps");
+  add_json_option(*command, flags->json,
+                  "one result per method, with a summary and means by layer, head and step");
   command->add_option(
       "--csv", flags->csv,
-      "One line per reader, sequence, layer, step and stored head: FILE, or - for standard output");
+      "Write one CSV line per method, sequence, layer, step and KV head to FILE, or - for standard output");
   command->footer(
-      "bytes_read: a token is fetched once for a stored head, whichever of its query heads read it; "
-      "bytes_read_by_query_heads: each of them fetches for itself. Metadata is that by which a reader "
-      "chooses: "
-      "bounds of pages, parts of keys, centres of clusters. Nothing is dropped, and all of it lies in one "
-      "memory.");
+      "bytes_read counts a token once per KV head, no matter how many of its query heads read it. "
+      "bytes_read_by_query_heads counts it once per query head that reads it. Metadata is the data by which "
+      "a method selects tokens: page bounds, partial keys, cluster centres. Nothing is evicted, and cache "
+      "and metadata lie in the same memory.");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

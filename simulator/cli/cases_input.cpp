@@ -23,14 +23,14 @@ class CaseLines {
     for (std::string_view line; file->next_line(line);) {
       if (line.find_first_not_of(' ') == std::string_view::npos) continue;
       if (std::count(line.begin(), line.end(), '"') % 2 != 0)
-        return at(bad_input("a quoted field does not end"));
+        return at(bad_input("a quoted field has no closing quote"));
       const std::vector<std::string> fields = traces::split_csv(line, ',');
       const Status status = varies_.empty() ? add_paths(fields) : add_case(fields);
       if (!status.ok()) return at(status.error());
     }
     if (file->failed()) return file->error();
     if (places_.empty())
-      return bad_input("expected a line with paths, and a line for each case").at_file(path);
+      return bad_input("expected a header line with paths, then one line per case").at_file(path);
     return Done{};
   }
   Result<plan::Combinations> cases() {
@@ -56,7 +56,7 @@ class CaseLines {
   }
   Status add_case(const std::vector<std::string>& fields) {
     if (fields.size() != varies_.size())
-      return bad_input("expected " + std::to_string(varies_.size()) + " values, found " +
+      return bad_input("expected " + std::to_string(varies_.size()) + " expected different values, found " +
                        std::to_string(fields.size()));
     if (places_.size() / varies_.size() == static_cast<std::size_t>(sweep::kMostCases))
       return bad_input("expected at most " + std::to_string(sweep::kMostCases) + " cases");
@@ -81,19 +81,19 @@ class CaseLines {
 void add_cases_options(Command& command, CasesInput& input) {
   Option* const vary = command.add_option("--vary", input.varies, kVaryHelp)->repeatable();
   vary->one_value_each();
-  Option* const random = add_whole_number(
-      command, "--random", {1, sweep::kMostCases},
-      "Not all combinations but so many that are drawn by chance, each once; then a path may also take "
-      "--vary PATH=A..B, any number from A to B with as many decimals as they have, or PATH=A..B:log, the "
-      "same on a logarithmic scale",
-      "", [&input](std::int64_t value) { input.random = value; });
+  Option* const random =
+      add_whole_number(command, "--random", {1, sweep::kMostCases},
+                       "Draw this many different cases at random instead of running all combinations. A path "
+                       "may then also take --vary PATH=A..B, a uniform draw between A and B with as many "
+                       "decimals as they have, or PATH=A..B:log, a draw on a logarithmic scale",
+                       "", [&input](std::int64_t value) { input.random = value; });
   random->needs(vary);
   add_whole_number(command, "--seed", input.seed, {0, INT64_MAX},
-                   "Of --random: the same seed draws the same cases, on any machine")
+                   "Seed of --random: the same seed draws the same cases on every machine")
       ->needs(random);
   command
       .add_option("--cases", input.file,
-                  "Instead of --vary: a CSV file with a column for each path and a line for each case")
+                  "CSV file with one column per path and one line per case, instead of --vary")
       ->excludes(vary)
       ->excludes(random);
 }

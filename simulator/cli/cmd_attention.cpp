@@ -107,7 +107,7 @@ std::string analysis_text(const AnalyseOptions& options, const formats::Analysis
                     head.spectrum.stable_rank);
       out += text;
       for (const auto& tail : head.tails) {
-        std::snprintf(text, sizeof(text), ", error of rank %lld %.3f", static_cast<long long>(tail.rank),
+        std::snprintf(text, sizeof(text), ", error at rank %lld: %.3f", static_cast<long long>(tail.rank),
                       tail.relative);
         out += text;
       }
@@ -124,11 +124,13 @@ std::string analysis_text(const AnalyseOptions& options, const formats::Analysis
                   head.sink_mass.value_or(0));
     out += text;
   }
-  std::snprintf(text, sizeof(text), "\nRanks hold %s of the energy; sparse: causal weights at or below %s.\n",
+  std::snprintf(text, sizeof(text),
+                "\nThe ranks hold %s of the energy. Sparse means causal weights at or below %s.\n",
                 shortest(options.request.energy).c_str(), shortest(options.request.threshold).c_str());
   out += text;
   if (!found.attention.empty() && !found.attention.front().spectrum)
-    out += "Ranks of attention are computed up to " + std::to_string(formats::kMostRankTokens) + " tokens.\n";
+    out += "Attention ranks are computed only for sequences of up to " +
+           std::to_string(formats::kMostRankTokens) + " tokens.\n";
   return out;
 }
 
@@ -158,10 +160,10 @@ Status run_convert(const ConvertOptions& options) {
   if (element == 3) return not_expected("f64, f32 or f16", options.element).at_field("--element");
   KVPLAN_TRY(const auto recording, open_recording(options.input));
   if (recording->info().version > 1)
-    return bad_input("is of version 2, which holds more than the rows that are stored here")
+    return bad_input("recording has version 2 with more than attention rows; this command stores rows only")
         .at_file(options.input);
   if (recording->info().form == RecordedForm::kTensors)
-    return bad_input("holds tensors, from which rows are exact: there is nothing to convert")
+    return bad_input("recording holds tensors, from which rows are computed exactly: no conversion is needed")
         .at_file(options.input);
   KVPLAN_TRY(const std::unique_ptr<Output> out, traces::create_output(options.output));
   const auto sink = [&](std::string_view bytes) -> Status {
@@ -177,28 +179,28 @@ Status run_convert(const ConvertOptions& options) {
 
 void add_attention(Command& app, Outcome& outcome) {
   Command* const attention = app.add_subcommand(
-      "attention", "Inspect, plot and convert recordings of attention, and read parts of them");
+      "attention", "Inspect, plot and convert attention recordings, and evaluate sparse attention on them");
   attention->require_subcommand();
 
   auto info = std::make_shared<InfoOptions>();
-  Command* const show = attention->add_subcommand("info", "What a recording holds");
+  Command* const show = attention->add_subcommand("info", "Show what a recording holds");
   show->add_option("INPUT", info->input, "A .kva recording, or attention rows as JSON")->required();
   add_json_option(*show, info->json, "the result");
   run_as(*show, outcome, [info] { return run_info(*info); });
 
   auto analyse = std::make_shared<AnalyseOptions>();
   Command* const look = attention->add_subcommand(
-      "analyse", "Ranks of keys, values and attention of a layer; sparsity, entropy and sinks of its rows");
+      "analyse",
+      "Compute ranks of keys, values and attention of a layer, and sparsity, entropy and sinks of its rows");
   look->add_option("INPUT", analyse->input,
-                   "A .kva recording, attention rows as JSON, or a JSON that names raw tensors")
+                   "A .kva recording, attention rows as JSON, or a JSON file that names raw tensor files")
       ->required();
   add_number(*look, "--energy", analyse->request.energy, {0, 1},
-             "Share of squares that an effective rank holds");
+             "Share of the sum of squared singular values that the effective rank must hold");
   add_number(*look, "--threshold", analyse->request.threshold, {0, 1},
-             "Weights at or below it count as zeros");
-  add_whole_number(*look, "--sequence", analyse->request.sequence, {0, INT32_MAX},
-                   "Sequence of the recording");
-  add_whole_number(*look, "--layer", analyse->request.layer, {0, INT32_MAX}, "Layer of the recording");
+             "Weights at or below this value count as zero");
+  add_whole_number(*look, "--sequence", analyse->request.sequence, {0, INT32_MAX}, "Index of the sequence");
+  add_whole_number(*look, "--layer", analyse->request.layer, {0, INT32_MAX}, "Index of the layer");
   add_json_option(*look, analyse->json, "the result");
   run_as(*look, outcome, [analyse] { return run_analyse(*analyse); });
 
@@ -207,12 +209,13 @@ void add_attention(Command& app, Outcome& outcome) {
 
   auto convert = std::make_shared<ConvertOptions>();
   Command* const store = attention->add_subcommand("convert", "Store attention rows as .kva");
-  store->add_option("INPUT", convert->input, "Attention rows: JSON or .kva")->required();
+  store->add_option("INPUT", convert->input, "Attention rows, as JSON or .kva")->required();
   store->add_option("-o,--output", convert->output, "The .kva file to write")->required();
   store->add_option("--element", convert->element, "Number format: f64 (exact), f32 or f16")
       ->capture_default_str();
-  add_whole_number(*store, "--top", convert->top, {0, INT32_MAX},
-                   "Keep only the largest weights of each row, and the rest's mass; 0 = all");
+  add_whole_number(
+      *store, "--top", convert->top, {0, INT32_MAX},
+      "Keep only this many of the largest weights of each row, and the sum of the others; 0 = keep all");
   run_as(*store, outcome, [convert] { return run_convert(*convert); });
 }
 

@@ -56,7 +56,7 @@ std::string number_text(double tokens) {
 std::string retained_text(const BudgetOptions& options, const Choice& choice, const Retained& retained) {
   std::string out = choice.to_string() + "\n" + std::to_string(options.layers) + " layers, a prompt of " +
                     std::to_string(options.prompt) + " tokens\n\nlayer  tokens retained" +
-                    (retained.by_head ? ", by stored head\n" : "\n");
+                    (retained.by_head ? ", by KV head\n" : "\n");
   double total = 0;
   std::size_t entries = 0;
   for (std::size_t layer = 0; layer < retained.tokens.size(); ++layer) {

@@ -197,7 +197,7 @@ std::string mean_text(double bytes) {
 
 /// What the bytes of a codec hold.
 std::string regions_text(const CodecSum& sum) {
-  report::Table table{.title = "What they hold", .columns = {"keys", "values", ""}, .rows = {}};
+  report::Table table{.title = "Bytes by layer", .columns = {"keys", "values", ""}, .rows = {}};
   for (const formats::NamedRegion& region : formats::kRegions) {
     const std::int64_t keys = sum.bytes.keys.*region.bytes;
     const std::int64_t values = sum.bytes.values.*region.bytes;
@@ -223,7 +223,8 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
                ", " + grouped(options.tokens) + (options.tokens == 1 ? " token" : " tokens") +
                (generated > 0 && answer.codec ? " (" + grouped(generated) + " of them generated)"
                                               : std::string()) +
-               (many ? ": the fullest of " + grouped(options.tensor_ranks * options.stages) + " ranks"
+               (many ? ": the one with the most bytes of " + grouped(options.tensor_ranks * options.stages) +
+                           " ranks"
                      : std::string()),
       .columns = {"bytes a token", "tokens held", "bytes"},
       .rows = {}};
@@ -234,13 +235,13 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
   table.rows.push_back(
       {.label = "together", .cells = {a_token(rank.bytes_per_token, rank), "", sized(rank.bytes)}});
   if (rank.metadata_bytes > 0)
-    table.rows.push_back({.label = "of it metadata", .cells = {"", "", sized(rank.metadata_bytes)}});
+    table.rows.push_back({.label = "of which metadata", .cells = {"", "", sized(rank.metadata_bytes)}});
   if (many) {
     table.rows.push_back({.label = "all ranks",
                           .cells = {answer.codec ? "" : grouped(answer.all.cluster_bytes_per_token), "",
                                     sized(answer.all.cluster_bytes)}});
     table.rows.push_back(
-        {.label = "of it stored again", .cells = {"", "", sized(answer.all.replicated_bytes)}});
+        {.label = "of which replicated", .cells = {"", "", sized(answer.all.replicated_bytes)}});
   }
   std::string out = report::table_text(table, output_width());
   if (answer.codec) out += "\n" + regions_text(*answer.codec);
@@ -253,7 +254,8 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
     out += "\n";
   }
   if (const auto apart = answer.shape.unshared_token_bytes())
-    out += "Kept as keys and values by head, a token would take " + sized(*apart) + " in bf16.\n";
+    out += "Stored as separate keys and values of each head, a token would take " + sized(*apart) +
+           " in bf16.\n";
   for (const std::string& note : answer.shape.notes) out += "Note: " + note + "\n";
   return out;
 }
@@ -277,9 +279,8 @@ Status count_elements(const BytesOptions& options, Answer& answer) {
   KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
   if (kept.counts.size() > 1)
     return bad_input(
-               "keeps another number of tokens in each layer, which formats of the family codec take (full: "
-               "2 bytes "
-               "an element)")
+               "keeps a different number of tokens in each layer: expected a format of family codec (full: 2 "
+               "bytes per element)")
         .at_field("--policy");
   const attention::CellMetadata& beside = kept.beside;
   model::FootprintRequest request{.format = answer.format,
@@ -311,7 +312,7 @@ Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer&
   KVPLAN_TRY_DO(read_side(request.format, options, "--format", answer));
   if (request.of_windows) KVPLAN_TRY_DO(read_side(*request.of_windows, options, "--window-format", answer));
   if (options.prompt_tokens() < 1)
-    return bad_input("expected at least 1: formats of the family codec begin with a prompt")
+    return bad_input("expected at least 1: formats of family codec need a prompt token")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
   KVPLAN_TRY(request.kept, kept_by(options.policy, options.kept_of(answer.shape)));
   request.prompt = options.prompt_tokens();
@@ -370,13 +371,14 @@ Status count(const BytesOptions& options, Answer& answer) {
     KVPLAN_TRY(request.of_windows, storage_of(options.window_format, "--window-format"));
     answer.window_format = request.of_windows->choice();
     if (answer.shape.window_layers() == 0)
-      return bad_input("expected a model of which some layers see only a window; none of " +
+      return bad_input("expected a model with sliding-window layers; no layer is one in " +
                        answer.shape.name + " does")
           .at_field("--window-format");
     for (const LayerStorage* each : {&request.format, &*request.of_windows})
       if (each->codec && each->codec->kind->other_layers != nullptr)
-        return bad_input(std::string(each->choice().name()) +
-                         " stores layers together: expected a format that stores each alone")
+        return bad_input(
+                   std::string(each->choice().name()) +
+                   " stores several layers jointly: expected a format that stores each layer separately")
             .at_field(each == &request.format ? "--format" : "--window-format");
   } else if (request.format.elements) {
     return count_elements(options, answer);
@@ -406,7 +408,8 @@ Status run_bytes(const BytesOptions& options) {
 
 std::string format_help() {
   std::string out =
-      "What an element takes, or how tokens are stored: NAME[:key=value,...] (kvplan list format, codec):";
+      "Format of the cache: bytes per element, or a codec, as NAME[:key=value,...] (kvplan list format, "
+      "codec):";
   for (const Descriptor* format : all_formats()) out.append(" ").append(format->name);
   return out;
 }
@@ -415,33 +418,33 @@ std::string format_help() {
 
 void add_bytes(Command& app, Outcome& outcome) {
   auto options = std::make_shared<BytesOptions>();
-  Command* const command =
-      app.add_subcommand("bytes", "KV bytes of one sequence: by layer, rank, format, window and policy");
+  Command* const command = app.add_subcommand(
+      "bytes",
+      "KV-cache bytes of one sequence, by layer and rank, for a format, a window format and a token policy");
   command
       ->add_option("--model", options->model,
                    "Name of a model (kvplan list model), or path of a Hugging Face config.json")
       ->required();
   command->add_option("--format", options->format, format_help())->capture_default_str();
-  command->add_option(
-      "--window-format", options->window_format,
-      "The same of layers with a window: they keep what it shows, in this format, whatever the "
-      "policy leaves of the others");
+  command->add_option("--window-format", options->window_format,
+                      "Format of the layers with a sliding window, which keep the tokens of their window "
+                      "whatever --policy evicts elsewhere");
   add_whole_number(*command, "--tokens", options->tokens, {0, std::int64_t{1} << 40},
                    "Tokens of the sequence")
       ->required()
       ->default_str("");
   add_whole_number(*command, "--prompt", {0, std::int64_t{1} << 40},
-                   "Tokens of these that came as the prompt; the others were generated one by one", "all",
-                   [options](std::int64_t value) { options->prompt = value; });
+                   "Tokens of the sequence that came as the prompt; the others were generated one by one",
+                   "all", [options](std::int64_t value) { options->prompt = value; });
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks},
-                   "Tensor-parallel ranks; figures are of one rank");
+                   "Tensor-parallel ranks; the figures are for one rank");
   add_whole_number(*command, "--pp", options->stages, {1, 4096},
-                   "Pipeline stages; figures are of the fullest one");
+                   "Pipeline stages; the figures are for the stage with the most bytes");
   add_whole_number(*command, "--block-tokens", options->block_tokens, {1, std::int64_t{1} << 20},
-                   "Tokens of the block whose bytes are told");
-  command->add_option(
-      "--policy", options->policy,
-      "What stays, as NAME[:key=value,...], where parameters say how much: kvplan list eviction");
+                   "Tokens per block, for the bytes of one block");
+  command->add_option("--policy", options->policy,
+                      "Token policy that decides how much stays, as NAME[:key=value,...], where its "
+                      "parameters alone determine the amount: kvplan list eviction");
   add_json_option(*command, options->json, "the result");
   run_as(*command, outcome, [options] { return run_bytes(*options); });
 }

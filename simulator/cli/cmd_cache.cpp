@@ -35,7 +35,7 @@ WholeRange param_range(Catalogue catalogue, std::string_view component, std::str
     for (const Param& param : descriptor->params)
       if (descriptor->name == component && param.name == name)
         return {static_cast<std::int64_t>(param.low), static_cast<std::int64_t>(param.high)};
-  check_failed("component has this parameter", __FILE__, __LINE__);
+  check_failed("this component has the parameter", __FILE__, __LINE__);
 }
 
 /// Each engine once, as the drivers name them.
@@ -49,7 +49,7 @@ std::vector<std::string> engines() {
 
 /// What --help says of --driver.
 std::string driver_help() {
-  std::string text = "Driver of the engine";
+  std::string text = "Driver of the engine: how requests are replayed";
   for (const std::string& engine : engines()) {
     const char* separator = ". ";
     for (const drivers::CacheDriver* driver : drivers::cache_drivers()) {
@@ -116,19 +116,20 @@ Status run(const Command& command, CacheFlags& flags) {
 }  // namespace
 
 void add_cache(Command& app, Outcome& outcome) {
-  Command* const command =
-      app.add_subcommand("cache", "Run a prefix cache without time and write what it did");
+  Command* const command = app.add_subcommand(
+      "cache", "Replay the prefix cache of an engine without simulated time, or compute hit-rate curves");
   auto flags = std::make_shared<CacheFlags>();
   drivers::CacheOptions& options = flags->options;
   scheduling::vllm::Params& scheduler = options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
   const ReplacementCommand replacement(*command);
-  command->add_option("--engine", flags->engine, "Engine that is followed")->one_of(engines());
+  command->add_option("--engine", flags->engine, "Engine whose prefix cache is replayed")->one_of(engines());
   command->add_option("--driver", flags->driver, driver_help())->required();
-  command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
+  command->add_option("--csv", flags->csv, "Write one CSV line per request to FILE, or - for standard output")
       ->required();
-  command->add_option("--step-csv", flags->step_csv, "One line per step (sched)");
+  command->add_option("--step-csv", flags->step_csv,
+                      "Write one CSV line per step (driver sched) to FILE, or - for standard output");
   const auto add = [&](const char* name, std::int64_t& to, WholeRange range, const char* help) {
     return add_whole_number(*command, name, to, range, help);
   };
@@ -138,28 +139,28 @@ void add_cache(Command& app, Outcome& outcome) {
   };
   add("--block-tokens", options.block_tokens,
       param_range(memory::allocator_descriptors(), "paged", "block_tokens"),
-      "Tokens of a block; of a page for sglang")
+      "Tokens per block; for sglang, tokens per page")
       ->default_str("");
-  add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included (vllm-v1)")
+  add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks in the pool, including the null block (vllm-v1)")
       ->default_str("");
-  add("--pool-tokens", options.pool_tokens, {1, kMostBlocks}, "Tokens of the pool (sglang)")->default_str("");
-  add("--window", options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
-  add_maybe(
-      "--chunk", options.chunk, {1, kMostWindow}, "",
-      "Tokens of a prompt that are placed at once, at most (seqswa: 8192, if not given); of a prefill batch "
-      "(sglang: no limit, if not given)");
+  add("--pool-tokens", options.pool_tokens, {1, kMostBlocks}, "Tokens in the pool (sglang)")->default_str("");
+  add("--window", options.window, {1, kMostWindow},
+      "Sliding window of the second layer group, in tokens (seqswa)");
+  add_maybe("--chunk", options.chunk, {1, kMostWindow}, "",
+            "Most prompt tokens that are allocated at once (seqswa; default 8192), or that a prefill batch "
+            "computes (sglang; default: no limit)");
   add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
-            "Milliseconds of trace time in one step (hold: 100, sched: 50, if not given)");
+            "Milliseconds of trace time per step (default: hold 100, sched 50)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
     add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
   };
   add_limit("--token-budget", scheduler.token_budget, "token_budget",
-            "Tokens computed in one step at most (vllm-v1)");
-  add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Requests running at once at most");
+            "Most tokens computed in one step (vllm-v1)");
+  add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Most requests running at once");
   add_limit("--long-prefill-threshold", scheduler.long_prefill_threshold, "long_prefill_threshold",
-            "Tokens of one prompt in one step at most; 0 = no limit (vllm-v1)");
+            "Most tokens of one prompt computed in one step; 0 = no limit (vllm-v1)");
   add_limit("--max-model-len", scheduler.max_model_len, "max_model_len",
-            "Longer requests are rejected (vllm-v1)");
+            "Longest allowed request; longer ones are rejected (vllm-v1)");
   scheduling::sglang::Params& sglang = options.sglang;
   command
       ->add_function(
@@ -169,25 +170,28 @@ void add_cache(Command& app, Outcome& outcome) {
                                          : scheduling::sglang::QueueOrder::kArrival;
             return Done{};
           },
-          "Who of the queue goes first: who came first, or who has the longest cached prefix (sglang)")
+          "Order of the waiting queue: fcfs serves by arrival, lpm serves the longest cached prefix first "
+          "(sglang)")
       ->one_of({"fcfs", "lpm"})
       ->default_str("fcfs");
   add("--max-prefill-tokens", sglang.max_prefill_tokens, {1, kMostWindow},
-      "Tokens of a prefill batch at most, its first request aside (sglang)");
-  command->add_flag(
-      "--ignore-eos", sglang.ignore_eos,
-      "Without prefix cache: admit by when each request will have all that it may generate (sglang)");
+      "Most tokens in a prefill batch, not counting its first request (sglang)");
+  command->add_flag("--ignore-eos", sglang.ignore_eos,
+                    "Without a prefix cache, admit a request only if memory suffices until every running "
+                    "request has generated all that it may (sglang)");
   add_number(*command, "--conservativeness", sglang.conservativeness, {0, 1000},
-             "Factor on what is kept for running requests to generate (sglang)");
+             "Initial ratio of new tokens that are reserved for running requests, as a factor "
+             "(schedule_conservativeness, sglang)");
   add("--decay-steps", sglang.decay_steps, {1, kMostWindow},
-      "Decode steps in which that share falls to its least (sglang)");
+      "Decode steps in which the new-token ratio falls to its minimum (sglang)");
   add("--clip", sglang.clip_tokens, {1, kMostWindow},
-      "Tokens that a request is expected to generate, at most (sglang)");
+      "Most output tokens that admission assumes for one request (sglang)");
   add("--retract-decode-steps", sglang.retract_decode_steps, {0, kMostWindow},
-      "Decode steps that there should be room for after a retraction (sglang)");
-  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "Nothing is found again");
+      "Decode steps that must fit into memory after a retraction (sglang)");
+  command->add_flag("--no-prefix-cache", flags->no_prefix_cache,
+                    "Turn prefix caching off: no request hits cached tokens");
   command->add_flag("--step-by-step", options.step_by_step,
-                    "Use the naive engine: slower, with the same result (vllm-v1)");
+                    "Use the naive engine: slower, same result (vllm-v1)");
   run_as(*command, outcome, [flags, command, replacement] {
     return replacement.given() ? replacement.run(flags->trace, flags->import) : run(*command, *flags);
   });

@@ -55,7 +55,7 @@ std::string range_text(const CalibrationColumn& column) {
 report::Table table_of(const CalibrationTable& table) {
   const io::KnownTable* known = io::known_table(table.name);
   report::Table out{.title = printable(table.name) + ": " +
-                             (known == nullptr ? std::string("a table that this version does not know")
+                             (known == nullptr ? std::string("a table that this version of kvplan knows")
                                                : std::string(known->summary)) +
                              ", " + grouped(static_cast<std::int64_t>(table.rows())) +
                              (table.rows() == 1 ? " row" : " rows"),
@@ -100,7 +100,8 @@ std::string info_text(const Calibration& c) {
   row("measured", printable(c.when) + " by " + or_unnamed(c.made_by));
   row("method", std::string(c.method.cold ? "cold" : "warm") + " caches, " +
                     (c.method.graph ? "from graphs" : "call by call") + ", at least " +
-                    grouped(c.method.least_samples) + " samples; stops: " + or_unnamed(c.method.stop_rule));
+                    grouped(c.method.least_samples) +
+                    " samples; stop rule: " + or_unnamed(c.method.stop_rule));
   std::string out = report::table_text(head, width);
   for (const CalibrationTable& table : c.tables) out += "\n" + report::table_text(table_of(table), width);
   for (const io::CalibrationFit& fit : c.fits) {
@@ -145,18 +146,21 @@ Status merge(const CalibrationFlags& flags) {
 }  // namespace
 
 void add_calibration(Command& app, Outcome& outcome) {
-  Command* const command =
-      app.add_subcommand("calibration", "What a device was measured to do: check, show and join such files");
+  Command* const command = app.add_subcommand(
+      "calibration", "Check, show and merge calibrations: files with what was measured on a device");
   command->require_subcommand();
   auto flags = std::make_shared<CalibrationFlags>();
-  Command* const info_command = command->add_subcommand("info", "Check a calibration and show what is in it");
+  Command* const info_command = command->add_subcommand("info", "Check a calibration and show its contents");
   info_command->add_option("input", flags->inputs, "Calibration (JSON)")->required()->expected(1);
-  add_json_option(*info_command, flags->json, "the calibration, every key in its place,");
+  add_json_option(*info_command, flags->json, "the whole calibration with its keys in fixed order,");
   run_as(*info_command, outcome, [flags] { return info(*flags); });
   Command* const merge_command = command->add_subcommand(
-      "merge", "Rows of several files of one device, engine and method, one behind the other");
+      "merge",
+      "Merge several calibrations of the same device, engine and method; their rows are concatenated");
   merge_command->add_option("inputs", flags->inputs, "Calibrations (JSON)")->required();
-  merge_command->add_option("-o,--output", flags->output, "The calibration to write, or -")->required();
+  merge_command
+      ->add_option("-o,--output", flags->output, "The merged calibration to write, or - for standard output")
+      ->required();
   run_as(*merge_command, outcome, [flags] { return merge(*flags); });
 }
 

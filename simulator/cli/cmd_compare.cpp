@@ -90,7 +90,7 @@ void add_compare(Command& app, Outcome& outcome) {
   add_scenario_options(*command, flags->input);
   command->add_option("--vary", flags->varies, kVaryHelp)->repeatable()->one_value_each()->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
-                   "Variants that run at once; the result does not depend on it");
+                   "Variants that run at once; the results do not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");
   command->add_option("--html", flags->html, "Write one HTML page: the answer, charts and tables");
   run_as(*command, outcome, [flags] { return run(*flags); });

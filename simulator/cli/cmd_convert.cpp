@@ -54,8 +54,8 @@ Status convert_report(traces::Input& input, Form form, const std::string& output
   const auto note = [&](const char* what) {
     std::fprintf(stderr, "kvplan: note: %s: %s\n", input.path().c_str(), what);
   };
-  if (report.timeline) note("its timeline has no place in JSON; an output that ends in .csv gets it");
-  if (report.later_fields) note("a later version of kvplan wrote more than this one knows; it is left out");
+  if (report.timeline) note("JSON cannot hold the timeline of this report; write it to a .csv file");
+  if (report.later_fields) note("the file holds fields of a later kvplan version, which are left out");
   return Done{};
 }
 
@@ -79,20 +79,21 @@ Status convert(const ConvertFlags& flags) {
 }  // namespace
 
 void add_convert(Command& app, Outcome& outcome) {
-  Command* const command =
-      app.add_subcommand("convert", "Scenarios and reports between JSON and their binary forms (.kvs, .kvr)");
+  Command* const command = app.add_subcommand(
+      "convert", "Convert scenarios and reports between JSON and their binary forms (.kvs, .kvr)");
   auto flags = std::make_shared<ConvertFlags>();
-  command->add_option("input", flags->input, "Scenario or report, in either form: the content decides")
+  command->add_option("input", flags->input, "Scenario or report, as JSON or binary; the content decides")
       ->required();
   command
-      ->add_option("output", flags->output,
-                   "FILE.json (or - for standard output), FILE.kvs for a scenario, FILE.kvr for a report, "
-                   "FILE.csv for the timeline in a report; .gz or .zst may follow. A scenario is written "
-                   "with all values and their origins, and paths of files in it are moved along")
+      ->add_option(
+          "output", flags->output,
+          "Output file: FILE.json (or - for standard output), FILE.kvs for a scenario, FILE.kvr for a "
+          "report, FILE.csv for the timeline of a report; .gz or .zst may follow. A scenario is written with "
+          "every value and its origin. Relative paths in it are adapted to the new folder")
       ->required();
   command->footer(
-      "A binary report gives the same bytes of JSON as --json of its run; a scenario runs alike in both "
-      "forms.");
+      "A converted binary report gives the same JSON bytes as --json of its run. A scenario gives the same "
+      "run in both forms.");
   run_as(*command, outcome, [flags] { return convert(*flags); });
 }
 

@@ -176,31 +176,31 @@ std::string policy_help() {
 
 void add_evict(Command& app, Outcome& outcome) {
   auto options = std::make_shared<EvictOptions>();
-  Command* const command = app.add_subcommand(
-      "evict", "What a token policy keeps of recorded attention, and what its queries still see");
+  Command* const command = app.add_subcommand("evict",
+                                              "Apply a token policy to recorded attention: which tokens it "
+                                              "keeps and how much attention mass they hold");
   command->add_option("INPUT", options->input, "A .kva recording, or attention rows as JSON")->required();
   command->add_option("--policy", options->policy, policy_help())->required();
   add_whole_number(*command, "--prefill", options->prefill, {1, INT32_MAX},
-                   "Tokens of the prompt; the others are decode steps")
+                   "Tokens of the prompt; every later token is a decode step")
       ->required()
       ->default_str("");
-  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
+  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Index of the sequence");
   Option* const layer =
-      add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
-  Option* const budget = command->add_option(
-      "--budget", options->budget,
-      "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): it takes the place of the "
-      "policy's number of tokens");
+      add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Index of the layer");
+  Option* const budget = command->add_option("--budget", options->budget,
+                                             "Budget scheme as NAME[:key=value,...] (kvplan list budget): it "
+                                             "sets the policy's number of tokens for each layer");
   command->add_option(
       "--format", options->format,
-      "Format as NAME[:key=value,...] (kvplan list codec) that stores what stays: its bytes, and "
-      "errors of both together; needs recorded queries, keys and values");
-  Option* const all = command->add_flag("--all-layers", options->all_layers,
-                                        "Every layer of the recording, one after another");
+      "Format as NAME[:key=value,...] (kvplan list codec) that stores the kept tokens: adds its bytes, and "
+      "the error of eviction and format together; needs recorded queries, keys and values");
+  Option* const all =
+      command->add_flag("--all-layers", options->all_layers, "Evaluate every layer of the recording");
   all->excludes(layer);
   command->add_flag("--overlap", options->overlap,
-                    "Tell of each step, too, what share of the tokens that a query attends is among as many "
-                    "with its greatest weights");
+                    "Add to each step the overlap with the oracle: which share of the n attended tokens "
+                    "belongs to the n tokens with the largest weights");
   add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options, layer, budget] {
     options->one_layer = !options->all_layers && (!budget->given() || layer->given());

@@ -75,7 +75,8 @@ Status run_format(const FormatOptions& options) {
   if (!options.evict.empty()) {
     KVPLAN_TRY(evict, parse_policy_input(options.evict, "--evict", options.budget));
   } else if (!options.budget.empty()) {
-    return bad_input("expected a policy that takes the number of tokens (--evict)").at_field("--budget");
+    return bad_input("expected a policy whose number of tokens is a parameter (--evict)")
+        .at_field("--budget");
   }
   KVPLAN_TRY(const auto recording, open_recording(options.input));
   if (evict) {
@@ -107,29 +108,29 @@ std::string format_help() {
 void add_format(Command& app, Outcome& outcome) {
   auto options = std::make_shared<FormatOptions>();
   Command* const command = app.add_subcommand(
-      "format", "What a KV-cache format stores of recorded keys and values, and how far attention moves");
+      "format", "Apply a KV-cache format to recorded keys and values: its bytes and its attention error");
   command
-      ->add_option("INPUT", options->input,
-                   "A .kva recording with queries, keys and values, or a JSON that names raw files of them")
+      ->add_option(
+          "INPUT", options->input,
+          "A .kva recording with queries, keys and values, or a JSON file that names raw tensor files")
       ->required();
   command->add_option("--format", options->format, format_help())->required();
-  command->add_option(
-      "--evict", options->evict,
-      "Token policy as NAME[:key=value,...] (kvplan list eviction): the format stores what it keeps");
+  command->add_option("--evict", options->evict,
+                      "Token policy as NAME[:key=value,...] (kvplan list eviction): the format stores the "
+                      "tokens that it keeps");
   command->add_option("--budget", options->budget,
-                      "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): this "
-                      "layer's share takes the place of "
-                      "the number of tokens that --evict says");
+                      "Budget scheme as NAME[:key=value,...] (kvplan list budget): its share for this layer "
+                      "replaces the number of tokens in --evict");
   add_whole_number(*command, "--prefill", options->prefill, {1, INT32_MAX},
-                   "Tokens of the prompt; the others are decode steps")
+                   "Tokens of the prompt; every later token is a decode step")
       ->required()
       ->default_str("");
   command
       ->add_option("--probe", options->probes,
-                   "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be given often")
+                   "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be repeated")
       ->one_value_each();
-  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
-  add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
+  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Index of the sequence");
+  add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Index of the layer");
   add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options] { return run_format(*options); });
 }

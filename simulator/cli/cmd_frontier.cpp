@@ -47,7 +47,8 @@ Status run(const FrontierFlags& flags) {
   for (auto input = flags.inputs.begin(); input != flags.inputs.end(); ++input)
     if (std::any_of(flags.inputs.begin(), input,
                     [&](const std::string& before) { return is_same_file(before, *input); }))
-      return bad_input("expected each recording once: its sequences would count twice").at_file(*input);
+      return bad_input("expected each recording once: a repeated one would count its sequences twice")
+          .at_file(*input);
   frontier::Request request;
   std::vector<std::int64_t> budgets;
   if (!flags.budgets.empty()) {
@@ -58,7 +59,7 @@ Status run(const FrontierFlags& flags) {
     KVPLAN_TRY(schemes, frontier::schemes_of(flags.schemes, budgets));
   }
   if (budgets.empty() && schemes.empty())
-    return bad_input("expected --budgets (numbers of tokens), or --budget (schemes), or both");
+    return bad_input("expected --budgets (numbers of tokens), --budget (budget schemes), or both");
   for (const frontier::Scheme& scheme : schemes)
     KVPLAN_TRY_DO(check_apart(scheme.choice.files(), outputs_asked));
   request.grants = [](const Choice& scheme, const attention::Recording& recording, std::int32_t sequence,
@@ -72,7 +73,7 @@ Status run(const FrontierFlags& flags) {
   if (!flags.window_format.empty()) {
     KVPLAN_TRY(auto windows, frontier::storages_of(flags.window_format, "--window-format"));
     if (windows.size() != 1)
-      return bad_input("expected one format, found " + std::to_string(windows.size()))
+      return bad_input("expected one format per --window-format, found " + std::to_string(windows.size()))
           .at_field("--window-format");
     request.window_storage = std::move(windows.front());
   }
@@ -119,62 +120,57 @@ Status run(const FrontierFlags& flags) {
 
 void add_frontier(Command& app, Outcome& outcome) {
   auto flags = std::make_shared<FrontierFlags>();
-  Command* const command = app.add_subcommand(
-      "frontier",
-      "What budgets buy: attended mass and output error of policies and formats over bytes per token");
+  Command* const command = app.add_subcommand("frontier",
+                                              "Trade-off of policies and formats on recorded attention: "
+                                              "attended mass and output error over bytes per token");
   command
-      ->add_option(
-          "INPUT", flags->inputs,
-          "Recordings as evict takes them. All their sequences and layers are pooled: each query head at "
-          "each decode step counts alike")
+      ->add_option("INPUT", flags->inputs,
+                   "Recordings, in the formats that `kvplan evict` reads. Sequences and layers of all "
+                   "recordings are pooled; every query head at every decode step has the same weight")
       ->required();
   command
-      ->add_option(
-          "--policies", flags->policies,
-          "'NAME[:key=value,...];...': each runs with every budget. What makes its budget may be left out "
-          "(h2o: half is recent; streaming-llm: 4 sinks). Others run as they are, with parameters (full, "
-          "recorded:file=F, pyramidkv:capacity=N). Take a budget: " +
-              attention::policies_with_budget())
+      ->add_option("--policies", flags->policies,
+                   "'NAME[:key=value,...];...': token policies. A policy that takes a budget runs with every "
+                   "budget, and the parameters that follow from the budget may be left out (h2o: half is "
+                   "recent; streaming-llm: 4 sinks). Other policies run once with their own parameters "
+                   "(full, recorded:file=F, pyramidkv:capacity=N). Policies that take a budget: " +
+                       attention::policies_with_budget())
       ->required();
   command->add_option(
       "--budgets", flags->budgets,
-      "N[,N...]: tokens that each stored head of each layer retains. Policies that select when "
-      "the prompt "
-      "ends (snapkv, ada-kv, knorm and others of keys and values) retain so many of it, and "
-      "what is generated "
-      "comes on top; those that select now and then (r-kv, seed-ring) hold more in between");
-  command->add_option(
-      "--budget", flags->schemes,
-      "'NAME[:key=value,...];...' (kvplan list budget): each says what the layers retain "
-      "instead of one number, for every policy that takes a budget. Left out, its capacity is "
-      "each number of --budgets");
+      "N[,N...]: tokens kept per KV head and layer. Policies that select once at the end of the prompt "
+      "(snapkv, ada-kv, knorm and other key-based ones) keep this many prompt tokens plus all generated "
+      "ones. Policies that select periodically (r-kv, seed-ring) hold more between selections");
+  command->add_option("--budget", flags->schemes,
+                      "'NAME[:key=value,...];...' (kvplan list budget): budget schemes, which give each "
+                      "layer its own number of tokens. They apply to every policy that takes a budget. "
+                      "Without a capacity, a scheme runs with each number of --budgets");
   command
-      ->add_option(
-          "--formats", flags->formats,
-          "'NAME[:key=value,...];...' (kvplan list codec): each stores what the policy keeps; full has "
-          "the recording's own element size")
+      ->add_option("--formats", flags->formats,
+                   "'NAME[:key=value,...];...' (kvplan list codec): formats that store the kept tokens; full "
+                   "stores them with the recording's element size")
       ->capture_default_str();
   command->add_option("--window-format", flags->window_format,
-                      "A format of the layers that have a window: whichever the policy and its format, they "
-                      "keep the tokens that it shows, in this one");
-  add_whole_number(*command, "--prefill", flags->prompt, {1, INT32_MAX},
-                   "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
+                      "Format of the layers with a sliding window. These layers keep the tokens of their "
+                      "window, whatever policy and format the other layers have");
+  add_whole_number(
+      *command, "--prefill", flags->prompt, {1, INT32_MAX},
+      "Tokens of the prompt. Default: the recorded prompt length, else the first half of a sequence")
       ->default_str("");
-  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
+  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "Use only this layer")->default_str("");
   add_layer_threads(*command, flags->threads);
-  add_json_option(*command, flags->json, "points, and the oracle: the most mass of so many entries");
-  command->add_option("--csv", flags->csv, "One line per point: FILE, or - for standard output");
+  add_json_option(
+      *command, flags->json,
+      "all points, and the oracle: the largest attention mass that a given number of entries can hold");
+  command->add_option("--csv", flags->csv, "Write one CSV line per point to FILE, or - for standard output");
   command->add_option("--html", flags->html, "Write one HTML page: a chart and tables");
   command->footer(
-      "bytes_per_token: stored after the last token, of all layers, with the policy's metadata, over all "
-      "tokens of "
-      "the sequences. mass_mean: per query head and decode step. oracle: the most mass that any choice of so "
-      "many "
-      "entries has, anew at every step; a bound on mass, not on error. In JSON and CSV also "
-      "mass_standard_error and output_error_standard_error (of the means, with sequences as the sample: the "
-      "± of the table) and needle_recall (share of the tokens of class needle that "
-      "is "
-      "retained).");
+      "bytes_per_token: the bytes stored after the last token, over all layers and with the policy's "
+      "metadata, divided by the tokens of all sequences. mass_mean: mean over query heads and decode steps. "
+      "oracle: the largest mass that the same number of entries can hold, chosen anew at every step; it "
+      "bounds mass, not error. JSON and CSV output also have mass_standard_error and "
+      "output_error_standard_error (of the means, over sequences; the ± of the table) and needle_recall "
+      "(share of the tokens of class needle that are kept).");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

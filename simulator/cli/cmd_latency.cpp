@@ -42,16 +42,17 @@ class Times {
   [[nodiscard]] std::vector<std::string> warnings() const {
     std::vector<std::string> out;
     if (tables_.empty()) {
-      out.push_back("no table has decode attention of \"" + options_.engine + "\" on " + device_.name +
-                    ": times are a roofline of the device's figures, not measured (tables: " + known() + ")");
+      out.push_back(
+          "there is no table of decode attention for engine \"" + options_.engine + "\" on " + device_.name +
+          ": times are a roofline estimate from the device's figures (measured tables: " + known() + ")");
     } else if (!options_.engine_version.empty() && options_.engine_version != tables_.engine_version()) {
       out.push_back("no table of " + options_.engine + " " + options_.engine_version + " on " + device_.name +
-                    ": times are those of " + tables_.engine_version());
+                    ": times come from tables of version " + tables_.engine_version());
     }
     const auto other = [&](std::int64_t rows, const std::string& what, const std::string& used) {
       if (rows > 0)
         out.push_back(std::to_string(rows) + (rows == 1 ? " row names" : " rows name") + " another " + what +
-                      "; times are those of " + used);
+                      "; times are for " + used);
     };
     other(other_gpu_, "GPU", "--gpu " + options_.gpu);
     other(other_engine_, "engine", "--engine " + options_.engine);
@@ -108,7 +109,7 @@ Status add_times(traces::Input& input, Times& times, const ByteSink& sink) {
   std::string_view line;
   if (!input.next_line(line))
     return input.failed() ? Error(input.error())
-                          : bad_input("expected a header, found nothing").at_file(input.path());
+                          : bad_input("expected a header line, found an empty file").at_file(input.path());
   auto rows = DecodeRows::open(line);
   if (!rows.ok()) return here(rows.error());
   constexpr std::size_t kPiece = 1 << 16;
@@ -151,24 +152,29 @@ Status latency(const LatencyOptions& options) {
 
 void add_latency(Command& app, Outcome& outcome) {
   Command* const command =
-      app.add_subcommand("latency", "How long kernels take, call by call, and how that is known");
+      app.add_subcommand("latency", "Predict kernel times, one per row, and say where each comes from");
   command->footer(
-      "Rows are CSV with the columns gpu, engine, engine_version, kernel, batch, kv_len (the new token\n"
-      "included), q_heads, kv_heads, head_dim, window (0: none) and kv_elem_bytes. The result repeats them\n"
-      "in their order and adds predicted_us (microseconds of one layer) and source:\n"
-      "  table         measured, for exactly this call\n"
-      "  interpolated  between measured calls\n"
-      "  extrapolated  beyond them, or from calls that are alike\n"
-      "  roofline      from the figures of the device: no table has this engine on this GPU\n"
-      "What a row says of GPU, engine, version and kernel is repeated; the options decide.");
+      "Rows are CSV with the columns gpu, engine, engine_version, kernel, batch, kv_len (with the "
+      "new\ntoken), q_heads, kv_heads, head_dim, window (0: none) and kv_elem_bytes. The output has the "
+      "same\nrows in the same order, and adds predicted_us (microseconds per layer) and source:\n  table     "
+      "    this call was measured\n  interpolated  between measured calls\n  extrapolated  beyond the "
+      "measured calls, or from similar ones\n  roofline      from the device's figures: no table has this "
+      "engine on this GPU\nThe options choose GPU, engine, version and kernel; the values in the rows are "
+      "only copied.");
   auto options = std::make_shared<LatencyOptions>();
-  command->add_option("--kernel", options->kernel, "Which kernel: decode-attention")->required();
-  command->add_option("--gpu", options->gpu, "Device, by its name or an alias (kvplan list device)")
+  command->add_option("--kernel", options->kernel, "Kernel: decode-attention")->required();
+  command->add_option("--gpu", options->gpu, "GPU, by its name or an alias (kvplan list device)")->required();
+  command
+      ->add_option("--engine", options->engine,
+                   "Engine that the kernels belong to: vllm, sglang, trtllm, ...")
       ->required();
-  command->add_option("--engine", options->engine, "Whose kernels: vllm, sglang, trtllm, ...")->required();
-  command->add_option("--engine-version", options->engine_version, "Version (default: that of the tables)");
-  command->add_option("--csv", options->input, "Rows to predict")->required();
-  command->add_option("--out", options->output, "The rows with their times, or -")->required();
+  command->add_option("--engine-version", options->engine_version,
+                      "Engine version (default: the version of the tables)");
+  command->add_option("--csv", options->input, "CSV file with the rows to predict")->required();
+  command
+      ->add_option("--out", options->output,
+                   "CSV file for the rows with their times, or - for standard output")
+      ->required();
   run_as(*command, outcome, [options] { return latency(*options); });
 }
 

@@ -402,25 +402,25 @@ constexpr std::string_view kMadeBy =
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat)
-    return "Given at `format` of a scenario, and as `kvplan bytes --format`; of layers with a window at "
-           "`window_format`, and as `--window-format`. A scenario's formats may be codecs, too (codec.md).";
+    return "Used as `format` of a scenario and as `kvplan bytes --format`; for layers with a sliding window "
+           "as `window_format` and `--window-format`. A scenario also accepts members of family codec "
+           "(codec.md).";
   if (family == kBudgetFamily)
-    return "Given at `kvplan budget --policy`, at `--budget` of `kvplan evict` and `kvplan frontier`, and at "
+    return "Used as `kvplan budget --policy`, as `--budget` of `kvplan evict` and `kvplan frontier`, and as "
            "`budget` of a scenario.";
   if (family == kCodec)
-    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`, of "
-           "layers with a window at `--window-format` of the latter two; and at `format` and `window_format` "
-           "of a "
-           "scenario, but for names that the family format has, too.";
+    return "Used as `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; the "
+           "last two also take them as `--window-format` for layers with a sliding window. A scenario takes "
+           "them as `format` and `window_format`; a name that family format has too means that family there.";
   if (family == readers::kFamily)
-    return "Given at `kvplan attention read --reader`; and at `reader` of a scenario where lengths say how "
-           "much it reads.";
+    return "Used as `kvplan attention read --reader`. A scenario takes as `reader` those whose number of "
+           "read tokens follows from lengths.";
   if (family == kReplacement)
-    return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
-  if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";
+    return "Used as `memory.replacement` of a scenario and as `kvplan cache --replacement`.";
+  if (family == kDevice) return "Used as `deployment.device` of a scenario and as `kvplan pool --device`.";
   const auto synth = traces::synth_families();
   if (std::find(synth.begin(), synth.end(), family) != synth.end())
-    return "Given at `kvplan trace synth --" + std::string(family) + "`.";
+    return "Used as `kvplan trace synth --" + std::string(family) + "`.";
   std::string out;
   for (const plan::Field& field : plan::scenario_fields())
     if (field.family == family || field.path == family ||
@@ -433,7 +433,7 @@ std::string family_use(std::string_view family) {
 Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& chosen) {
   std::error_code failed;
   std::filesystem::create_directories(flags.markdown, failed);
-  if (failed) return bad_input("cannot be made: " + failed.message()).at_file(flags.markdown);
+  if (failed) return bad_input("cannot create the folder: " + failed.message()).at_file(flags.markdown);
   Outputs outputs;
   std::string index = "# Components\n\n" + markdown_paragraph(std::string(kMadeBy));
   for (const auto family : chosen) {
@@ -480,7 +480,7 @@ Status list(const ListFlags& flags) {
     });
     out += (out.empty() ? "" : "\n") + report::table_text(table, output_width());
   }
-  out += "\nkvplan explain NAME says more about each.\n";
+  out += "\nkvplan explain NAME shows the details of one.\n";
   return write_text("-", out);
 }
 
@@ -513,7 +513,8 @@ Status explain(const ListFlags& flags) {
   if (!found && is_family) return list(flags);
   if (!found) return bad_input(unknown_name("name", flags.name, names));
   if (is_family)
-    text += "\n" + flags.name + " is a family, too: kvplan list " + flags.name + " shows its members.\n";
+    text += "\n" + flags.name + " is also the name of a family: kvplan list " + flags.name +
+            " lists its members.\n";
   json.end_array().end_object();
   return write_text("-", flags.json ? json.take() : text);
 }
@@ -525,20 +526,19 @@ void add_list(Command& app, Outcome& outcome) {
   Command* const list_command = app.add_subcommand(
       "list", "List components, models, devices, scenario paths and trace formats by family");
   list_command->add_option("family", flags->name,
-                           "One of " + joined(all_families()) + "; without it all of them are listed");
+                           "One of " + joined(all_families()) + "; without it, all families are listed");
   Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
   list_command
-      ->add_option("--markdown", flags->markdown, "Write a page for each family into this folder instead")
+      ->add_option("--markdown", flags->markdown, "Write one Markdown page per family into this folder")
       ->excludes(as_json);
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 
   Command* const explain_command = app.add_subcommand(
-      "explain", "Say what a component, model, device, scenario path or trace format is and accepts");
+      "explain", "Explain a component, model, device, scenario path or trace format, and its parameters");
   explain_command
-      ->add_option(
-          "name", flags->name,
-          "Name as `kvplan list` prints it; the name of a family shows its members, unless something "
-          "else has that name")
+      ->add_option("name", flags->name,
+                   "Name as `kvplan list` prints it. The name of a family lists its members, unless "
+                   "something else has the same name")
       ->required();
   explain_command->add_flag("--json", flags->json, "JSON on standard output");
   run_as(*explain_command, outcome, [flags] { return explain(*flags); });

@@ -27,11 +27,10 @@ Status run(const MergeFlags& flags) {
 }  // namespace
 
 void add_merge(Command& app, Outcome& outcome) {
-  Command* const command = app.add_subcommand("merge", "Join the databases of the shards of one sweep");
+  Command* const command = app.add_subcommand("merge", "Merge the databases of the shards of one sweep");
   auto flags = std::make_shared<MergeFlags>();
   command->add_option("databases", flags->inputs, "Databases of kvplan sweep")->required();
-  command->add_option("--out", flags->out, "The database that is written; it must not be there yet")
-      ->required();
+  command->add_option("--out", flags->out, "The database to write; it must not exist yet")->required();
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

@@ -124,10 +124,10 @@ std::string answer_text(const Answer& answer) {
   fits.rows.push_back(row("bytes a token", grouped(bytes.token_bytes)));
   if (bytes.ranks() > 1) {
     fits.rows.push_back(row("on all ranks", grouped(bytes.all_token_bytes)));
-    fits.rows.push_back(row("of it stored again", grouped(bytes.replicated_token_bytes)));
+    fits.rows.push_back(row("of which replicated", grouped(bytes.replicated_token_bytes)));
   }
   if (answer.has_blocks()) add_blocks(answer, fits);
-  fits.rows.push_back(row(answer.layout().groups.empty() ? "tokens" : "tokens, windows aside",
+  fits.rows.push_back(row(answer.layout().groups.empty() ? "tokens" : "tokens, without windows",
                           grouped(answer.laid_out.tokens())));
   if (const auto concurrency = answer.concurrency())
     fits.rows.push_back(
@@ -157,7 +157,7 @@ Result<plan::Scenario> scenario_of(const PoolOptions& options) {
       std::find_if(fields.begin(), fields.end(), [](const auto& f) { return f.path == "memory.allocator"; });
   const auto place = static_cast<std::size_t>(allocator - fields.begin());
   if (without.param_origin(place, "block_tokens") == plan::Origin::kGiven)
-    return bad_input("expected it once, found --block-tokens too").at_field(kBlock);
+    return bad_input("expected one of the two, found --block-tokens too").at_field(kBlock);
   set(kBlock, std::to_string(options.block_tokens));
   return plan::resolve(settings);
 }
@@ -166,8 +166,7 @@ Status run_pool(const PoolOptions& options) {
   Answer answer;
   KVPLAN_TRY(answer.scenario, scenario_of(options));
   const plan::Scenario& s = answer.scenario;
-  if (!s.derives_pool)
-    return bad_input("expected no size of the pool, which is what is asked").at_field("memory");
+  if (!s.derives_pool) return bad_input("expected no pool size: this command computes it").at_field("memory");
   KVPLAN_TRY_DO(check_apart(plan::files_of(s), {options.json}));
   KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
   std::vector<std::string> warnings, assumptions;
@@ -183,15 +182,15 @@ Status run_pool(const PoolOptions& options) {
 void add_pool(Command& app, Outcome& outcome) {
   auto options = std::make_shared<PoolOptions>();
   Command* const command =
-      app.add_subcommand("pool", "KV pool that a device has room for beside a model, item by item");
+      app.add_subcommand("pool", "KV-cache pool that fits on a device beside the model, item by item");
   command->add_option("--model", options->model,
                       "Name of a model (kvplan list model), or path of a Hugging Face config.json");
   command->add_option("--device", options->device, "Name of a device (kvplan list device)")->required();
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks}, "Tensor-parallel ranks");
   add_whole_number(*command, "--pp", options->stages, {1, 4096}, "Pipeline stages");
-  command->add_option("--format", options->format, "Bytes of an element of the cache (kvplan list format)");
+  command->add_option("--format", options->format, "Format of the cache (kvplan list format)");
   add_whole_number(*command, "--block-tokens", options->block_tokens, {1, 65536},
-                   "Tokens of a block, where the allocator has blocks; without it the allocator's default");
+                   "Tokens per block, for an allocator with blocks. Default: the allocator's");
   command->add_option("--set", options->sets,
                       "PATH=VALUE of a scenario: deployment.weight_bits=8, engine.max_model_len=8192, ...");
   add_json_option(*command, options->json, "the result");

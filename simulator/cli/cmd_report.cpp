@@ -34,7 +34,7 @@ Status warn_of_missing(sweep::Database& database) {
   const std::int64_t cases = database.head().cases;
   if (done < cases)
     print_warnings({report::grouped(cases - done) + " of " + report::grouped(cases) +
-                    " cases of the sweep are not in " + database.path()});
+                    " cases of the sweep are missing in " + database.path()});
   return Done{};
 }
 
@@ -126,33 +126,33 @@ Status run(const ReportFlags& flags) {
 }  // namespace
 
 void add_report(Command& app, Outcome& outcome) {
-  Command* const command = app.add_subcommand("report", "Show what is in the database of a sweep");
+  Command* const command = app.add_subcommand("report", "Show the results of a sweep");
   auto flags = std::make_shared<ReportFlags>();
-  command->add_option("database", flags->database, "Database of kvplan sweep")->required();
+  command->add_option("database", flags->database, "Database that `kvplan sweep` wrote")->required();
   command->add_option("--csv", flags->csv,
-                      "Write a table to FILE, or - for standard output: a line for each case with its varied "
-                      "values and all figures");
-  command->add_option(
-      "--html", flags->html,
-      "Write one HTML page: what was varied, the best cases, what is asked for below, means by "
-      "value, why cases failed");
+                      "Write a CSV table to FILE, or - for standard output: one line per case, with its "
+                      "varied values and all figures");
+  command->add_option("--html", flags->html,
+                      "Write one HTML page: the varied paths, the best cases, the analyses asked for below, "
+                      "means by value, and the reasons of failed cases");
   const auto add = [&](const char* name, std::string& to, const char* help) {
     return command->add_option(name, to, help);
   };
-  Option* const pareto = add(
-      "--pareto", flags->pareto,
-      "FIGURE,FIGURE,...: the cases that no other case beats in all of them; a varied path, or a figure of "
-      "which nobody says what is better, as NAME:lower or NAME:higher");
-  add("--pareto-csv", flags->pareto_csv, "Write these cases as a table")->needs(pareto);
-  Option* const heat = add("--heat", flags->heat,
-                           "FIGURE,PATH,PATH: the mean of a figure at each pair of values of two varied "
-                           "paths, the first one across; many numbers are joined to ranges");
-  add("--heat-csv", flags->heat_csv, "Write these means as a table")->needs(heat);
-  add("--heat-svg", flags->heat_svg, "Write them as a drawing")->needs(heat);
+  Option* const pareto = add("--pareto", flags->pareto,
+                             "FIGURE,FIGURE,...: the Pareto front, that is the cases that no other case "
+                             "beats in all of these figures. A varied path, or a figure without a preferred "
+                             "direction, is written NAME:lower or NAME:higher");
+  add("--pareto-csv", flags->pareto_csv, "Write the Pareto front as a CSV table")->needs(pareto);
+  Option* const heat =
+      add("--heat", flags->heat,
+          "FIGURE,PATH,PATH: heat map of a figure's mean for each pair of values of two varied paths; the "
+          "first path is horizontal. Many numbers are grouped into ranges");
+  add("--heat-csv", flags->heat_csv, "Write the heat map as a CSV table")->needs(heat);
+  add("--heat-svg", flags->heat_svg, "Write the heat map as a drawing")->needs(heat);
   Option* const effects = add("--effects", flags->effects,
-                              "FIGURE,...: the mean of a figure at each value of each varied path, against "
-                              "the mean over all cases");
-  add("--effects-csv", flags->effects_csv, "Write these means as a table")->needs(effects);
+                              "FIGURE,...: main effects, that is the mean of a figure for each value of each "
+                              "varied path, compared with the mean of all cases");
+  add("--effects-csv", flags->effects_csv, "Write the main effects as a CSV table")->needs(effects);
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

@@ -99,7 +99,7 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control,
 
 Status run(const SweepFlags& flags, const Command& command) {
   if (flags.jobs.shards > 0 && !flags.jobs.any())
-    return bad_input("expected --sbatch or --kubernetes with --shards");
+    return bad_input("expected --sbatch or --kubernetes, which --shards needs");
   KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file},
                             {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes}));
   KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
@@ -128,21 +128,19 @@ Status run(const SweepFlags& flags, const Command& command) {
 }  // namespace
 
 void add_sweep(Command& app, Outcome& outcome) {
-  Command* const command =
-      app.add_subcommand("sweep", "Run combinations of varied values, each a row of a database");
+  Command* const command = app.add_subcommand(
+      "sweep", "Run all combinations of varied values, and store one database row per case");
   auto flags = std::make_shared<SweepFlags>();
   add_scenario_options(*command, flags->input);
   add_cases_options(*command, flags->cases);
-  command->add_option("--out", flags->out, "The database (SQLite) that is written; it must not be there yet")
-      ->required();
+  command->add_option("--out", flags->out, "The SQLite database to write; it must not exist yet")->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
-                   "Cases that run at once; the result does not depend on it");
+                   "Cases that run at once; the results do not depend on it");
   command->add_option("--shard", flags->shard,
-                      "K/N: only the K-th of N shares of the cases, K from 1, that cost about the same CPU "
-                      "time; kvplan merge joins "
-                      "the databases");
+                      "K/N: run only shard K of N, K from 1. Shards cost about the same CPU time; `kvplan "
+                      "merge` joins their databases");
   command->add_flag("--resume", flags->resume,
-                    "Go on with the database where it is there: what it has stays, only the rest is run");
+                    "Continue an existing database: finished cases stay, only the others run");
   add_job_options(*command, flags->jobs);
   run_as(*command, outcome, [flags, command] { return run(*flags, *command); });
 }

@@ -69,7 +69,7 @@ Command* add_action(Command& trace, Outcome& outcome, const char* name, const ch
 
 void add_trace(Command& app, Outcome& outcome) {
   Command* const trace =
-      app.add_subcommand("trace", "Import, inspect, convert, edit and make up request traces");
+      app.add_subcommand("trace", "Import, inspect, convert, edit and generate request traces");
   trace->require_subcommand();
   const auto make = [&](const char* name, const char* help, Status (*action)(const TraceOptions&)) {
     auto options = std::make_shared<TraceOptions>();
@@ -78,25 +78,28 @@ void add_trace(Command& app, Outcome& outcome) {
   constexpr const char* kAny = "A .kvt or any importable file, plain, .gz or .zst";
 
   auto [import, import_options] = make("import", "Write a .kvt from a trace in any known format", run_import);
-  import->add_option("INPUT", import_options->inputs, "Files of one format, in order")->required();
+  import->add_option("INPUT", import_options->inputs, "Input files of one format, in this order")->required();
   import
       ->add_option("-o,--output", import_options->output,
-                   "The .kvt to write; with the ending .csv or .jsonl such a file")
+                   "The .kvt to write; .csv and .jsonl are possible too")
       ->required();
 
-  auto [info, info_options] = make("info", "Size, rate, lengths and prefix sharing of a trace", run_info);
+  auto [info, info_options] =
+      make("info", "Show size, rate, lengths and prefix sharing of a trace", run_info);
   info->add_option("TRACE", info_options->inputs, kAny)->required()->expected(1);
   add_json_option(*info, info_options->json, "the result");
 
-  auto [head, head_options] = make("head", "The first requests of a trace", run_head);
+  auto [head, head_options] = make("head", "Show the first requests of a trace", run_head);
   head->add_option("TRACE", head_options->inputs, kAny)->required()->expected(1);
   add_whole_number(*head, "-n,--requests", head_options->rows, {0, traces::kPieceRequests}, "How many");
   add_json_option(*head, head_options->json, "the requests");
 
   auto [convert, convert_options] =
-      make("convert", "Write a trace as .kvt, .csv or .jsonl (with prefix ids: Mooncake rows)", run_convert);
+      make("convert", "Write a trace as .kvt, .csv or .jsonl (.jsonl with prefix ids uses Mooncake's rows)",
+           run_convert);
   convert->add_option("TRACE", convert_options->inputs, kAny)->required()->expected(1);
-  convert->add_option("-o,--output", convert_options->output, "The file to write; its ending says the format")
+  convert
+      ->add_option("-o,--output", convert_options->output, "The file to write; its ending decides the format")
       ->required();
 
   add_trace_edits(*trace, outcome);

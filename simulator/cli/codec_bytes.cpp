@@ -76,12 +76,12 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   } else {
     const std::string name = "\"" + std::string(choice.name()) + "\"";
     return bad_input(
-               "expected a policy that keeps as many tokens in each head of a layer, by lengths and "
-               "parameters; " +
+               "expected a policy that keeps the same number of tokens in each head of a layer, and whose "
+               "number follows from lengths and parameters; " +
                (traits.head_tables
-                    ? name + " keeps everything in some heads and first and newest tokens in "
-                             "others: `kvplan run` counts its bytes"
-                    : "what " + name + " keeps is counted token by token: `kvplan evict` does it"))
+                    ? name + " keeps all tokens in some heads, and the first and newest ones in others: "
+                             "`kvplan run` counts its bytes"
+                    : "what " + name + " keeps must be counted token by token: use `kvplan evict`"))
         .at_field("--policy");
   }
   return kept;
@@ -98,8 +98,8 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
   const std::string name(own.choice().name());
   if (cache.kind == model::CacheKind::kLatent)
     return bad_input(
-               "expected a model that stores keys and values by head; this one stores a latent vector, whose "
-               "formats are those of `kvplan list format`")
+               "expected a model that stores keys and values by head; this model stores a latent vector: use "
+               "a format of `kvplan list format`")
         .at_field(name);
   const plan::KeptTokens stays = kept_of(request, cache, number);
   const Lengths lengths = plan::lengths_of(stays, request.prompt, request.generated);
@@ -113,31 +113,32 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
   }
   const formats::FormatKind& kind = *own.codec->kind;
   if (!apart && !request.kept.alike_in_layers && kind.other_layers != nullptr)
-    return bad_input("keeps other tokens in other layers, which " + name + " stores together")
+    return bad_input("keeps different tokens in different layers, which " + name + " stores jointly")
         .at_field("--policy");
   const auto joins = kind.joins_heads;
   const bool heads_differ = !apart && !request.kept.alike_in_heads;
   if (heads_differ && joins != nullptr && joins(own.choice()))
-    return bad_input("keeps other tokens in other heads, which share what " + name + " stores of a token")
+    return bad_input("keeps different tokens in different heads, which " + name +
+                     " stores as one vector per token")
         .at_field("--policy");
   if (lengths.prompt < 1)
-    return bad_input("expected a policy that keeps at least one token for a format of the family codec")
+    return bad_input("expected a policy that keeps at least one token, as formats of family codec need")
         .at_field("--policy");
   constexpr Wide kMostElements = Wide{1} << 56;
   if (Wide{cache.elements()} * lengths.appended() > kMostElements)
-    return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");
+    return bad_input("expected a sequence of at most 2^56 elements per layer").at_field("--tokens");
   const Shape shape = plan::shape_of(cache);
   const formats::FormatChoice format = formats::of_layer(*own.codec, number, request.layers);
   KVPLAN_TRY_DO(formats::check_params(format, shape, lengths.prompt));
   auto bytes = formats::bytes_from_lengths(format, shape, lengths);
   if (!bytes.ok() && lengths.dropped > 0 && cache.window > 0 && (apart || request.kept.counts.empty()))
-    return bad_input("the model's window of " + std::to_string(cache.window) +
-                     " tokens drops older ones, and " + bytes.error().message)
+    return bad_input("the model's sliding window of " + std::to_string(cache.window) +
+                     " tokens drops older tokens: " + bytes.error().message)
         .at_field(name);
   KVPLAN_TRY(const formats::LayerBytes stored, std::move(bytes));
   if (heads_differ && lengths.dropped > 0 && kind.lengths.heads_share)
-    return bad_input("drops other tokens in other heads while it decodes, which share what " + name +
-                     " stores of a token")
+    return bad_input("evicts different tokens in different heads while decoding, which " + name +
+                     " stores as one vector per token")
         .at_field("--policy");
   const std::int64_t tokens = formats::stored_tokens(format, lengths);
   return CodecLayer{.tokens = tokens, .bytes = stored, .beside_bytes = tokens * beside.of_token(cache.heads)};

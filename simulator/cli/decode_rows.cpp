@@ -40,7 +40,7 @@ Result<DecodeRows> DecodeRows::open(std::string_view header) {
   rows.cells_ = names.size();
   for (const std::string_view added : {"predicted_us", "source"})
     if (std::find(names.begin(), names.end(), added) != names.end())
-      return bad_input("expected rows without this column, which is added to them").at_field(added);
+      return bad_input("expected rows without this column: the command adds it").at_field(added);
   for (std::size_t i = 0; i < kColumns; ++i) {
     const auto found = std::find(names.begin(), names.end(), kNames[i]);
     if (found == names.end())

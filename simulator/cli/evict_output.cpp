@@ -57,7 +57,8 @@ std::string error_text(double error) {
 
 /// What stays, stored in a format.
 std::string stored_text(const std::string& format, const formats::EvaluationSummary& s) {
-  std::string out = "\nWhat stays, in " + format + ", beside a full cache of 2 bytes an element:\n";
+  std::string out =
+      "\nStored bytes in format " + format + ", compared with a full cache of 2 bytes per element:\n";
   out += line("bytes", std::to_string(s.final_bytes), std::to_string(s.full_bytes),
               percent(static_cast<double>(s.final_bytes), static_cast<double>(s.full_bytes)));
   out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
@@ -141,7 +142,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
                     std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
                     std::to_string(tokens) + " tokens, of them " + std::to_string(options.prefill) +
                     " prompt; " + std::to_string(s.kv_heads) +
-                    (s.kv_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
+                    (s.kv_heads == 1 ? " KV head\n\n" : " KV heads\n\n");
   const auto kept = static_cast<double>(s.entries);
   const auto all = static_cast<double>(tokens * s.kv_heads);
   out += line("after last token", "kept", "full cache", "share");
@@ -153,7 +154,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
   for (const attention::ClassShare& share : s.classes)
     if (share.mean())
       out += "  Tokens of class " + printable(share.name) + ": " + number(100 * *share.mean(), 1) +
-             " % retained on average.\n";
+             " % kept on average.\n";
   if (s.mean_mass) {
     out += "\n" +
            line("attended mass", "mean " + number(*s.mean_mass, 4), "least " + number(*s.min_mass, 4), "");
@@ -163,15 +164,16 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
     if (s.mean_overlap) out += line("overlap", "mean " + number(*s.mean_overlap, 4), "", "");
     // A policy may keep everything and attend to a part of it.
     const bool whole = s.entries == tokens * s.kv_heads;
-    out += whole ? "\nThe cache stays whole; what a decode query attends to is "
-                 : "\nThe cache ends at " +
+    out += whole ? "\nThe whole cache stays; the tokens that a decode query attends to take "
+                 : "\nAt the end the cache has " +
                        percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
-                       " of the full one. A decode query still sees ";
-    out += number(100 * *s.mean_mass, 1) + " % of its attention on average; the worst case is query head " +
+                       " of the full cache's bytes. A decode query still reaches ";
+    out += number(100 * *s.mean_mass, 1) +
+           " % of its attention mass on average; the worst case is query head " +
            std::to_string(s.min_mass_head) + " at token " + std::to_string(s.min_mass_t) + ", with " +
            number(100 * *s.min_mass, 1) + " %.\n";
   } else {
-    out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
+    out += "\nThe prompt is the whole sequence: without a decode step there is no attention to measure.\n";
   }
   if (layer.stored) out += stored_text(options.format, *layer.stored);
   for (const std::string& assumption : s.assumptions) out += "Note: " + assumption + "\n";

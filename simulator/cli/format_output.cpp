@@ -228,7 +228,7 @@ std::string format_text(const EvaluationRequest& request, const Evaluation& foun
     row("", {"most", error_text(*s.max_output_error)});
     row("logit error", {"most", error_text(*s.max_logit_error)});
   } else {
-    out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
+    out += "\nThe prompt is the whole sequence: without a decode step there is no attention to measure.\n";
   }
   return out;
 }

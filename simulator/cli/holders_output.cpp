@@ -20,12 +20,12 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
   options.extra_observers.push_back([this, keep, moment = SimTime{Ticks{*ticks}}](
                                         const plan::Watched& watched) -> Result<core::Observer*> {
     if (const std::int64_t tables = watched.memory.layout().tables; tables > 1)
-      return bad_input("the blocks of " + std::to_string(tables) +
-                       " tables a request are counted, not told one by one: expected table=all")
+      return bad_input("the owners of blocks in " + std::to_string(tables) +
+                       " tables per request are not recorded: expected table=all")
           .at_field("memory.allocator");
     if (!watched.tokens.encoded.empty())
       return bad_input(
-                 "blocks of encoded tokens are counted, not told one by one: expected a format that stores "
+                 "the owners of blocks with encoded tokens are not recorded: expected a format that stores "
                  "every token at once, and window_format=none")
           .at_field("--holders");
     KVPLAN_CHECK(watched.replica == static_cast<std::int64_t>(holders_.size()), watched.replica);

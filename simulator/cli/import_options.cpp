@@ -11,17 +11,15 @@ void add_import_options(Command& command, traces::ImportOptions& options) {
   for (const traces::Importer* importer : traces::importers())
     formats += (formats.empty() ? "" : ", ") + std::string(importer->name);
   command.add_option("--format", options.format,
-                     "Importer of the trace, instead of what its content says: " + formats);
-  command.add_option(
-      "--map", options.map,
-      "Columns of the trace if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
-      "output=COLUMN[,session=,tenant=,max_tokens=,priority=,hashes=COLUMN,block=N,ids=content|chained,ttft=,"
-      "e2e=,"
-      "think=,tool_wait=,id=,after=COLUMN of the ids that a row waits for]; times are seconds unless a unit "
-      "is "
-      "given; a name with commas stands in double quotes");
+                     "Format of the trace. Default: the content decides. Formats: " + formats);
+  command.add_option("--map", options.map,
+                     "Columns of any other table: "
+                     "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,session=,tenant=,max_"
+                     "tokens=,priority=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=,think=,tool_"
+                     "wait=,id=,after=COLUMN of the ids that a row waits for]. Times without a unit are "
+                     "seconds. A column name with commas is written in double quotes");
   add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
-                   "Tokens of one prefix id in the trace, where its format leaves that open", "",
+                   "Tokens per prefix id (block hash), for trace formats that do not say it", "",
                    [&options](std::int64_t tokens) { options.block_tokens = tokens; });
 }
 

@@ -49,21 +49,21 @@ std::string own_path() {
 
 void add_job_options(Command& command, JobInput& input) {
   Option* const shards = add_whole_number(command, "--shards", {1, 100'000},
-                                          "Of --sbatch and --kubernetes: how many tasks share the cases", "",
-                                          [&input](std::int64_t value) { input.shards = value; });
+                                          "Number of tasks of the job that --sbatch or --kubernetes writes; "
+                                          "each task runs one shard of the cases",
+                                          "", [&input](std::int64_t value) { input.shards = value; });
   Option* const sbatch = command.add_option(
       "--sbatch", input.sbatch,
-      "Run nothing; write a script for Slurm's sbatch, an array with a task for each shard");
+      "Run nothing, and write a script for Slurm's sbatch: an array job with one task per shard");
   sbatch->needs(shards);
-  Option* const kubernetes =
-      command.add_option("--kubernetes", input.kubernetes,
-                         "Run nothing; write a manifest of an indexed Job, an index for each shard");
+  Option* const kubernetes = command.add_option(
+      "--kubernetes", input.kubernetes,
+      "Run nothing, and write a manifest of a Kubernetes indexed Job with one index per shard");
   kubernetes->needs(shards);
-  Option* const image =
-      command.add_option("--image", input.image, "Of --kubernetes: an image that has kvplan and a shell");
-  Option* const claim =
-      command.add_option("--claim", input.claim,
-                         "Of --kubernetes: the PersistentVolumeClaim in which inputs are and databases come");
+  Option* const image = command.add_option(
+      "--image", input.image, "Container image of the --kubernetes Job; it must contain kvplan and a shell");
+  Option* const claim = command.add_option(
+      "--claim", input.claim, "PersistentVolumeClaim of the --kubernetes Job, for input files and databases");
   image->needs(kubernetes);
   claim->needs(kubernetes);
   kubernetes->needs(image)->needs(claim);

@@ -66,13 +66,11 @@ int fail(std::string message) {
 
 int run(int argc, char** argv) {
   CommandLine line(
-      "kvplan",
-      "kvplan: where the KV-cache bytes of an LLM server go, and what another policy would do with them",
+      "kvplan", "kvplan: where the KV-cache bytes of an LLM server go, and what another policy would change",
       "kvplan " + std::string(kVersion));
   Command& app = line.program();
   app.require_subcommand();
-  app.footer(
-      "With KVPLAN_ERRORS=json in the environment an error is a line of JSON, for programs that read it.");
+  app.footer("With KVPLAN_ERRORS=json in the environment, an error is one line of JSON for other programs.");
   Outcome outcome;
   add_bytes(app, outcome);
   add_cache(app, outcome);

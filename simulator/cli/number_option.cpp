@@ -31,9 +31,8 @@ void add_layer_threads(Command& command, int& threads) {
   constexpr std::int64_t kMost = 1024;
   threads = static_cast<int>(std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMost));
   add_whole_number(command, "--threads", {1, kMost},
-                   "Layers of sequences that are worked on at once; the result does not depend on it",
-                   "all of the machine",
-                   [&threads](std::int64_t count) { threads = static_cast<int>(count); });
+                   "Layers of sequences that are computed at once; the results do not depend on it",
+                   "all cores", [&threads](std::int64_t count) { threads = static_cast<int>(count); });
 }
 
 Option* add_number(Command& command, const std::string& name, double& to, NumberRange range,

@@ -60,10 +60,11 @@ Status check_apart(const std::vector<std::string>& inputs, const std::vector<std
     if (output.empty() || output == "-") continue;
     for (const std::string& input : inputs)
       if (is_same_file(input, output))
-        return bad_input("expected another file than the input, which it would replace").at_file(output);
+        return bad_input("expected a different file: this one is the input and would be overwritten")
+            .at_file(output);
     for (std::size_t other = 0; other < i; ++other)
       if (names_same_file(outputs[other], output))
-        return bad_input("expected another file for each output").at_file(output);
+        return bad_input("expected a different file for each output").at_file(output);
   }
   return Done{};
 }

@@ -137,7 +137,7 @@ std::string read_csv(const Request& request, const Evaluation& found) {
 }
 
 std::string read_text(const Request& request, const Evaluation& found) {
-  report::Table table{.title = "What readers read at a decode step",
+  report::Table table{.title = "What sparse attention reads at a decode step",
                       .columns = {"budget", "tokens", "of head", "KiB", "meta", "of full", "mass", "oracle",
                                   "overlap", "error"},
                       .rows = {}};
@@ -156,18 +156,16 @@ std::string read_text(const Request& request, const Evaluation& found) {
                    or_none(total.mean(total.mass), 4), or_none(total.mean(total.oracle_mass), 4),
                    or_none(total.mean(total.overlap), 3), or_none(total.mean_error(), 4)}});
   }
-  std::vector<std::string> sentences{"Means over " + report::grouped(found.steps) + " decode steps of " +
-                                         report::grouped(found.sequences) +
-                                         (found.sequences == 1 ? " sequence" : " sequences") +
-                                         ", all layers and query heads alike. Tokens: what a query head "
-                                         "reads; of head: what the query heads of "
-                                         "a stored head read together, each token once.",
-                                     "KiB: keys and values of these and the metadata (meta) by which they "
-                                     "were chosen, of all layers, a step; "
-                                     "everything is kept.",
-                                     "Mass: of the full row's weights, those of what is read; oracle: the "
-                                     "most of any set as large; overlap with "
-                                     "that set. Error: |o - o'| / |o| of the attention output."};
+  std::vector<std::string> sentences{
+      "Means over " + report::grouped(found.steps) + " decode steps of " + report::grouped(found.sequences) +
+          (found.sequences == 1 ? " sequence" : " sequences") +
+          ", over all layers and query heads. Tokens: what one query head reads. Of head: what all query "
+          "heads of one KV head read, each token counted once.",
+      "KiB: the keys and values that are read, and the metadata (meta) used to select them, per step over "
+      "all layers. Nothing is evicted.",
+      "Mass: attention mass of the tokens that are read. Oracle: the largest mass of any set of the same "
+      "size. Overlap: the share that both sets have in common. Error: |o - o'| / |o| of the attention "
+      "output."};
   sentences.insert(sentences.end(), found.assumptions.begin(), found.assumptions.end());
   std::string out = report::table_text(table, output_width());
   for (const std::string& sentence : sentences) out += "\n" + report::wrapped(sentence, output_width(), "");

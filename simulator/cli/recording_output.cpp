@@ -110,7 +110,7 @@ std::string layer_text(const LayerInfo& layer) {
   if (layer.window > 0) out += "; window " + std::to_string(layer.window);
   if (layer.soft_cap > 0) out += "; soft cap " + shortest(layer.soft_cap);
   if (!layer.sink_logits.empty()) out += "; sinks";
-  if (!layer.bias_slopes.empty()) out += "; bias by distance";
+  if (!layer.bias_slopes.empty()) out += "; position bias (ALiBi)";
   if (layer.rotary) out += "; rotated " + std::to_string(layer.rotary->dims) + " elements";
   return out;
 }

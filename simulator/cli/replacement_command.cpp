@@ -78,10 +78,9 @@ Result<std::vector<Choice>> choices_of(const std::string& text) {
     auto choice = parse_component(name, "replacement", replacement::replacement_descriptors());
     if (!choice.ok()) return bad_input(choice.error().to_string()).at_field("--replacement");
     if (replacement::replacement_entry(choice.value()).replay == nullptr)
-      return bad_input(
-                 "\"" + name +
-                 "\" is a pool's own way to hand out blocks, which are held and let go in runs alone: see "
-                 "memory.replacement of `kvplan run`, or `kvplan cache --driver`")
+      return bad_input("\"" + name +
+                       "\" is how an engine's own pool hands out blocks, so it needs requests that hold and "
+                       "free blocks: use memory.replacement of `kvplan run`, or `kvplan cache --driver`")
           .at_field("--replacement");
     choices.push_back(std::move(choice).value());
   }
@@ -154,7 +153,7 @@ class Study {
     auto rate = parse_fraction(text);
     if (!rate.ok()) return std::move(rate).error().at_field("--sample");
     if (rate.value().numerator > rate.value().denominator)
-      return bad_input("expected a part of the blocks, at most 1").at_field("--sample");
+      return bad_input("expected a share of the blocks above 0, at most 1").at_field("--sample");
     KVPLAN_TRY(sampled_, replacement::sampled_lru_curve(refs_, rate.value(), static_cast<std::uint64_t>(seed),
                                                         interrupted));
     return Done{};
@@ -236,11 +235,10 @@ std::string json_of(const traces::Trace& trace, const std::vector<Line>& lines, 
 
 std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, const std::string& mode) {
   const auto references = static_cast<std::int64_t>(trace.prefix.ids.size());
-  report::Table table{
-      .title = "Part of all references that are found, by capacity in blocks (" + mode + " mode)",
-      .columns = {},
-      .rows = {},
-      .numbers = true};
+  report::Table table{.title = "Hit rate by capacity in blocks (" + mode + " mode)",
+                      .columns = {},
+                      .rows = {},
+                      .numbers = true};
   for (const Line& line : lines) {
     // One row for each policy with its parameters; its sizes follow each other.
     std::string label = line.choice != nullptr ? line.choice->to_string() : line.name;
@@ -256,7 +254,7 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
   const auto most = static_cast<double>(references - trace.prefix.distinct) / static_cast<double>(references);
   return report::grouped(references) + " references to " + report::grouped(trace.prefix.distinct) +
          " different blocks of " + report::grouped(trace.prefix.block_tokens) +
-         " tokens; with room for all of them " + report::percent(most) + " are found.\n\n" +
+         " tokens. A cache of unlimited size hits " + report::percent(most) + " of them.\n\n" +
          report::table_text(table, output_width());
 }
 
@@ -264,7 +262,7 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
 Status check_options(const Command& command, const std::vector<const Option*>& allowed) {
   for (const Option* option : command.options())
     if (option->given() && std::find(allowed.begin(), allowed.end(), option) == allowed.end())
-      return bad_input("does not go with --replacement").at_field(option->name());
+      return bad_input("cannot be combined with --replacement").at_field(option->name());
   return Done{};
 }
 
@@ -281,30 +279,30 @@ ReplacementCommand::ReplacementCommand(Command& command) : flags_(std::make_shar
           if (!option->positional()) option->required(false);
         return Done{};
       },
-      "Instead of --driver and what that requires: play the blocks through caches that replace by "
-      "NAME[:key=value,...][,NAME...] "
-      "(kvplan list replacement) and say how many are found; belady, the optimum, stands beside them");
+      "Compute hit-rate curves instead of replaying an engine (--driver): replay the block references "
+      "through caches with these replacement policies, NAME[:key=value,...][,NAME...] (kvplan list "
+      "replacement). belady, the optimum, is always added");
   names->read_at_once();
   const auto add = [&](const char* name, std::string& to, const char* help) {
     return command.add_option(name, to, help)->needs(names);
   };
-  add("--capacity-blocks", flags.capacities, "Sizes of the cache in blocks, N[,N...] (--replacement)");
+  add("--capacity-blocks", flags.capacities, "Cache sizes in blocks, N[,N...] (--replacement)");
   add("--mode", flags.mode,
-      "object: each reference for itself; prefix: one counts as found only after all before it in its prompt "
-      "(--replacement)")
+      "object: each block reference is a request by itself; prefix: a block hits only if all earlier blocks "
+      "of the same prompt hit (--replacement)")
       ->one_of({"object", "prefix"})
       ->capture_default_str();
   add("--json", flags.json, "Write the results as JSON to FILE, or - for standard output (--replacement)");
   add("--curve", flags.curve,
-      "Write LRU at all sizes as CSV to FILE, or - for standard output (--replacement lru)");
-  Option* const sample = add(
-      "--sample", flags.sample,
-      "Estimate LRU from this part of the blocks, such as 0.01, with its standard error (--replacement lru, "
-      "object)");
+      "Write the LRU hit rates at all sizes as CSV to FILE, or - for standard output (--replacement lru)");
+  Option* const sample = add("--sample", flags.sample,
+                             "Estimate LRU from a random sample with this share of the blocks, such as 0.01, "
+                             "and give the standard error (--replacement lru, --mode object)");
   add_whole_number(command, "--sample-seed", flags.seed, {0, INT64_MAX},
-                   "Which blocks are sampled (--sample)")
+                   "Seed that decides which blocks are sampled (--sample)")
       ->needs(sample);
-  command.add_flag("--bound", flags.bound, "Add what no cache of this size can beat (--replacement)")
+  command
+      .add_flag("--bound", flags.bound, "Add an upper bound on the hit rate of any policy (--replacement)")
       ->needs(names);
   for (const Option* option : command.options()) flags.allowed.push_back(option);
 }
@@ -333,9 +331,10 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
       std::all_of(choices.begin(), choices.end(), [](const Choice& c) { return c.name() == "lru"; });
   const bool prefix = flags.mode == "prefix";
   if (!flags.curve.empty() && !named("lru"))
-    return bad_input("only lru has a curve of all sizes: expected it in --replacement").at_field("--curve");
+    return bad_input("expected lru in --replacement: only LRU has a curve over all sizes")
+        .at_field("--curve");
   if (!flags.sample.empty() && (!only_lru || prefix || flags.bound))
-    return bad_input("expected --replacement lru in object mode, without --bound").at_field("--sample");
+    return bad_input("expected --replacement lru and --mode object, without --bound").at_field("--sample");
   if (flags.json == "-" && flags.curve == "-")
     return bad_input("expected at most one output on standard output");
   KVPLAN_TRY_DO(check_apart({path}, {flags.json, flags.curve}));
@@ -346,7 +345,8 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
   const References& refs = made.value();
   for (const Choice& choice : choices)
     if (replacement::replacement_entry(choice).uses_time && !trace.shares_clock)
-      return bad_input(std::string(choice.name()) + " looks at times, but the requests share no clock")
+      return bad_input(std::string(choice.name()) +
+                       " needs arrival times, but the requests of this trace have no common clock")
           .at_file(path);
   // Beside every curve the optimum.
   if (flags.sample.empty() && !capacities.empty() && !named("belady")) {

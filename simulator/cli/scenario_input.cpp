@@ -16,14 +16,13 @@ void add_scenario_options(Command& command, ScenarioInput& input) {
   command.add_option("input", input.path, "Scenario (JSON or .kvs) or trace")->required();
   command
       .add_option("--set", input.sets,
-                  "PATH=VALUE: change one value of the scenario; may be repeated. `kvplan list scenario` has "
-                  "the paths, "
-                  "such as targets.percentiles_s=ttft.p99=2,tpot.p50=0.05")
+                  "PATH=VALUE: change one value of the scenario; may be repeated. `kvplan list scenario` "
+                  "lists the paths. Example: targets.percentiles_s=ttft.p99=2,tpot.p50=0.05")
       ->repeatable()
       ->one_value_each();
   command.add_option(
       "--prices", input.prices,
-      "Price list (JSON, simulator/io/PRICE_FORMAT.md): what a run costs; as --set prices=FILE");
+      "Price list (JSON, simulator/io/PRICE_FORMAT.md) for the cost of a run; same as --set prices=FILE");
   add_import_options(command, input.import);
 }
 
@@ -83,7 +82,7 @@ std::string scenario_flags(const ScenarioInput& input) {
 
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags) {
   if (scenario.trace.empty())
-    return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
+    return bad_input("scenario names no trace: add --set workload.trace=FILE").at_field("workload.trace");
   Result<traces::Trace> trace = read_trace(scenario.trace, scenario.import);
   if (trace.ok()) return trace;
   Error error = std::move(trace).error();

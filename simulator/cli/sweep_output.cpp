@@ -10,10 +10,10 @@ namespace kvplan::cli {
 
 Status check_database_name(const std::string& path, bool there) {
   if (path == "-" || path.ends_with(".gz") || path.ends_with(".zst"))
-    return bad_input("expected a plain file for the database").at_file(path);
+    return bad_input("expected a regular file for the database").at_file(path);
   std::error_code none;
   if (!there && std::filesystem::exists(std::filesystem::symlink_status(path, none)))
-    return bad_input("exists; --resume goes on with it").at_file(path);
+    return bad_input("database exists already: expected --resume to continue it").at_file(path);
   return Done{};
 }
 
@@ -39,13 +39,14 @@ Result<std::string> database_text(sweep::Database& database) {
   KVPLAN_TRY(const std::int64_t saturated, sweep::saturated_cases(database));
   if (saturated > 0)
     text += "In " + report::grouped(saturated) +
-            " of them requests come faster than they are served: what they wait grows with the trace "
-            "(saturation.saturated is 1), so means, fronts and maps of latencies are those of the others.\n";
+            " of them requests arrive faster than they are served, and waiting times grow with the length of "
+            "the trace (saturation.saturated is 1). Means, Pareto fronts and heat maps of latencies leave "
+            "these cases out.\n";
   if (failed > 0 && failed == done) {
     // The reason of all is likely to be one.
     KVPLAN_TRY_DO(database.query("SELECT error FROM cases ORDER BY \"case\" LIMIT 1", [&](const auto& row) {
       if (const auto* const error = std::get_if<std::string>(&row.front()))
-        text += "No case could run. The first: " + *error + "\n";
+        text += "No case could run. The error of the first case: " + *error + "\n";
     }));
   }
   return text;

@@ -90,7 +90,7 @@ Status run_spread(const EditOptions& options) {
     spreading.over = traces::SpreadOver::kGiven;
     const auto ns = read_whole_number(options.over, {1, INT64_MAX});
     if (!ns.ok())
-      return not_expected("auto, next or a positive number of ns", options.over).at_field("--over");
+      return not_expected("auto, next or a positive number of nanoseconds", options.over).at_field("--over");
     spreading.over_ns = ns.value();
   }
   KVPLAN_TRY(const traces::Trace trace, only_input(options));
@@ -124,52 +124,56 @@ void add_trace_edits(Command& trace, Outcome& outcome) {
     files->required()->expected(inputs);
     command
         ->add_option("-o,--output", options->output,
-                     "The .kvt, .csv or .jsonl to write; its ending says the format")
+                     "The .kvt, .csv or .jsonl to write; its ending decides the format")
         ->required();
     add_import_options(*command, options->import);
     run_as(*command, outcome, [action, options] { return action(*options); });
     return std::pair(command, options);
   };
   auto [window, window_options] =
-      make("window", "The requests that arrive between two times since the first", run_window, 1);
-  add_number(*window, "--from", window_options->from_s, {0, kMostSeconds}, "Begin, in seconds; itself in it");
-  add_number(*window, "--to", window_options->to_s, {0, kMostSeconds}, "End, in seconds; itself not in it");
+      make("window", "Keep the requests that arrive between two times, counted from the first arrival",
+           run_window, 1);
+  add_number(*window, "--from", window_options->from_s, {0, kMostSeconds}, "Begin in seconds, inclusive");
+  add_number(*window, "--to", window_options->to_s, {0, kMostSeconds}, "End in seconds, exclusive");
 
   auto [sample, sample_options] =
-      make("sample", "Requests drawn by chance without replacement; whole sessions where there are any",
+      make("sample",
+           "Draw requests at random without replacement; a trace with sessions is sampled by whole sessions",
            run_sample, 1);
-  add_whole_number(*sample, "-n,--requests", sample_options->requests, {1, INT64_MAX}, "How many, at least");
-  add_whole_number(*sample, "--seed", sample_options->seed, {0, INT64_MAX}, "Another seed, another sample");
+  add_whole_number(*sample, "-n,--requests", sample_options->requests, {1, INT64_MAX},
+                   "Smallest number of requests to draw");
+  add_whole_number(*sample, "--seed", sample_options->seed, {0, INT64_MAX}, "Seed of the sample");
 
-  auto [scale, scale_options] = make("scale", "Another rate, other lengths", run_scale, 1);
-  scale->add_option("--rate", scale_options->rate,
-                    "Requests arrive this many times as fast (p/q or decimal)");
-  scale->add_option("--input-length", scale_options->input_length, "Prompts are this many times as long");
-  scale->add_option("--output-length", scale_options->output_length, "Outputs are this many times as long");
+  auto [scale, scale_options] = make("scale", "Change the arrival rate and the lengths", run_scale, 1);
+  scale->add_option("--rate", scale_options->rate, "Factor on the arrival rate (p/q or decimal)");
+  scale->add_option("--input-length", scale_options->input_length, "Factor on prompt lengths");
+  scale->add_option("--output-length", scale_options->output_length, "Factor on output lengths");
 
-  auto [start, start_options] =
-      make("start", "Starts for sessions whose clocks are their own, by a Poisson process", run_start, 1);
-  start->add_option("--rate", start_options->start_rate, "Sessions that start in a second (p/q or decimal)")
+  auto [start, start_options] = make(
+      "start", "Give start times to sessions that have no common clock, by a Poisson process", run_start, 1);
+  start->add_option("--rate", start_options->start_rate, "Session starts per second (p/q or decimal)")
       ->required();
-  add_whole_number(*start, "--seed", start_options->seed, {0, INT64_MAX}, "Another seed, other starts");
+  add_whole_number(*start, "--seed", start_options->seed, {0, INT64_MAX}, "Seed of the start times");
 
-  auto [spread, spread_options] = make(
-      "spread", "Requests of one timestamp, which a recorder rounded, spread until the next", run_spread, 1);
+  auto [spread, spread_options] =
+      make("spread", "Spread requests that share a rounded timestamp over the time until the next one",
+           run_spread, 1);
   spread
-      ->add_option(
-          "--over", spread_options->over,
-          "How far: auto (the clock's tick, the greatest common divisor of all times), next (until the "
-          "next timestamp that occurs, for recorders that batch), or a number of ns")
+      ->add_option("--over", spread_options->over,
+                   "Width of the spread: auto (the clock's tick, which is the greatest common divisor of all "
+                   "times), next (until the next timestamp in the trace, for recorders that write in "
+                   "batches), or a number of nanoseconds")
       ->capture_default_str();
   spread
       ->add_option("--how", spread_options->how,
-                   "even: at equal steps, the first where it was; uniform: at times drawn by chance")
+                   "even: equal steps, the first request keeps its time; uniform: times drawn at random")
       ->one_of({"even", "uniform"})
       ->capture_default_str();
-  add_whole_number(*spread, "--seed", spread_options->seed, {0, INT64_MAX}, "Of --how uniform");
+  add_whole_number(*spread, "--seed", spread_options->seed, {0, INT64_MAX}, "Seed of --how uniform");
 
   make("merge",
-       "Several traces at once, each from its first arrival on; their prefixes and sessions stay apart",
+       "Merge several traces, aligned at their first arrivals; prefixes and sessions of different traces "
+       "stay distinct",
        run_merge, -1);
 }
 

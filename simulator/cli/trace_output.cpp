@@ -74,7 +74,7 @@ Status write_trace(traces::TraceStream& stream, const std::string& path) {
   KVPLAN_TRY_DO(traces::write_text_trace(stream, format, path, interrupted));
   note_warnings(stream.summary());  // no table has a place for them
   if (format == traces::TextFormat::kCsv && stream.summary().block_tokens > 0)
-    note("warning: a CSV holds no prefix ids; convert to .jsonl or .kvt to keep them");
+    note("warning: a CSV file cannot hold prefix ids: convert to .jsonl or .kvt to keep them");
   return Done{};
 }
 

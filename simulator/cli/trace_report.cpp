@@ -28,13 +28,14 @@ std::string tokens_text(const traces::TokenStatistics& tokens) {
 }
 
 std::string arrivals_text(const traces::Trace& trace, const traces::Statistics& statistics) {
-  if (!trace.shares_clock) return "no common clock (times are per session or not recorded), so no rate";
+  if (!trace.shares_clock)
+    return "no common clock (times are relative to each session, or missing), so there is no arrival rate";
   if (!statistics.span_s) return "none";
-  std::string out = fixed(*statistics.span_s, 3) + " s from the first to the last";
+  std::string out = fixed(*statistics.span_s, 3) + " s from the first to the last arrival";
   if (statistics.rate_per_s) out += ", " + fixed(*statistics.rate_per_s, 3) + " per second";
   if (statistics.interarrival_cv)
-    out += ", gaps vary by " + fixed(*statistics.interarrival_cv, 3) +
-           " of their mean (1 = Poisson, more = bursts)";
+    out += ", interarrival times have a standard deviation of " + fixed(*statistics.interarrival_cv, 3) +
+           " times their mean (1 = Poisson, more = bursts)";
   return out;
 }
 
@@ -56,12 +57,12 @@ std::string rate_bars(const traces::Trace& trace) {
 }
 
 std::string prefix_text(const traces::Statistics& statistics) {
-  if (!statistics.prefix) return "no hashes: every prompt is taken as unlike any other";
+  if (!statistics.prefix) return "no block hashes: prompts count as different from each other";
   const traces::PrefixStatistics& prefix = *statistics.prefix;
   std::string out = grouped(prefix.references) + " blocks of " + grouped(prefix.block_tokens) + " tokens, " +
                     grouped(prefix.distinct) + " distinct";
   if (prefix.infinite_hit_blocks && prefix.infinite_hit_tokens)
-    out += "; a cache without limit would hit " + percent(*prefix.infinite_hit_blocks) + " of blocks, " +
+    out += "; an unlimited cache would hit " + percent(*prefix.infinite_hit_blocks) + " of blocks, " +
            percent(*prefix.infinite_hit_tokens) + " of prompt tokens";
   return out;
 }
@@ -121,10 +122,10 @@ std::string info_text(const std::string& path, const traces::Trace& trace,
   out += "  output tokens  " + tokens_text(statistics.output) + "\n";
   out += "  prefixes       " + prefix_text(statistics) + "\n";
   if (statistics.turns) {
-    out += "  turns          " + grouped(statistics.turns->waiting) + " requests wait for others";
+    out += "  turns          " + grouped(statistics.turns->waiting) + " requests wait for an earlier one";
     out += statistics.turns->longest_chain
-               ? ", " + grouped(*statistics.turns->longest_chain) + " one behind the other at most\n"
-               : "; some wait for each other in a circle, which no run can serve\n";
+               ? ", " + grouped(*statistics.turns->longest_chain) + " in the longest chain\n"
+               : "; some wait for each other in a circle, so no run can serve them\n";
   }
   for (const std::string& warning : trace.provenance.warnings)
     out += "  warning: " + printable(warning) + "\n";

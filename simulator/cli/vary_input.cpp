@@ -13,7 +13,7 @@ Result<std::string> with_values(const std::string& text) {
     if (line.find_first_not_of(' ') != std::string_view::npos)
       values.append(values.empty() ? "" : ";").append(line);
   if (file->failed()) return file->error();
-  if (values.empty()) return bad_input("expected values, one a line").at_file(text.substr(at + 2));
+  if (values.empty()) return bad_input("expected values, one per line").at_file(text.substr(at + 2));
   return text.substr(0, at + 1) + values;
 }
 

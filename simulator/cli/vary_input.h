@@ -10,9 +10,8 @@ namespace kvplan::cli {
 
 /// For --help: how values are written.
 inline constexpr const char* kVaryHelp =
-    "'PATH=VALUE;VALUE;...': values that a path takes in turn; A..B:STEP is a range of numbers, PATH=@FILE "
-    "reads values "
-    "from a file, one a line; several --vary give all combinations";
+    "'PATH=VALUE;VALUE;...': values of a path to run in turn. A..B:STEP is a range of numbers. PATH=@FILE "
+    "reads one value per line. Several --vary options run all combinations";
 
 /// PATH=@FILE as PATH=VALUE;VALUE;...; what is written otherwise stays. Errors: of the file.
 Result<std::string> with_values(const std::string& text);

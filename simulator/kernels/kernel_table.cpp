@@ -91,7 +91,7 @@ class TableReader {
   Status read_row(std::vector<MeasuredCall>& calls) {
     const auto cells = next_line();
     if (cells.size() != 3 + lengths_.size())
-      return wrong(bad_input("expected " + std::to_string(3 + lengths_.size()) + " slots, found " +
+      return wrong(bad_input("expected " + std::to_string(3 + lengths_.size()) + " cells, found " +
                              std::to_string(cells.size())),
                    "row");
     KVPLAN_TRY(const std::int64_t q_heads, whole(cells[0], "q_heads", kCounts));

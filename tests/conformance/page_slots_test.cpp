@@ -234,10 +234,9 @@ TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
       ASSERT_FALSE(refused.ok()) << name;
       EXPECT_EQ(
           refused.error().to_string(),
-          "memory.allocator: this allocator places the keys and the values of each layer apart, with the "
-          "scales "
-          "of their format: 131072 bytes a token; data of a token policy or reader, or a byte that both "
-          "share, make it 65536, which it does not place");
+          "memory.allocator: this allocator stores keys and values of each layer in separate tensors, "
+          "together with the scales of their format: 131072 bytes per token. Data of a token policy or "
+          "sparse attention, or a byte shared by keys and values, makes it 65536, which it cannot store");
     }
   }
 }
@@ -303,27 +302,25 @@ TEST(VmmAllocator, RefusesWhatItCannotTell) {
     return made ? std::string() : made.error().to_string();
   };
   EXPECT_EQ(error("vmm", {.blocks = 7}),
-            "memory.pool_blocks: this allocator has no blocks of tokens; give memory.pool_bytes or "
+            "memory.pool_blocks: this allocator has no blocks of tokens: use memory.pool_bytes or "
             "memory.pool_tokens");
   EXPECT_EQ(
       error("vmm", {.bytes = 2097151}),
-      "memory: expected room for 1 to 2^25 pages of 2048 KiB under each of 1 tensors, found 2097151 bytes");
+      "memory: expected room for 1 to 2^25 pages of 2048 KiB for each of 1 tensors, found 2097151 bytes");
   EXPECT_EQ(error("vmm", {.bytes = 2097152}), "");
-  EXPECT_EQ(
-      error("vmm:map_us=-1", {.bytes = 2097152}),
-      "memory.allocator.map_us: expected microseconds from 0 to 1000000 without an exponent, or published, "
-      "found \"-1\"");
-  EXPECT_EQ(
-      error("vmm:unmap_us=1e3", {.bytes = 2097152}),
-      "memory.allocator.unmap_us: expected microseconds from 0 to 1000000 without an exponent, or published, "
-      "found \"1e3\"");
+  EXPECT_EQ(error("vmm:map_us=-1", {.bytes = 2097152}),
+            "memory.allocator.map_us: expected \"published\" or microseconds from 0 to 1000000 without an "
+            "exponent, found \"-1\"");
+  EXPECT_EQ(error("vmm:unmap_us=1e3", {.bytes = 2097152}),
+            "memory.allocator.unmap_us: expected \"published\" or microseconds from 0 to 1000000 without an "
+            "exponent, found \"1e3\"");
   EXPECT_EQ(error("caching", {.bytes = 511}),
             "memory: expected a pool of 512 bytes to 256 GiB, found 511 bytes");
   EXPECT_EQ(error("caching", {.bytes = (std::int64_t{1} << 38) + 512}),
             "memory: expected a pool of 512 bytes to 256 GiB, found 274877907456 bytes");
   EXPECT_EQ(
       error("caching:max_split_size_mb=20", {.bytes = 1 << 30}),
-      "memory.allocator.max_split_size_mb: expected unlimited, or a whole number above 20, found \"20\"");
+      "memory.allocator.max_split_size_mb: expected \"unlimited\" or a whole number above 20, found \"20\"");
 }
 
 }  // namespace

@@ -307,15 +307,15 @@ TEST(BudgetRuns, SayWhatTheyNeed) {
     EXPECT_EQ(error.find("budget"), 0U) << error;
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   };
-  refused("full", kPyramid, "expected a policy that takes a number of tokens");
-  refused("keyformer", kPyramid, "expected a policy that takes a number of tokens", {}, true);
+  refused("full", kPyramid, "expected a policy with a number of tokens");
+  refused("keyformer", kPyramid, "expected a policy with a number of tokens", {}, true);
   refused("h2o:hh=4,recent=4,placement=compact", "d2o", "give recordings as workload.attention");
   refused("window:window=8", "d2o", "give recordings as workload.attention");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=24,window=4,scores=[[1,1,1]]",
           "a list for each of 4 layers");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=40,window=4,scores=[[1],[1],[1],[1]]",
           "each of 3 stored heads");
-  refused("tova:budget=9,placement=compact", kHeads12, "decides for a layer");
+  refused("tova:budget=9,placement=compact", kHeads12, "selects tokens per layer");
   refused("h2o:hh=4,recent=4,placement=compact", "pyramidkv:capacity=3,window=4", "at least the window");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=40,scores=no such file", "headkv:scores");
   // Ada-KV shares a layer's tokens among its heads by their attention.
@@ -348,21 +348,20 @@ TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   EXPECT_EQ(with("h2o:hh=9,recent=9,placement=compact", paper, "deployment.tp"), "");
   for (const char* policy : {"window:window=9", "window:window=9,placement=reuse"}) {
     const std::string stages = with(policy, paper, "deployment.pp");
-    EXPECT_EQ(
-        stages.rfind("deployment: expected one stage (deployment.pp=1), since a run is of one rank, and of "
-                     "a prompt of ",
-                     0),
-        0U)
+    EXPECT_EQ(stages.rfind("deployment: expected one stage (deployment.pp=1), because a run simulates one "
+                           "rank, and for a prompt of ",
+                           0),
+              0U)
         << stages;
-    EXPECT_NE(stages.find("\"pyramidkv-paper\" keeps other numbers in the layers of stage 1 than in those of "
-                          "stage 0"),
+    EXPECT_NE(stages.find("\"pyramidkv-paper\" keeps different numbers in the layers of stage 1 than in the "
+                          "layers of stage 0"),
               std::string::npos)
         << stages;
     const std::string heads = head_scores("[1,1,1,1,2,2,3,4]");
     EXPECT_EQ(with(policy, heads, "fleet.replicas"), "");
     const std::string ranks = with(policy, heads, "deployment.tp");
     EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
-    EXPECT_NE(ranks.find("in the heads of rank 1 than in those of rank 0, of layer 0"), std::string::npos)
+    EXPECT_NE(ranks.find("in the heads of rank 1 than in the heads of rank 0, in layer 0"), std::string::npos)
         << ranks;
   }
   // The policy of that name differs as the budget does, and not where all prompts are shorter than what it keeps.
@@ -433,7 +432,7 @@ TEST(BudgetRuns, HolesOfOtherLayersAreSaidWhereTheyAre) {
     const auto r = run(budgeted("h2o:hh=10,recent=6,placement=compact", budget, "all", "500"), recorded,
                        false, trace_of(3, 100), with_scores());
     return std::any_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& s) {
-      return s.find("what the others keep less are holes") != std::string::npos;
+      return s.find("other layers evicted are holes") != std::string::npos;
     });
   };
   EXPECT_FALSE(says("uniform:capacity=20", false));
@@ -451,7 +450,7 @@ TEST(BudgetRuns, HolesOfOtherLayersHaveTheirFigure) {
   EXPECT_GT(percent, 1);
   bool said = false;
   for (const std::string& s : r.assumptions) {
-    const std::string before = "less are holes, ";
+    const std::string before = "evicted are holes: ";
     const auto at = s.find(before);
     if (at == std::string::npos) continue;
     said = true;

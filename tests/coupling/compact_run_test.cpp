@@ -56,7 +56,7 @@ plan::RunResult one_run(const char* policy, const traces::Trace& trace, plan::Ru
   EXPECT_NE(fast.value().warnings[0].find("prefix_cache is ignored"), std::string::npos);
   const auto& said = fast.value().assumptions;
   EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& s) {
-    return s.find("the quality of answers, is unknown") != std::string::npos;
+    return s.find("the effect on answers, is unknown") != std::string::npos;
   }));
   how.step_by_step = true;
   const auto naive = plan::run_scenario(resolved(values).value(), trace, how);
@@ -246,29 +246,29 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   const Values h2o{{"eviction", "h2o:hh=4,recent=4,placement=compact"}};
   EXPECT_EQ(error_of(h2o), "resolved");
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
-            "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
-            "placement=compact, found \"contiguous\"");
+            "eviction: expected the allocator \"paged\", which frees single blocks, with placement=compact, "
+            "found \"contiguous\"");
   for (const char* policy : {"keyformer-gptj:kv_percent=40", "seed-threshold:threshold=0.1",
                              "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
-    EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
+    EXPECT_EQ(error_of(values).rfind(
+                  "eviction: expected a policy whose number of tokens follows from lengths (", 0),
+              0U)
         << policy;
     EXPECT_EQ(error_of({values[0], {"workload.attention", "r"}}), "resolved") << policy;
   }
   // Those that are, and no others; what they have to be given for it.
-  EXPECT_EQ(
-      error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
-      "eviction: expected a policy that is counted from lengths (window, seed-ring, streaming-llm, h2o, "
-      "tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, pyramidinfer, finch, "
-      "duo-attention, razor-attention, seed-pyramid-select, seed-dynamic with by=phase, knorm, keydiff, "
-      "lagkv, r-kv, "
-      "expected-attention, critical-kv, seed-proportional, seed-lfu, seed-lru, random, expr, oracle-suffix, "
-      "oracle-exact) with placement=compact, found \"keyformer-gptj\", which needs a recording "
-      "(workload.attention)");
+  EXPECT_EQ(error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
+            "eviction: expected a policy whose number of tokens follows from lengths (window, seed-ring, "
+            "streaming-llm, h2o, tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, "
+            "pyramidinfer, finch, duo-attention, razor-attention, seed-pyramid-select, seed-dynamic with "
+            "by=phase, knorm, keydiff, lagkv, r-kv, expected-attention, critical-kv, seed-proportional, "
+            "seed-lfu, seed-lru, random, expr, oracle-suffix, oracle-exact) with placement=compact, found "
+            "\"keyformer-gptj\", which needs a recording (workload.attention)");
   // Numbers that go up and down: not where blocks are filled with bytes.
   for (const char* falls : {"scissorhands:budget=20,", "pyramidinfer:"})
     EXPECT_NE(error_of({{"eviction", std::string(falls) + "placement=compact"}, {"format", "nvfp4"}})
-                  .find("expected eviction=full, or a policy that keeps one number of tokens"),
+                  .find("expected eviction=full, or a policy with a fixed number of tokens"),
               std::string::npos)
         << falls;
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
@@ -277,7 +277,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   Values protects = compact("scissorhands:budget=5,drop=1,recent=9");
   EXPECT_EQ(
       plan::run_scenario(resolved(protects).value(), trace_of(1, 60), options()).value().warnings.front(),
-      "eviction=scissorhands is counted with 5 tokens although it protects more.");
+      "eviction=scissorhands is counted with 5 tokens, because it protects more than its budget.");
   protects.emplace_back("workload.attention", "r");
   const auto run = plan::run_scenario(resolved(protects).value(), trace_of(4, 60), options());
   ASSERT_FALSE(run.ok());
@@ -287,28 +287,28 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
 /// Without recordings each policy is told what it would need, and that only where it is so.
 TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
   const std::string recordings = ": give recordings as workload.attention, ";
-  const std::string compact = "take placement=compact, which counts what stays without one, ";
+  const std::string compact =
+      "use placement=compact, which needs no recording because it only counts kept tokens, ";
   const std::string other =
-      "or a policy that needs none (window, seed-ring, streaming-llm, duo-attention, razor-attention, "
-      "random, "
-      "expr)";
+      "or use a policy that needs no recording (window, seed-ring, streaming-llm, duo-attention, "
+      "razor-attention, random, expr)";
   for (const auto& [policy, how, counted] : std::vector<std::tuple<std::string, std::string, bool>>{
-           {"h2o:hh=4,recent=4", "decides by attention", true},
-           {"tova:budget=4", "decides by attention", true},
-           {"snapkv:window=4,capacity=9", "decides by attention", true},
-           {"pyramidkv:window=4,capacity=40", "decides by attention", true},
-           {"seed-lfu:budget=9", "decides by attention", true},
-           {"oracle-exact:budget=9", "decides by attention", true},
-           {"scissorhands:budget=20", "decides by attention", true},
-           {"scissorhands:budget=20,drop=1", "decides by attention", true},
-           {"keyformer", "decides by attention", true},
-           {"seed-dynamic:by=length", "decides by attention", true},
-           {"seed-dynamic:by=mass", "decides by attention", false},
-           {"knorm:budget=9,every=4", "decides by keys, queries or values", true},
-           {"seed-threshold:threshold=0.1", "decides by attention", false},
-           {"knorm:budget=9", "decides by keys, queries or values", true},
-           {"critical-kv:window=2,capacity=9", "decides by keys, queries or values", true},
-           {"expr:score=last,budget=9", "decides by attention", true}})
+           {"h2o:hh=4,recent=4", "selects by attention", true},
+           {"tova:budget=4", "selects by attention", true},
+           {"snapkv:window=4,capacity=9", "selects by attention", true},
+           {"pyramidkv:window=4,capacity=40", "selects by attention", true},
+           {"seed-lfu:budget=9", "selects by attention", true},
+           {"oracle-exact:budget=9", "selects by attention", true},
+           {"scissorhands:budget=20", "selects by attention", true},
+           {"scissorhands:budget=20,drop=1", "selects by attention", true},
+           {"keyformer", "selects by attention", true},
+           {"seed-dynamic:by=length", "selects by attention", true},
+           {"seed-dynamic:by=mass", "selects by attention", false},
+           {"knorm:budget=9,every=4", "selects by keys, queries or values", true},
+           {"seed-threshold:threshold=0.1", "selects by attention", false},
+           {"knorm:budget=9", "selects by keys, queries or values", true},
+           {"critical-kv:window=2,capacity=9", "selects by keys, queries or values", true},
+           {"expr:score=last,budget=9", "selects by attention", true}})
     for (const char* placement : {"holes", "reuse"}) {
       const Values values{{"eviction", policy + ",placement=" + placement}};
       const std::string text =
@@ -319,7 +319,7 @@ TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
                                                   how + recordings + (counted ? compact : "") + other);
     }
   EXPECT_EQ(resolved({{"eviction", "tova:budget=4"}, {"memory.allocator", "contiguous"}}).error().to_string(),
-            "eviction: \"tova\" decides by attention" + recordings + other)
+            "eviction: \"tova\" selects by attention" + recordings + other)
       << "nothing is compacted there";
 }
 

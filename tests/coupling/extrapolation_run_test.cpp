@@ -125,7 +125,7 @@ TEST(Extrapolations, SayWhatTheyAre) {
   EXPECT_EQ(std::count_if(stands.assumptions.begin(), stands.assumptions.end(),
                           [](const std::string& s) {
                             return s.starts_with(
-                                "Recordings of 4 x 3 layers and stored heads stand for the 8 x 6 of small");
+                                "Recordings of 4 x 3 layers and KV heads stand in for the 8 x 6 of small");
                           }),
             1);
   // Lengths say how many tokens go: no recording of another shape is asked.
@@ -133,10 +133,9 @@ TEST(Extrapolations, SayWhatTheyAre) {
       run(with_pool("h2o:hh=10,recent=6,placement=compact", "all", {{"workload.extrapolation", "shape"}}),
           true, false, trace, how);
   EXPECT_FALSE(counted.coverage.has_value());
-  EXPECT_EQ(
-      counted.warnings.front(),
-      "workload.attention drives no request: lengths say how many tokens eviction=h2o keeps, and recordings "
-      "of another shape than the model's say no more.");
+  EXPECT_EQ(counted.warnings.front(),
+            "workload.attention drives no request: lengths determine how many tokens eviction=h2o keeps, and "
+            "recordings of another shape add nothing.");
   EXPECT_EQ(figures(counted), figures(run(scenario_with("h2o:hh=10,recent=6,placement=compact", "all", "400"),
                                           false, false, trace, how)));
 }
@@ -194,23 +193,21 @@ TEST(Extrapolations, WhatIsRefused) {
   };
   const auto how = options_for({8, 6}, attention::recording_of(rows_for({kLayers, kHeads})));
   EXPECT_EQ(error_with({}, how),
-            "workload.attention: expected the model's shape (8 x 6 stored heads, 6144 elements a token), "
-            "found 4 x 3 "
-            "stored heads, 1536 elements a token in r.kva; model=recording takes the recordings' own, "
-            "workload.extrapolation=shape lets them stand for the model's");
+            "workload.attention: expected the model's shape (8 x 6 KV heads, 6144 elements per token), "
+            "found 4 x 3 KV heads, 1536 elements per token in r.kva; model=recording uses the shape of "
+            "the recordings, workload.extrapolation=shape lets them stand in for the model");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}}, how), "");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}, {"budget", "uniform:capacity=20"}}, how)
-                .find("budget: expected none where recordings of another shape stand for small"),
+                .find("budget: expected \"none\" when recordings of another shape stand in for small"),
             0U);
   auto mixed = how;
   mixed.open_recording = [](const std::string& path) {
     return Result<std::shared_ptr<const attention::Recording>>(
         attention::recording_of(rows_for(path == "s.kva" ? Shape{5, 3} : Shape{kLayers, kHeads})));
   };
-  EXPECT_EQ(
-      error_with({{"workload.extrapolation", "shape"}}, mixed),
-      "workload.attention: expected recordings of one shape, to stand for small, found 5 x 3 stored heads in "
-      "s.kva and 4 x 3 in r.kva");
+  EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}}, mixed),
+            "workload.attention: expected recordings with one shape, which stand in for small, found 5 x 3 "
+            "KV heads in s.kva and 4 x 3 in r.kva");
 }
 
 /// Of 80 layers of 8 heads and 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.

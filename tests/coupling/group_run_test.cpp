@@ -40,9 +40,10 @@ TEST(GroupRuns, ANamedModelHasOneGroup) {
       ASSERT_FALSE(r.ok());
       EXPECT_EQ(r.error().to_string(),
                 "eviction: " + policy.substr(0, policy.find(':')) +
-                    ":group: expected 4, the query heads of a stored head of llama-3-8b (32 of 8), or 0, "
-                    "which takes it, found " +
-                    std::to_string(group) + "; model=recording stores as many heads as the policy says");
+                    ":group: expected 4, the query heads per KV head of llama-3-8b (32 of 8), or 0 for this "
+                    "value, found " +
+                    std::to_string(group) +
+                    "; model=recording stores as many KV heads as the policy asks for");
     }
   }
   // A latent vector serves all heads.

@@ -136,7 +136,7 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
   const auto recording = how.open_recording("").value();
   const std::int64_t recorded = recording->info().sequences[0].tokens;
   for (std::uint64_t seed = 1; seed <= 90; ++seed) {
-    Random random(seed, "tables of heads");
+    Random random(seed, "tables per head");
     const auto table_of_heads = [&] {
       std::string out;
       for (int layer = 0; layer < kLayers; ++layer) {
@@ -262,14 +262,14 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
   const std::string gates = "eviction: duo-attention:gates: expected ";
   refused(duo + "no such file", gates + "a JSON file with a list for each layer, found in no such file");
   refused(duo + "[[1,1,1]]", gates + "a list for each of 4 layers, found 1");
-  refused(duo + "[[1],[1],[1],[1]]", gates + "a number for each of 3 stored heads in layer 0, found 1");
-  refused(duo + "[[-1,1,1],[1,1,1],[1,1,1],[1,1,1]]", gates + "a number, not negative, for each head");
+  refused(duo + "[[1],[1],[1],[1]]", gates + "a number for each of 3 KV heads in layer 0, found 1");
+  refused(duo + "[[-1,1,1],[1,1,1],[1,1,1],[1,1,1]]", gates + "one number of at least 0 per head");
   refused("razor-attention:recent=9,induction=" + kGates + ",echo=[[1]]",
           "eviction: razor-attention:echo: expected a list for each of 4 layers, found 1");
-  refused(kDuo, "eviction: tables of heads cannot be read here", {}, options());
-  refused(kDuo, "budget: expected a policy that takes a number of tokens",
-          {{"budget", "uniform:capacity=9"}});
-  refused(kDuo, "eviction: what \"kivi\" takes depends on all that a request stores", {{"format", "kivi"}});
+  refused(kDuo, "eviction: tables per head cannot be read here", {}, options());
+  refused(kDuo, "budget: expected a policy with a number of tokens", {{"budget", "uniform:capacity=9"}});
+  refused(kDuo, "eviction: what \"kivi\" stores for a token depends on all tokens of the request",
+          {{"format", "kivi"}});
   refused(kDuo + ",placement=compact", "eviction: expected the allocator \"paged\"",
           {{"memory.allocator", "contiguous"}});
   auto uneven = with_tables();
@@ -279,8 +279,8 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
     return shape;
   };
   refused(kDuo,
-          "model: expected a model whose layers all keep as much of a token, since \"duo-attention\" "
-          "gives each head a number of its own",
+          "model: expected a model with equal bytes per token in all layers, because \"duo-attention\" gives "
+          "each head its own number",
           {}, uneven);
 }
 
@@ -311,7 +311,8 @@ TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.tp", "layer"), "");
     EXPECT_EQ(with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp", "all"), "");
     EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
-    EXPECT_NE(ranks.find("\"duo-attention\" keeps other numbers in the heads of rank 1"), std::string::npos)
+    EXPECT_NE(ranks.find("\"duo-attention\" keeps different numbers in the heads of rank 1"),
+              std::string::npos)
         << ranks;
     EXPECT_EQ(stages.rfind("deployment: expected one stage (deployment.pp=1)", 0), 0U) << stages;
   }
@@ -347,28 +348,25 @@ TEST(HeadTableRuns, SayWhatHeadsKeepAndWhatBlocksHold) {
     if (found == r.assumptions.end()) return std::pair{std::string(), 0.0};
     return std::pair{*found, 100 * r.memory->mean_fraction[observe::index(observe::State::kHole)]};
   };
-  EXPECT_EQ(
-      sentence_of(kDuo, "head", "By the tables").first,
-      "By the tables of heads of eviction=duo-attention, 6 of 12 stored heads keep everything, the others "
-      "first and newest tokens.");
-  EXPECT_EQ(sentence_of(kDuo, "head", "A block spans").first, "");
-  EXPECT_EQ(sentence_of(kDuo + ",sparsity=1", "all", "A block spans").first, "");
-  for (const auto& [table, span] : {std::pair{"all", "A block spans all layers and heads,"},
-                                    {"layer", "A block spans all heads of a layer,"}}) {
+  EXPECT_EQ(sentence_of(kDuo, "head", "Following the head table").first,
+            "Following the head table of eviction=duo-attention, 6 of 12 KV heads keep everything; the "
+            "others keep first and newest tokens.");
+  EXPECT_EQ(sentence_of(kDuo, "head", "A block covers").first, "");
+  EXPECT_EQ(sentence_of(kDuo + ",sparsity=1", "all", "A block covers").first, "");
+  for (const auto& [table, span] : {std::pair{"all", "A block covers all layers and heads,"},
+                                    {"layer", "A block covers all heads of a layer,"}}) {
     const auto [sentence, percent] = sentence_of(kDuo, table, span);
-    const auto number = sentence.find("holes are ");
+    const auto number = sentence.find("Holes take ");
     ASSERT_NE(number, std::string::npos) << sentence;
-    EXPECT_NEAR(std::stod(sentence.substr(number + 10)), percent, 0.05);
+    EXPECT_NEAR(std::stod(sentence.substr(number + 11)), percent, 0.05);
     EXPECT_GT(percent, 1);
   }
   const auto warned = run(scenario_with(kDuo, "head", "500"), true, false, trace, with_tables()).warnings;
-  EXPECT_EQ(
-      warned,
-      (std::vector<std::string>{
-          "workload.attention drives no request: what eviction=duo-attention keeps does not depend "
-          "on attention.",
-          "prefix_cache is ignored: tables of layers or heads lose blocks of their own, and others could "
-          "not find the rest."}));
+  EXPECT_EQ(warned,
+            (std::vector<std::string>{"workload.attention drives no request: the number of tokens that "
+                                      "eviction=duo-attention keeps does not depend on attention.",
+                                      "prefix_cache is ignored: tables per layer or head free their blocks "
+                                      "separately, so other requests could not hit a whole prefix."}));
 }
 
 }  // namespace

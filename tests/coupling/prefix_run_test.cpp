@@ -93,7 +93,7 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=9").prefix_hit_tokens, 48);
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=24").prefix_hit_tokens, 40);
   EXPECT_TRUE(says(hit_of("snapkv:capacity=30,window=24").assumptions,
-                   "Of a prompt that is found cached the last 24 tokens are computed all the same"));
+                   "After a prefix hit, the last 24 tokens are computed all the same"));
   // Of an expression those that its variables are made of.
   EXPECT_EQ(hit_of("expr:score=position,budget=30").prefix_hit_tokens, 56);
   EXPECT_EQ(hit_of("expr:score=last,budget=30").prefix_hit_tokens, 56);
@@ -102,8 +102,8 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   const auto h2o = hit_of("h2o:hh=10,recent=20");
   EXPECT_EQ(h2o.prefix_hit_tokens, 0);
   EXPECT_TRUE(says(h2o.warnings,
-                   "prefix_cache is ignored: \"h2o\" decides by what is computed of the whole prompt, its "
-                   "attention or its queries, which found blocks do not bring."));
+                   "prefix_cache is ignored: \"h2o\" needs attention or queries of the whole prompt, which "
+                   "are not computed for hit blocks."));
 }
 
 /// A budget that is the same in all layers makes courses of what a keep rule says: two ways to count what is shared.

@@ -91,9 +91,9 @@ TEST(Reads, AreSaidWhereTheyMatter) {
   };
   EXPECT_EQ(said("window:window=5", "vllm-v1:reads=kept").find("reads"), std::string::npos);
   EXPECT_NE(
-      said("window:window=5", "vllm-v1:reads=held").find("Attention is timed as reading what the policy"),
+      said("window:window=5", "vllm-v1:reads=held").find("Attention time includes reading evicted tokens"),
       std::string::npos);
-  EXPECT_EQ(said("full", "vllm-v1:reads=held").find("Attention is timed as reading what the policy"),
+  EXPECT_EQ(said("full", "vllm-v1:reads=held").find("Attention time includes reading evicted tokens"),
             std::string::npos);
 }
 

@@ -27,7 +27,7 @@ TEST(Recordings, OfAFileAllSequencesOrOne) {
   EXPECT_EQ(opened({kSample + "@5", kSample + "@1"}), "5:391 1:416 ");
   EXPECT_EQ(opened({kSample + "@7", kSample, kSample + "@0"}), "7:135 " + all + "0:800 ");
   EXPECT_EQ(opened({kSample + "@8"}),
-            "workload.attention: " + kSample + ": expected a sequence below 8, found 8");
+            "workload.attention: " + kSample + ": expected a sequence index below 8, found 8");
 }
 
 /// What is no number belongs to the name.

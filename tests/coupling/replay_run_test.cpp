@@ -486,25 +486,22 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
   const std::pair<std::string, std::string> given{"workload.attention", "r.kva"},
       h2o{"eviction", "h2o:hh=4,recent=4"};
   EXPECT_EQ(error_of({given, h2o}, fits, recording), "ran");
-  EXPECT_EQ(
-      error_of({given, h2o}, too_long, recording),
-      "workload.attention: expected recordings that are long enough: request 1 needs 51 tokens (prompt + "
-      "output - 1), r.kva has 50; so it is for 2 requests");
+  EXPECT_EQ(error_of({given, h2o}, too_long, recording),
+            "workload.attention: expected longer recordings: request 1 needs 51 tokens (prompt + output - "
+            "1), r.kva has 50; the same holds for 2 requests");
   // A request that is turned away needs no recording.
   EXPECT_EQ(error_of({given, h2o, {"engine", "vllm-v1:max_model_len=51"}}, too_long, recording), "ran");
   EXPECT_EQ(error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
-            "workload.attention: expected the model's shape (32 x 8 stored heads, 65536 elements a token), "
-            "found 2 x "
-            "3 stored heads, 768 elements a token in r.kva; model=recording takes the recordings' own, "
-            "workload.extrapolation=shape lets them stand for the model's");
+            "workload.attention: expected the model's shape (32 x 8 KV heads, 65536 elements per token), "
+            "found 2 x 3 KV heads, 768 elements per token in r.kva; model=recording uses the shape of "
+            "the recordings, workload.extrapolation=shape lets them stand in for the model");
   EXPECT_EQ(error_of({h2o}, fits, recording).substr(0, 47),
-            "eviction: \"h2o\" decides by attention: give reco");
-  EXPECT_EQ(
-      error_of({given, {"eviction", "oracle-topk:k=4"}}, fits, recording),
-      "eviction: \"oracle-topk\" keeps everything and reads a part: it frees nothing in a run, see `kvplan "
-      "evict`");
+            "eviction: \"h2o\" selects by attention: give reco");
+  EXPECT_EQ(error_of({given, {"eviction", "oracle-topk:k=4"}}, fits, recording),
+            "eviction: \"oracle-topk\" evicts nothing and reads a part, so it frees no memory in a run: use "
+            "`kvplan evict`");
   EXPECT_EQ(error_of({{"model", "recording"}}, fits, recording),
-            "model: expected workload.attention, from which the shape is taken");
+            "model: expected workload.attention, which gives the shape");
   EXPECT_EQ(error_of({{"workload.attention", "a.kva,,b.kva"}, h2o}, fits, recording),
             "workload.attention: expected a path between commas");
   EXPECT_EQ(error_of({{"workload.attention", "a.kva,"}, h2o}, fits, recording),
@@ -519,14 +516,13 @@ TEST(Replay, SaysWhatItIgnores) {
     EXPECT_TRUE(result.ok());
     return result.value().warnings;
   };
-  EXPECT_EQ(
-      warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
-      (std::vector<std::string>{"workload.attention drives no request: what eviction=window keeps does not "
-                                "depend on attention."}));
+  EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
+            (std::vector<std::string>{"workload.attention drives no request: the number of tokens that "
+                                      "eviction=window keeps does not depend on attention."}));
   EXPECT_EQ(
       warnings({{"eviction", "window:window=8,placement=reuse"}}),
-      (std::vector<std::string>{"prefix_cache is ignored: placement=reuse writes into blocks that others "
-                                "could have found."}));
+      (std::vector<std::string>{
+          "prefix_cache is ignored: placement=reuse overwrites blocks that other requests would hit."}));
   EXPECT_TRUE(warnings({{"workload.attention", "r"}, {"eviction", "tova:budget=8"}}).empty());
   EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "h2o:hh=4,recent=4"}}).size(), 1U);
   EXPECT_TRUE(
@@ -560,7 +556,7 @@ TEST(Replay, SaysWhatRecordingsAreNot) {
       [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
     attention::RecordingInfo info = whole->info();
     if (path == "cut") {
-      info.cut = "the file was cut at byte 99";
+      info.cut = "the file was truncated at byte 99";
       info.sequences.clear();
     } else {
       info.model_digest = digests.at(path);
@@ -574,11 +570,11 @@ TEST(Replay, SaysWhatRecordingsAreNot) {
   const auto same = run("b,a,c").value().warnings;
   const auto others = run("b,a,d").value().warnings;
   ASSERT_EQ(others.size(), same.size() + 1);
-  EXPECT_NE(std::find(others.begin(), others.end(), "d: is of a model with other weights than a."),
+  EXPECT_NE(std::find(others.begin(), others.end(), "d: was recorded with different weights than a."),
             others.end());
   EXPECT_EQ(run("cut").error().to_string(),
-            "workload.attention: expected a recording of all layers of its model; cut: the file was cut at "
-            "byte 99");
+            "workload.attention: expected a recording with all layers of its model; cut: the file was "
+            "truncated at byte 99");
 }
 
 /// A window that reuses cells holds a ring: it never asks for more blocks than its window needs.

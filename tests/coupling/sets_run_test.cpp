@@ -93,22 +93,22 @@ TEST(SetsRuns, SayWhatTheyNeed) {
   refused("", trace, with_sets(sets));
   trace.output_tokens = {92, 93, 92, 94, 1};
   const std::string others =
-      field + "requests of the prompt that the sets are of, 60 tokens, and at most 92 of output: ";
-  refused(others + "request 1 has 60 and 93; so it is for 2 requests", trace, with_sets(sets));
+      field + "requests with the prompt length of the sets, 60 tokens, and with at most 92 of output: ";
+  refused(others + "request 1 has 60 and 93; the same holds for 2 requests", trace, with_sets(sets));
   trace.input_tokens[0] = 59;
-  refused(others + "request 0 has 59 and 92; so it is for 3 requests", trace, with_sets(sets));
+  refused(others + "request 0 has 59 and 92; the same holds for 3 requests", trace, with_sets(sets));
   // One that is turned away needs no sets.
   trace = trace_of_prompt(5);
   trace.input_tokens[2] = 250;
   refused(others + "request 2 has 250", trace, with_sets(sets));
   refused("", trace, with_sets(sets), {{"engine", "vllm-v1:max_model_len=200"}});
   trace = trace_of_prompt(12);
-  refused(field + "memory in which no request is preempted: request ", trace, with_sets(sets),
+  refused(field + "enough memory that no request is preempted: request ", trace, with_sets(sets),
           {{"memory.pool_tokens", "300"}});
   refused("eviction: retained sets cannot be read here", trace, options());
   auto three = sets;
   three.layers.pop_back();
-  refused(field + "sets of layer 3, found those of 0, 1, 2", trace, with_sets(three));
+  refused(field + "sets of layer 3, found sets of 0, 1, 2", trace, with_sets(three));
   auto two_heads = sets;
   for (auto& step : two_heads.layers[1].after) step.pop_back();
   refused(field + "3 sets at each step, found 2, layer 1", trace, with_sets(two_heads));
@@ -118,7 +118,7 @@ TEST(SetsRuns, SayWhatTheyNeed) {
   refused(field + "only positions that were kept before or are new", trace, with_sets(back));
   refused("deployment: expected one stage", trace, with_sets(sets),
           {{"deployment.pp", "2"}, {"memory.allocator", "paged:table=layer"}});
-  refused("budget: expected a policy that takes a number of tokens", trace, with_sets(sets),
+  refused("budget: expected a policy with a number of tokens", trace, with_sets(sets),
           {{"budget", "uniform:capacity=9"}});
   refused("eviction: expected the allocator \"paged\"", trace, with_sets(sets),
           {{"memory.allocator", "contiguous"}, {"eviction", "recorded:file=sets,placement=compact"}});

@@ -212,8 +212,7 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
             "x: format: palu:file: expected the 4 layers of small, found layer 4");
   EXPECT_EQ(
       error(pairs, "kvquant:file=x"),
-      "x: format: kvquant:file: layer 0: expected thresholds of keys for 4 KV heads of 8 channels, found "
-      "0 of 0");
+      "x: format: kvquant:file: layer 0: expected key thresholds for 4 KV heads of 8 channels, found 0 of 0");
   SideData eight = tables(random);
   for (auto& [number, layer] : eight.layers) layer.tables.fill(std::vector<double>(8));
   EXPECT_EQ(error(eight, "kvquant:file=x,bits=3"), "");
@@ -224,28 +223,26 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
   EXPECT_EQ(error(four, "kvquant:file=x"), "") << "the default asks for nothing";
   EXPECT_EQ(error(four, "kvquant:file=x,bits=3"),
             "x: format: kvquant:file: layer 0: expected tables of 8 numbers for bits=3, found 4");
-  EXPECT_EQ(
-      error(bases(alike, 4), "lorc:file=x", {{"deployment.tp", "2"}}),
-      "x: format: lorc:file: layer 0: expected tensor-parallel ranks with all 4 KV heads of a group, which "
-      "share a basis, found 2 ranks with 2 heads each");
-  EXPECT_EQ(
-      error(pairs, "palu:file=x,group=2", {{"model", "deepseek-v3"}}),
-      "format: palu: expected a model that stores keys and values by head; this one stores a latent vector");
+  EXPECT_EQ(error(bases(alike, 4), "lorc:file=x", {{"deployment.tp", "2"}}),
+            "x: format: lorc:file: layer 0: expected every tensor-parallel rank to have all 4 KV heads of a "
+            "group, which share a basis, found 2 ranks with 2 heads each");
+  EXPECT_EQ(error(pairs, "palu:file=x,group=2", {{"model", "deepseek-v3"}}),
+            "format: palu: expected a model that stores keys and values by head; this model stores a latent "
+            "vector");
   const SideData apart = bases({{5, 3}, {5, 3}, {5, 3}, {5, 4}}, 2);
-  EXPECT_EQ(
-      error(apart, "palu:file=x,group=2", {{"memory.allocator", "grouped"}}),
-      "memory.allocator: the allocator \"grouped\" expects layers that all keep as much of a token, found "
-      "palu with bytes of each layer's own");
+  EXPECT_EQ(error(apart, "palu:file=x,group=2", {{"memory.allocator", "grouped"}}),
+            "memory.allocator: the allocator \"grouped\" needs layers with equal bytes per token, found palu "
+            "with different bytes in each layer");
   const std::string tova = "tova:budget=9,placement=compact";
   EXPECT_EQ(error(apart, "palu:file=x,group=2", {{"eviction", tova}}), "") << "as many tokens in every layer";
   for (const Values& more :
        std::vector<Values>{{{"eviction", tova}, {"budget", "pyramidkv:capacity=12,window=4"}},
                            {{"eviction", tova}, {"memory.allocator", "paged:table=layer"}}}) {
     EXPECT_EQ(error(pairs, "palu:file=x,group=2", more), "");
-    EXPECT_EQ(
-        error(apart, "palu:file=x,group=2", more),
-        "eviction: layers do not all take the same bytes as palu: expected eviction, budget and "
-        "memory.allocator.table that tell no layers or heads apart, found tova with 4 cells of a token");
+    EXPECT_EQ(error(apart, "palu:file=x,group=2", more),
+              "eviction: layers have different bytes per token with palu: expected an eviction policy, "
+              "budget and memory.allocator.table that treat all layers and heads alike, found tova with 4 "
+              "separate parts per token");
   }
   plan::RunOptions broken = options(pairs);
   broken.open_side = [](const std::string& path) -> Result<std::shared_ptr<const SideData>> {
@@ -263,10 +260,9 @@ TEST(SideRuns, TheReportSaysWhatTheFileMeans) {
     for (const std::string& each : result.value().assumptions) out += each + "\n";
     return out;
   };
-  EXPECT_NE(
-      said("palu:file=x,group=2", bases(Ranks(kLayers, {5, 3}), 2))
-          .find("format=palu stores of each layer what x says of it: a token takes 128 bytes on a rank."),
-      std::string::npos);
+  EXPECT_NE(said("palu:file=x,group=2", bases(Ranks(kLayers, {5, 3}), 2))
+                .find("format=palu stores each layer as described in x: a token takes 128 bytes on a rank."),
+            std::string::npos);
   SideData four;
   four.file = "x.side";
   for (std::int64_t l = 0; l < kLayers; ++l) {
@@ -276,9 +272,10 @@ TEST(SideRuns, TheReportSaysWhatTheFileMeans) {
   const std::string text = said("kvquant:file=x", four);
   EXPECT_NE(text.find("then stored as kvquant:bits=4,"), std::string::npos) << text;
   EXPECT_NE(said("kvquant:file=x,bits=4", four).find("then stored as kvquant:bits=4,"), std::string::npos);
-  EXPECT_NE(text.find("As large a share of keys as `outliers` says"), std::string::npos) << text;
-  EXPECT_NE(said("smaller-model:model_layers=2", {}).find("format=smaller-model is known by its bytes alone"),
-            std::string::npos);
+  EXPECT_NE(text.find("The thresholds were learnt from other tokens"), std::string::npos) << text;
+  EXPECT_NE(
+      said("smaller-model:model_layers=2", {}).find("format=smaller-model is modelled by its bytes only"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -130,9 +130,9 @@ TEST(TablesRuns, WindowsAreFollowedWithTablesAlone) {
         return std::any_of(texts.begin(), texts.end(),
                            [&](const std::string& s) { return s.find(what) != std::string::npos; });
       };
-      EXPECT_EQ(says(beside.assumptions, "they keep what it shows"), follows);
-      EXPECT_EQ(says(beside.assumptions, "holds and reads every token in them all the same"), !follows);
-      EXPECT_FALSE(says(beside.assumptions, "they are counted as one"));
+      EXPECT_EQ(says(beside.assumptions, "They keep the tokens of their window"), follows);
+      EXPECT_EQ(says(beside.assumptions, "still holds and reads every token in them"), !follows);
+      EXPECT_FALSE(says(beside.assumptions, "they count as one"));
       const bool shares = std::string(placement) == "holes" && !follows;
       EXPECT_EQ(says(beside.warnings, "prefix_cache is ignored"), !shares);
     }
@@ -222,7 +222,7 @@ TEST(TablesRuns, WithoutPolicyTablesAreCountedAsOne) {
   const auto many = run(values, false, false, trace);
   EXPECT_EQ(figures(one), figures(many));
   EXPECT_TRUE(std::any_of(many.assumptions.begin(), many.assumptions.end(), [](const std::string& s) {
-    return s.find("they are counted as one") != std::string::npos;
+    return s.find("they count as one") != std::string::npos;
   }));
 }
 

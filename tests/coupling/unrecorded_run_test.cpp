@@ -93,7 +93,7 @@ TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
     return result.ok() ? "" : result.error().to_string();
   };
   const std::string why =
-      ", since \"random\" keeps other tokens in each layer or head, and a run is of one rank";
+      ", since \"random\" keeps different tokens in each layer or head, and a run simulates one rank";
   EXPECT_EQ(error_with("all", "deployment.tp"), "");
   EXPECT_EQ(error_with("all", "deployment.pp"), "");
   EXPECT_EQ(error_with("layer", "deployment.tp"), "");
@@ -104,8 +104,7 @@ TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
   for (const char* path : {"deployment.tp", "deployment.pp"})
     EXPECT_EQ(error_with("head", path),
               "deployment: expected one rank, or tables that ranks share (memory.allocator=paged:table=all "
-              "or, of one "
-              "stage, layer)" +
+              "or, with one stage, table=layer)" +
                   why);
 }
 

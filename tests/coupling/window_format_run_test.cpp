@@ -201,30 +201,29 @@ TEST(WindowFormatRuns, WhatCannotBeIsSaid) {
   const Values values = scenario_with("layered", "native", "full");
   EXPECT_EQ(error_of(values, {}, kWindow), "");
   for (const auto& [more, found] : std::vector<std::pair<Values, std::string>>{
-           {{{"window_format", "kvquant"}}, "depends on numbers"},
+           {{{"window_format", "kvquant"}}, "depends on the numbers"},
            {{{"window_format", "kvquant:outliers=0"}}, ""},
            {{{"window_format", "int9"}}, "window_format"},
            {{{"window_format", "kivi:group=24,residual=24"}},
             "window_format: kivi:group: expected a divisor of the 32 channels"},
            {{{"window_format", "fp8_ds_mla"}},
             "window_format: fp8_ds_mla: expected a model with a latent vector"},
-           {{{"window_format", "cla"}}, "cla stores layers together"},
-           {{{"format", "minicache"}}, "minicache stores layers together"},
+           {{{"window_format", "cla"}}, "cla stores several layers jointly"},
+           {{{"format", "minicache"}}, "minicache stores several layers jointly"},
            {{{"memory.allocator", "grouped"}}, "expected the allocator \"paged\" with one table"},
            {{{"format", "native"}, {"memory.allocator", "grouped"}},
             "expected the allocator \"paged\" with one"},
            {{{"format", "native"}, {"eviction", "window:window=9"}},
-            "a policy that is counted with placement=compact"},
+            "a policy counted from lengths with placement=compact"},
            {{{"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}},
-            "and on which tokens go while it decodes"}}) {
+            "and on which tokens are evicted while decoding"}}) {
     const std::string error = error_of(values, more, kWindow);
     EXPECT_NE(error.find(found), std::string::npos) << found << ": " << error;
     EXPECT_EQ(error.empty(), found.empty()) << error;
   }
-  EXPECT_NE(
-      error_of(values, {}, 0).find("window_format: expected a model of which some layers see only a window"),
-      std::string::npos);
+  EXPECT_NE(error_of(values, {}, 0).find("window_format: expected a model with sliding-window layers"),
+            std::string::npos);
   // Without a format of their own, windows change nothing.
   EXPECT_EQ(error_of(scenario_with("layered", "none", "full"), {}, kWindow), "");
 }

@@ -235,14 +235,12 @@ TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
     return r.value().warnings;
   };
   using Warnings = std::vector<std::string>;
-  EXPECT_EQ(warnings("paged", "65536"), Warnings{"The pool holds 38596 tokens, fewer than a request of "
-                                                 "max_model_len (65536): vLLM would not start."});
+  EXPECT_EQ(warnings("paged", "65536"), Warnings{"The pool holds 38596 tokens, fewer than a single request "
+                                                 "of max_model_len (65536): vLLM would not start."});
   EXPECT_EQ(warnings("grouped", "65536"), Warnings{});
-  EXPECT_EQ(
-      warnings("grouped", "262144"),
-      Warnings{
-          "The pool holds 14955 blocks, fewer than a request of max_model_len (262144) may take (19846): "
-          "vLLM would not start."});
+  EXPECT_EQ(warnings("grouped", "262144"),
+            Warnings{"The pool holds 14955 blocks, fewer than a single request of max_model_len (262144) may "
+                     "take (19846): vLLM would not start."});
 }
 
 TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
@@ -252,7 +250,7 @@ TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
     EXPECT_TRUE(r.ok()) << r.error().to_string();
     return std::any_of(r.value().assumptions.begin(), r.value().assumptions.end(),
                        [](const std::string& sentence) {
-                         return sentence.find("those outside windows too") != std::string::npos;
+                         return sentence.find("including those outside sliding windows") != std::string::npos;
                        });
   };
   EXPECT_TRUE(says("gemma-3-27b", "grouped"));
@@ -262,9 +260,9 @@ TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
 
 TEST(Groups, WhatIsRefused) {
   expect_refused({"model=gemma-3-27b", "eviction=window:window=64"},
-                 "it follows no token policy, found window", "eviction");
+                 "it supports no token policy, found window", "eviction");
   expect_refused({"model=gemma-3-27b", "eviction=window:window=64,placement=reuse"},
-                 "it follows no token policy, found window", "eviction");
+                 "it supports no token policy, found window", "eviction");
   expect_refused({"model=gemma-3-27b", "memory.pool_blocks=1"}, "expected room for at least 2 blocks",
                  "memory");
   EXPECT_TRUE(try_run(one(100, 10), {"model=gemma-3-27b", "deployment.tp=4", "memory.pool_blocks=400",

@@ -244,10 +244,10 @@ TEST(NoCache, WhatNeedsACacheIsRefused) {
     const auto result = run(all);
     return result.ok() ? std::string() : result.error().to_string();
   };
-  const std::string name = "the allocator \"no-cache\" keeps nothing that a ";
-  EXPECT_EQ(
-      error({"eviction=window:window=4,placement=holes"}).rfind("eviction: " + name + "policy could drop", 0),
-      0U);
+  const std::string name = "the allocator \"no-cache\" has no KV cache that a ";
+  EXPECT_EQ(error({"eviction=window:window=4,placement=holes"})
+                .rfind("eviction: " + name + "policy could evict from", 0),
+            0U);
   EXPECT_EQ(error({"format=int4"}).rfind("format: " + name + "format could store", 0), 0U);
   EXPECT_EQ(error({"memory.pool_blocks=7"}).rfind("memory.pool_blocks: ", 0), 0U);
   EXPECT_EQ(error({"deployment.tp=2"}), "");

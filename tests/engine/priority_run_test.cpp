@@ -58,7 +58,7 @@ TEST(PriorityRun, ATraceWithoutPrioritiesIsToldOf) {
   traces::Trace trace = busy();
   const auto warned = [](const plan::RunResult& run) {
     return std::any_of(run.warnings.begin(), run.warnings.end(), [](const std::string& warning) {
-      return warning.find("states no priorities") != std::string::npos;
+      return warning.find("has no priorities") != std::string::npos;
     });
   };
   EXPECT_FALSE(warned(try_run(trace, with(kSets, "engine.policy=priority")).value()));
@@ -78,12 +78,11 @@ void expect_refused(const std::string& setting, const std::string& problem, cons
 }
 
 TEST(PriorityRun, WhatItIsRefusedBeside) {
-  expect_refused("eviction=window:window=64", "follows no token policy where it goes by priority",
-                 "eviction");
-  expect_refused("eviction=h2o:hh=20,recent=20,placement=compact", "where it goes by priority", "eviction");
+  expect_refused("eviction=window:window=64", "supports no token policy with policy=priority", "eviction");
+  expect_refused("eviction=h2o:hh=20,recent=20,placement=compact", "with policy=priority", "eviction");
   for (const std::string allocator : {"growing", "contiguous:reserve=oracle,compact=on-refusal"})
-    expect_refused("memory.allocator=" + allocator, "ranges stay where they are", "memory.allocator");
-  expect_refused("memory.allocator=grouped", "layers have one table", "memory.allocator");
+    expect_refused("memory.allocator=" + allocator, "without compaction", "memory.allocator");
+  expect_refused("memory.allocator=grouped", "one table for all layers", "memory.allocator");
   for (const std::string allocator :
        {"contiguous:reserve=oracle", "no-cache", "paged:block_tokens=32", "vmm:map_us=0,unmap_us=0"})
     EXPECT_TRUE(

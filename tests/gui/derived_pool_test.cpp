@@ -60,7 +60,7 @@ TEST(GuiSliders, ADerivedPoolOfAModelInAFileIsNotKnownBeforeItRan) {
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("h100-sxm"));
   EXPECT_FALSE(pool->isEnabled());
   EXPECT_TRUE(beside_sliders(*window, QStringLiteral("from h100-sxm")));
-  EXPECT_TRUE(pool->toolTip().contains(QStringLiteral("not known before it has run")))
+  EXPECT_TRUE(pool->toolTip().contains(QStringLiteral("known after a first run")))
       << to_utf8(pool->toolTip());
   ASSERT_TRUE(wait_settled(*window));
   EXPECT_TRUE(pool->isEnabled());

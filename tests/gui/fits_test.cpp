@@ -57,7 +57,7 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
   using Rows = std::vector<std::pair<std::string, std::string>>;
   plan::RunResult run;
   run.scenario = scenario_of({});
-  EXPECT_EQ(texts(fit_rows(run)), (Rows{{"Nothing refused", "–"}}))
+  EXPECT_EQ(texts(fit_rows(run)), (Rows{{"No rejections or preemptions", "–"}}))
       << "nothing arrived, nothing is asked for";
   run.unhindered = false;
   run.starts = false;
@@ -73,14 +73,14 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
   run.cost = plan::Cost{7, 12.5, "USD", {}};
   EXPECT_EQ(texts(fit_rows(run)),
             (Rows{{"The engine starts", "no"},
-                  {"Beside the engine's share", "needs 3.00 GiB, has 2.00 GiB"},
+                  {"Outside the engine's share", "needs 3.00 GiB, has 2.00 GiB"},
                   {"Longest request",
                    "needs 262,144 tokens, has 9 tokens\nengine.max_model_len=9\ndeployment.tp=2"},
-                  {"Nothing refused", "no"},
+                  {"No rejections or preemptions", "no"},
                   {"Targets hold", "no"},
                   {"TTFT p99 at most 2.00 s", "no: 3.00 s"},
                   {"queue p99.9 at most 2.00 s", "yes: 1.50 s"},
-                  {"E2E p100 at most 9.00 s", "no: a request that did not complete"},
+                  {"E2E p100 at most 9.00 s", "no: a request did not complete"},
                   {"Saturated", "yes"},
                   {"GPUs", "1"},
                   {"Nodes", "7"},
@@ -93,7 +93,7 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
 
 TEST(GuiFits, TargetsTypedIntoTheFormAreJudged) {
   const auto window = make_window();
-  EXPECT_EQ(value_of(*window, QStringLiteral("Nothing refused")), QStringLiteral("yes"));
+  EXPECT_EQ(value_of(*window, QStringLiteral("No rejections or preemptions")), QStringLiteral("yes"));
   EXPECT_TRUE(value_of(*window, QStringLiteral("Targets hold")).isEmpty());
   auto* field = qobject_cast<QLineEdit*>(window->form()->editor(QStringLiteral("targets.percentiles_s")));
   ASSERT_NE(field, nullptr);

@@ -270,7 +270,7 @@ TEST(GuiLanguage, MnemonicsOfAMenuDiffer) {
 
 TEST_F(GuiChinese, EveryCharacterHasAGlyph) {
   if (!has_font_for(Language::kChinese))
-    GTEST_SKIP() << "no font with Chinese letters is installed (Debian: fonts-wqy-microhei)";
+    GTEST_SKIP() << "no installed font has Chinese characters (Debian: fonts-wqy-microhei)";
   std::set<char32_t> letters;
   for (const char* name : {"program_zh.ts", "catalogue_zh.ts"})
     for (const Message& message : messages_of(kFolder + QString::fromLatin1(name)))

@@ -179,7 +179,7 @@ TEST_F(GuiReport, BadFilesAreOneLineAndChangeNothing) {
   window->messages()->clear();
   window->open({file.fileName(), to_qstring(kMicroTrace)});
   ASSERT_TRUE(wait_for([&] { return !window->messages()->text().isEmpty(); }));
-  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("open it by itself")));
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("open it alone")));
   EXPECT_EQ(window->result(), shown);
 }
 

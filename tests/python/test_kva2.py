@@ -403,7 +403,7 @@ class Version2(FolderTest):
         keys = header({"keys": "f32", "values": "f32"}, [AttentionLayer(0)])
         for kind, send, command, message in (
                 (rows, lambda out: [out.append(0, 1, "rows", head, [[0.25] * 4], first=3) for head in (2, 3)],
-                 ("attention", "analyse", "--layer", 1), "row 0 of query head 2 is asked for and was not recorded"),
+                 ("attention", "analyse", "--layer", 1), "row 0 of query head 2 is needed but was not recorded"),
                 (keys, lambda out: [out.append(0, 0, part, head, np.ones((4, 8 if part == "keys" else 6)))
                                     for part in ("keys", "values") for head in (0, 1)],
                  ("format", "--format", "int8", "--prefill", 2), "holds no queries; formats need queries, keys and")):
@@ -418,7 +418,7 @@ class Version2(FolderTest):
 
 
     def test_recordings_of_several_models(self):
-        """They are pooled, and a sentence says that they are of different models: by shape, or by digest."""
+        """They are pooled, and a sentence says that they are come from different models: by shape, or by digest."""
         def of(name, digest, layer):
             kind = header({"queries": "f32", "keys": "f32"}, [layer], token_classes=(), model_digest=digest)
             with RecordingWriter(self.path(name), kind) as out:
@@ -435,7 +435,7 @@ class Version2(FolderTest):
         for inputs, several in (((a, same), False), ((a, unknown, same), False), ((a, other), True),
                                 ((unknown, a, other), True), ((a, shaped), True)):
             out = self.run_kvplan("frontier", *inputs, "--policies", "h2o", "--budgets", "4").decode()
-            self.assertEqual("of different models" in out, several, inputs)
+            self.assertEqual("come from different models" in out, several, inputs)
 
 
 class Sample(unittest.TestCase):

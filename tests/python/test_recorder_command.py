@@ -433,7 +433,7 @@ class Page(FolderTest):
                                   stderr=subprocess.PIPE, text=True)
             self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
             self.assertNotIn("indexing errors", done.stderr)
-        self.assertIn("Planted needles that are retained", done.stdout)
+        self.assertIn("Planted needles that are kept", done.stdout)
         self.assertIn("<html", self.path("own/frontier.html").read_text())
 
 

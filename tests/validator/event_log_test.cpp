@@ -152,7 +152,7 @@ TEST(EventLog, EveryCutAndEveryFlippedByteIsNoticed) {
   const std::string bytes = small_log();
   ASSERT_EQ(error_of(bytes), "");
   for (std::size_t i = 0; i < bytes.size(); i += i < 200 ? 1 : 37) {
-    EXPECT_NE(error_of(bytes.substr(0, i)), "") << "cut at byte " << i;
+    EXPECT_NE(error_of(bytes.substr(0, i)), "") << "truncated at byte " << i;
     std::string flipped = bytes;
     flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
     EXPECT_NE(error_of(flipped), "") << "flipped byte " << i;
@@ -166,7 +166,7 @@ TEST(EventLog, ErrorsSayWhere) {
             "a.kve: byte 0: expected an event log (.kve), found other first bytes");
   const std::string bytes = small_log();
   EXPECT_EQ(error_of(bytes.substr(0, 12)),
-            "a.kve: byte 8: the file ends within a frame; expected frames up to TAIL");
+            "a.kve: byte 8: the file ends within a frame; expected more frames up to TAIL");
 
   auto log = test::read_log(bytes);
   log.header.alloc_unit_tokens = 0;
@@ -207,7 +207,7 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               ++h.rows.front().bytes;
-            }).find("rows: expected rows of all tensors that add up to the bytes of a token"),
+            }).find("rows: expected tensor rows that add up to the bytes of a token"),
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) { ++h.odd_alloc_unit_bytes; }).find("rows: expected rows"),
             std::string::npos);
@@ -245,7 +245,7 @@ TEST(EventLog, HeadersOfGroups) {
   EXPECT_EQ(error_with([](Header& h) {
               for (event_log::LayerGroup& group : h.groups) group.layers = 0;
             }),
-            "a.kve: byte 8: groups: expected a group that has layers");
+            "a.kve: byte 8: groups: expected a group with layers");
   EXPECT_NE(error_with([](Header& h) { h.groups.front().layers = -1; }).find("groups.layers: expected 0 to "),
             std::string::npos);
   EXPECT_NE(
@@ -310,7 +310,8 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
   using test::WholeLog;
   EXPECT_EQ(error_with([](WholeLog&) {}), "");
   const std::string refused =
-      "a.kve: byte 8: compacts: expected courses in blocks, without reuse, where survivors move together";
+      "a.kve: byte 8: compacts: expected retention schedules in blocks, without slot reuse, when compaction "
+      "is on";
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.reuse = true; }), refused);
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.track_units.clear(); }), refused);
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.compacts = false; }), refused);
@@ -342,8 +343,7 @@ TEST(EventLog, HeadersOfCoursesThatFindPrefixes) {
                     frame::make(event_log::kHead, header.SerializeAsString()));
   };
   const std::string expected =
-      "a.kve: byte 8: prefix_cache: expected no prefix cache where requests follow courses, unless these "
-      "leave "
+      "a.kve: byte 8: prefix_cache: expected no prefix cache with retention schedules, unless they leave "
       "holes in blocks of one table";
   EXPECT_EQ(error_with([](v1::EventLogHeader& header) { header.set_reuse(true); }), expected);
   EXPECT_EQ(error_with([](v1::EventLogHeader& header) { header.set_compacts(true); }), expected);
@@ -365,14 +365,13 @@ TEST(EventLog, HeadersAndFactsOfTrees) {
   };
   using test::WholeLog;
   EXPECT_EQ(error_with([](WholeLog&) {}), "");
-  EXPECT_EQ(
-      error_with([](WholeLog& l) { l.header.prefix_cache = true; }),
-      "a.kve: byte 8: prefills_apart: expected blocks of tokens that are not published, without courses or "
-      "groups, where prefills are apart");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.prefix_cache = true; }),
+            "a.kve: byte 8: prefills_apart: expected blocks that are not inserted into the prefix cache, "
+            "without retention schedules or layer groups, when prefill batches are separate");
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.prefills_apart = l.header.unnumbered = false; }),
-            "a.kve: byte 8: tree: expected a tree only where prefills are apart");
+            "a.kve: byte 8: tree: expected a radix tree only when prefill batches are separate");
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.tree = false; }),
-            "a.kve: byte 8: id_tokens: expected 0 without a tree, found 32");
+            "a.kve: byte 8: id_tokens: expected 0 without a radix tree, found 32");
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.id_tokens = -1; }),
             "a.kve: byte 8: id_tokens: expected 0 to 2147483648, found -1");
   const auto refuses = [&](event_log::Fact fact, const std::string& why) {
@@ -405,7 +404,8 @@ TEST(EventLog, HeadersOfSeveralTables) {
   using event_log::Header;
   EXPECT_EQ(error_with([](Header&) {}), "");
   const std::string refused =
-      "a.kve: byte 8: tables: expected courses in blocks, and as many tracks of each of the ";
+      "a.kve: byte 8: tables: expected retention schedules in blocks, and the same number of token groups in "
+      "each of the ";
   EXPECT_EQ(error_with([](Header& h) { h.tables = 3; }), refused + "3 tables");
   EXPECT_EQ(error_with([](Header& h) {
               h.track_units.back() = 2;
@@ -413,9 +413,9 @@ TEST(EventLog, HeadersOfSeveralTables) {
               h.capacity_bytes *= 6;
             }),
             refused + "5 tables");
-  EXPECT_EQ(error_with([](Header& h) { h.tables = 1; }),
-            "a.kve: byte 8: tables: expected blocks with ids and nothing beside their cells, where a request "
-            "has one table");
+  EXPECT_EQ(
+      error_with([](Header& h) { h.tables = 1; }),
+      "a.kve: byte 8: tables: expected blocks with ids and no other memory when a request has one table");
   EXPECT_NE(error_with([](Header& h) { h.entry_bytes = 1 << 20; }).find("capacity_bytes: expected room"),
             std::string::npos);
 }
@@ -427,10 +427,9 @@ TEST(EventLog, HeadersByPriority) {
   EXPECT_TRUE(test::write_log(test::read_log(bytes)) == bytes);
   event_log::Header courses = header;
   courses.track_units = {1};
-  EXPECT_EQ(
-      error_of(test::write_log({courses, records})),
-      "a.kve: byte 8: by_priority: expected no courses, no groups of layers and prefills among decodes, "
-      "by priority");
+  EXPECT_EQ(error_of(test::write_log({courses, records})),
+            "a.kve: byte 8: by_priority: expected no retention schedules, no layer groups, and prefills "
+            "mixed with decodes, with policy=priority");
 }
 
 TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
@@ -449,8 +448,8 @@ TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.replicas = 20'000; }),
             "a.kve: byte 8: replicas: expected 0 to 16384, found 20000");
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.capacity_bytes = event_log::kMostBytes; }),
-            "a.kve: byte 8: replicas: expected replicas that come to at most 4611686018427387904 bytes "
-            "together, found 4611686018427387904 bytes of each of 2");
+            "a.kve: byte 8: replicas: expected replicas with at most 4611686018427387904 bytes in total, "
+            "found 4611686018427387904 bytes of each of 2");
   const auto refuses = [&](auto change, const std::string& why) {
     const std::string error = error_with(change);
     EXPECT_NE(error.find(why), std::string::npos) << error;
@@ -473,7 +472,7 @@ TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
   auto alone = test::hand_made_log();
   alone.second.insert(alone.second.begin(), {event_log::TickEnd{0}, {}});
   EXPECT_NE(error_of(test::write_log({alone.first, alone.second}))
-                .find("facts[0].kind: expected no facts of all replicas where there is one"),
+                .find("facts[0].kind: expected no events for all replicas when there is only one"),
             std::string::npos);
 }
 
@@ -500,7 +499,7 @@ TEST(EventLog, HeadersWhereNothingIsKept) {
   using event_log::Header;
   EXPECT_EQ(error_with([](Header&) {}), "");
   EXPECT_EQ(error_with([](Header& h) { ++h.capacity_bytes; }),
-            "a.kve: byte 8: quanta: expected quanta that are the whole pool where nothing is kept");
+            "a.kve: byte 8: quanta: expected an allocation unit of the whole pool without a KV cache");
   EXPECT_NE(error_with([](Header& h) {
               h.rows = {{7, 1}};
             }).find("rows: expected 0 to 0, found 1"),

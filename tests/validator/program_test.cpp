@@ -104,7 +104,7 @@ TEST_F(Program, ALogOfSeveralReplicasSaysWhichDiffers) {
     const Outcome outcome = run("replay " + at("a.kve") + " --json - --backend " + backend);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     for (const char* key : {"\"verdict\": \"equal\"", "\"replicas\": [", "\"replicas[1].peak_live_bytes\"",
-                            "a memory for each of 2"})
+                            "one memory for each of 2"})
       EXPECT_NE(outcome.out.find(key), std::string::npos) << key;
   }
   const auto verdict_with = [&](auto change) {
@@ -133,12 +133,12 @@ TEST_F(Program, ALogOfSeveralReplicasSaysWhichDiffers) {
   EXPECT_EQ(verdict_with([](Record& record) {
               if (std::holds_alternative<event_log::TickEnd>(record.fact)) ++record.claims.totals[1];
             }),
-            "bytes of all replicas together differ");
+            "bytes over all replicas differ");
   EXPECT_EQ(verdict_with([](Record& record) {
               if (record.replica == 1 && !record.claims.places.empty()) record.claims.places = {7};
             }),
             "claims of replica 1 differ");
-  EXPECT_EQ(verdict_with([](Record& record) { record.replica = 0; }), "facts contradict each other");
+  EXPECT_EQ(verdict_with([](Record& record) { record.replica = 0; }), "events contradict each other");
 }
 
 TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {

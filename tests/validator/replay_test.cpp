@@ -65,28 +65,28 @@ TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
     EXPECT_NE(found.find(what), std::string::npos) << found;
   };
   expect(problem([&](Header&, Records& r) { r.erase(r.begin() + static_cast<std::ptrdiff_t>(held)); }),
-         "request 1 computes, but a request before it gave way to its own growth");
+         "request 1 computes, but an earlier request was preempted for its own growth");
   expect(
       problem([&](Header&, Records& r) { r.insert(r.begin() + static_cast<std::ptrdiff_t>(held), r[held]); }),
-      "request 1 is held back out of turn");
+      "request 1 is held back out of order");
   expect(problem([&](Header&, Records& r) { std::swap(r[gives_way], r[held]); }),
-         "request 1 is held back, but nobody gave way to its own growth");
+         "request 1 is held back, but no request was preempted for its own growth");
   expect(problem([&](Header&, Records& r) {
            r[gives_way].fact = event_log::Preempt{1_r, 3};
          }),
-         "request 1 is preempted, but request 0 has to give way first");
+         "request 1 is preempted, but request 0 must be preempted first");
   expect(problem([&](Header&, Records& r) {
            r[held].fact = event_log::Grant{1_r, 2, 1, {}};
          }),
-         "request 1 is told of out of order");
+         "request 1 has an event out of order");
   expect(problem([&](Header&, Records& r) {
            r[held].fact = event_log::Preempt{1_r, 3};
          }),
-         "request 1 is preempted after another one gave way to its own growth");
+         "request 1 is preempted after another request was preempted for its own growth");
   expect(problem([&](Header&, Records& r) { std::get<event_log::Arrival>(r[0].fact).priority = -1; }),
-         "request 0 is preempted, but request 1 has to give way first");
+         "request 0 is preempted, but request 1 must be preempted first");
   expect(problem([&](Header& header, Records&) { header.by_priority = false; }),
-         "request 0 has a priority where nobody asks for it");
+         "request 0 has a priority, but the policy has none");
 }
 
 /// What a changed log of prefixes in groups of layers is told, each change alone.
@@ -106,38 +106,39 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
     EXPECT_NE(found.find(what), std::string::npos) << found;
   };
   using event_log::Header;
-  expect("request 1 takes more blocks than its windows show of those that it finds",
+  expect("request 1 takes more of its hit blocks than its sliding windows need",
          [](Header&, Records&, Admit& f) { f.found_blocks = 1; });
   expect("request 1 finds 2 blocks, of which it takes 2 and not 3", [&](Header&, Records& records, Admit& f) {
     f.hit_keys.pop_back();
     f.hit_publications.pop_back();
     records[at].claims.places.pop_back();
   });
-  expect("request 1 finds publication 1, which is of other layers",
+  expect("request 1 hits publication 1, which belongs to other layers",
          [](Header& header, Records&, Admit&) { header.groups[1].window = 4; });
-  expect("request 1 finds publication 3, which is of other layers", [](Header&, Records&, Admit& f) {
+  expect("request 1 hits publication 3, which belongs to other layers", [](Header&, Records&, Admit& f) {
     std::swap(f.hit_keys[1], f.hit_keys[2]);
     std::swap(f.hit_publications[1], f.hit_publications[2]);
   });
-  expect("request 1 finds publication 0 twice", [](Header&, Records&, Admit& f) {
+  expect("request 1 hits publication 0 twice", [](Header&, Records&, Admit& f) {
     f.hit_keys[1] = f.hit_keys[0];
     f.hit_publications[1] = f.hit_publications[0];
   });
-  expect("request 1 finds another content in publication 1 than it looked for",
+  expect("request 1 hits a different content in publication 1 than it looked up",
          [](Header&, Records&, Admit& f) { f.hit_keys[1] = 8; });
-  expect("request 1 finds all its tokens", [](Header&, Records&, Admit& f) { f.found_blocks = 3; });
-  expect("request 1 finds fewer blocks than none", [](Header&, Records&, Admit& f) { f.found_blocks = -1; });
-  expect("request 1 finds 5 blocks of each group; 4 were ever published",
+  expect("request 1 hits all its tokens", [](Header&, Records&, Admit& f) { f.found_blocks = 3; });
+  expect("request 1 hits a negative number of blocks",
+         [](Header&, Records&, Admit& f) { f.found_blocks = -1; });
+  expect("request 1 finds 5 blocks of each group; 4 were ever inserted into the cache",
          [](Header&, Records& records, Admit& f) {
            std::get<event_log::Arrival>(records[1].fact).input = 50;
            f.found_blocks = 5;
          });
-  expect("request 1 finds blocks of groups of layers where there are none",
+  expect("request 1 hits blocks of layer groups, but there are no groups",
          [](Header& header, Records& records, Admit&) {
            header.groups.clear();
            records.erase(records.begin() + 5, records.begin() + 9);
          });
-  expect("request 0 does not publish group by group",
+  expect("request 0 does not insert into the cache group by group",
          [](Header&, Records& records, Admit&) { std::swap(records[6], records[7]); });
   expect("request 0 shares a content of other layers than of block 1 of its table",
          [](Header&, Records& records, Admit&) {
@@ -160,7 +161,7 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
   EXPECT_EQ(replay({split.first, split.second}).first_problem, "");
   std::get<Admit>(split.second[at + 1].fact).found_blocks = 1;
   EXPECT_NE(replay({split.first, split.second})
-                .first_problem.find("request 1 finds another number of blocks than before"),
+                .first_problem.find("request 1 hits a different number of blocks than before"),
             std::string::npos);
 }
 
@@ -189,14 +190,14 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
               });
               records.insert(pass + 1, {event_log::Publish{0_r, 1, event_log::own_key(0_r, 1)}, {}});
             }),
-            "event 19 (publish): request 0 publishes after it dropped cells");
+            "event 19 (publish): request 0 inserts into the cache after it evicted tokens");
   // Whatever request 1 keeps, request 0 keeps nothing and has to let its block go.
   EXPECT_EQ(problem([&](auto& records) {
               records.erase(at(records, [](const event_log::Fact& fact) {
                 return std::holds_alternative<event_log::LetGo>(fact);
               }));
             }),
-            "event 22 (settled): request 0 keeps blocks of which it keeps nothing");
+            "event 22 (settled): request 0 keeps blocks without any kept token");
   EXPECT_EQ(problem([&](auto& records) {
               auto& first =
                   std::get<event_log::Grant>(at(records, [](const event_log::Fact& fact) {
@@ -204,23 +205,23 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
                                              })->fact);
               first.shared_keys = {10};
             }),
-            "event 6 (publish): request 0 publishes another content than the block was granted for");
+            "event 6 (publish): request 0 inserts a different content than the block was allocated for");
   // A policy that wants the rows of two tokens lets nobody find two of three.
   auto header = made.first;
   header.prompt_rows = 2;
   EXPECT_EQ(replay({header, made.second}).first_problem,
             "event 8 (admit): request 1 finds 2 of 3 tokens, of which the last 2 are always computed");
   // The found block is another request's to write, and lies where that has it.
-  EXPECT_EQ(
-      problem([&](auto& records) {
-        auto& hit =
-            std::get<event_log::Admit>(std::find_if(records.rbegin(), records.rend(), [](const auto& record) {
-                                         return std::holds_alternative<event_log::Admit>(record.fact);
-                                       })->fact);
-        hit.hit_publications.insert(hit.hit_publications.begin(), 0);
-        hit.hit_keys.insert(hit.hit_keys.begin(), 8);
-      }),
-      "event 33 (admit): request 1 finds publication 0 elsewhere in its table than where it was filled");
+  EXPECT_EQ(problem([&](auto& records) {
+              auto& hit = std::get<event_log::Admit>(
+                  std::find_if(records.rbegin(), records.rend(), [](const auto& record) {
+                    return std::holds_alternative<event_log::Admit>(record.fact);
+                  })->fact);
+              hit.hit_publications.insert(hit.hit_publications.begin(), 0);
+              hit.hit_keys.insert(hit.hit_keys.begin(), 8);
+            }),
+            "event 33 (admit): request 1 hits publication 0 at another position of its table than where it "
+            "was filled");
 }
 
 /// More blocks than one fact lists: all of them have to be told before the request goes on.
@@ -249,9 +250,9 @@ TEST(Replay, ManyBlocksThatWindowsLeaveAreToldInSeveralFacts) {
     return replay(changed, 1000).first_problem;
   };
   const auto all = std::get<event_log::LetGo>(log.records[told[1]].fact).logical_blocks.size();
-  EXPECT_NE(problem_without(told[1], all).find("goes on and keeps block"), std::string::npos);
+  EXPECT_NE(problem_without(told[1], all).find("continues and keeps block"), std::string::npos);
   for (const std::size_t fact : {told[0], told[1]})
-    EXPECT_NE(problem_without(fact, 1).find("lets go of other blocks than its windows have left behind"),
+    EXPECT_NE(problem_without(fact, 1).find("frees other blocks than the ones behind its windows"),
               std::string::npos);
 }
 
@@ -308,12 +309,12 @@ TEST(Replay, WhereNothingIsKeptNothingIsGrantedDroppedOrRefused) {
               const event_log::Grant grant{chunk->request, 0, 1, {}, 0};
               records.insert(records.begin() + static_cast<std::ptrdiff_t>(i), {grant, {}});
               return true;
-            }).find("is granted memory where nothing is kept"),
+            }).find("gets memory, but the run has no KV cache"),
             std::string::npos);
   EXPECT_NE(problem_with([](Records& records, std::size_t i) {
               auto* end = std::get_if<event_log::PassEnd>(&records[i].fact);
               return end != nullptr && (end->refused = true);
-            }).find("an allocation was refused where nothing is kept"),
+            }).find("an allocation failed in a run without a KV cache"),
             std::string::npos);
   EXPECT_NE(problem_with([](Records& records, std::size_t i) {
               const auto* token = std::get_if<event_log::FirstToken>(&records[i].fact);
@@ -321,7 +322,7 @@ TEST(Replay, WhereNothingIsKeptNothingIsGrantedDroppedOrRefused) {
               const event_log::Drop drop{token->request, 0, 1, 0, 0};
               records.insert(records.begin() + static_cast<std::ptrdiff_t>(i) + 1, {drop, {}});
               return true;
-            }).find("drops cells where nothing is kept"),
+            }).find("evicts tokens in a run without a KV cache"),
             std::string::npos);
 }
 
@@ -394,7 +395,7 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
   for (const LogCase& c : test::small_cases()) {
     const auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));
     const bool in_order = log.header.prefills_apart || log.header.by_priority;
-    const std::string rule = in_order ? "has to give way first" : "is not the youngest";
+    const std::string rule = in_order ? "must be preempted first" : "was not admitted last";
     // Where requests drop tokens, what a victim keeps is looked at first.
     if (std::any_of(log.records.begin(), log.records.end(), [](const auto& record) {
           return record.claims.has_kept || record.claims.has_kept_cells;
@@ -409,8 +410,8 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
       ++found[rule];
     }
   }
-  EXPECT_GT(found["is not the youngest"], 200);
-  EXPECT_GE(found["has to give way first"], 10);
+  EXPECT_GT(found["was not admitted last"], 200);
+  EXPECT_GE(found["must be preempted first"], 10);
 }
 
 /// The same runs in a memory of a few blocks more than they had, which stay idle: all is as it was, but that somebody
@@ -432,11 +433,11 @@ TEST(Replay, APreemptionThatNobodyNeedsIsFound) {
     }
     const std::string problem = replay(log, 1000).first_problem;
     if (problem.empty()) continue;
-    const std::string rule = header.prefills_apart ? "pages can be had" : "is preempted, but ";
+    const std::string rule = header.prefills_apart ? "pages are available" : "is preempted, but ";
     EXPECT_NE(problem.find(rule), std::string::npos) << c.name << ": " << problem;
     ++found[rule];
   }
-  EXPECT_GE(found["pages can be had"], 1);
+  EXPECT_GE(found["pages are available"], 1);
   EXPECT_GE(found["is preempted, but "], 3);
 }
 

@@ -214,7 +214,7 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
     const std::set<std::string> of_layers{"tova", "ada-kv"};
     EXPECT_EQ(by_head.ok(), !of_layers.contains(name));
     if (!by_head.ok()) {
-      EXPECT_NE(by_head.error().message.find("decides for a layer"), std::string::npos);
+      EXPECT_NE(by_head.error().message.find("selects tokens per layer"), std::string::npos);
       continue;
     }
     const auto found = sets_of(*recording, by_head.value(), 20, 0);
@@ -376,15 +376,17 @@ TEST(Budgeted, RefusesWhatCannotBeGiven) {
     const auto given = with_budget(parse_policy(text).value(), tokens, by_head, place);
     return given.ok() ? std::string() : given.error().to_string();
   };
-  EXPECT_NE(error("full", {4}, false).find("takes no number of tokens"), std::string::npos);
-  EXPECT_NE(error("keyformer", {4}, false).find("takes no number of tokens"), std::string::npos);
+  EXPECT_NE(error("full", {4}, false).find("has no parameter for the number of tokens"), std::string::npos);
+  EXPECT_NE(error("keyformer", {4}, false).find("has no parameter for the number of tokens"),
+            std::string::npos);
   EXPECT_NE(error("seed-dynamic:budget=4", {4}, false)
-                .find("\"seed-dynamic\" sets its number of tokens by itself as it goes, which no budget"),
+                .find("\"seed-dynamic\" sets its number of tokens by itself as it runs, which no budget"),
             std::string::npos);
   EXPECT_NE(error("h2o:hh=2,recent=6", {4}, false).find("at least 6 tokens"), std::string::npos);
   EXPECT_NE(error("snapkv:window=8,capacity=9", {4}, false).find("window of 8"), std::string::npos);
-  EXPECT_NE(error("tova:budget=4", {4, 5}, true).find("decides for a layer"), std::string::npos);
-  EXPECT_NE(error("ada-kv:window=2,capacity=9", {4, 5}, true).find("decides for a layer"), std::string::npos);
+  EXPECT_NE(error("tova:budget=4", {4, 5}, true).find("selects tokens per layer"), std::string::npos);
+  EXPECT_NE(error("ada-kv:window=2,capacity=9", {4, 5}, true).find("selects tokens per layer"),
+            std::string::npos);
   EXPECT_NE(error("h2o:hh=2,recent=1", {4, 5, 6}, true).find("each of 2 stored heads"), std::string::npos);
   EXPECT_EQ(error("h2o:hh=2,recent=1", {4, 5}, true), "");
   // A prompt of 20 that is retained whole, although the window would hold more.

@@ -100,10 +100,9 @@ TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
     return policy.ok() ? std::string() : policy.error().to_string();
   };
   EXPECT_EQ(error("by=length"), "");
-  EXPECT_EQ(
-      error("by=length,budget=9"),
-      "seed-dynamic:budget: expected none with by=length, which keeps a share of all tokens so far, from "
-      "least to most; found 9");
+  EXPECT_EQ(error("by=length,budget=9"),
+            "seed-dynamic:budget: expected \"none\" with by=length, which keeps a share of all tokens so "
+            "far, between least and most; found 9");
   for (const char* params : {"by=mass,budget=9", "by=phase,budget=9", "by=length,adjusts=theta,budget=9"})
     EXPECT_EQ(error(params), "") << params;
   // What is written of it can be read again.

@@ -205,7 +205,7 @@ TEST(Recorded, SetsOfALayerAreOfNoOther) {
   EXPECT_TRUE(check_recorded(sets, place, 1, 4).ok());
   place.layer = 4;
   EXPECT_EQ(check_recorded(sets, place, 1, 4).error().to_string(),
-            "recorded:file: expected sets of layer 4, found those of 3");
+            "recorded:file: expected sets of layer 4, found sets of 3");
   sets.layers.push_back({.layer = 4, .after = {{{0, 1}}, {{1, 2}}, {{1, 2}}}});
   EXPECT_TRUE(check_recorded(sets, place, 1, 4).ok());
   EXPECT_EQ(sets.of(4), &sets.layers[1]);

@@ -171,9 +171,9 @@ TEST(HeadTables, HaveTheModelsShape) {
     return found.ok() ? std::string() : found.error().to_string();
   };
   EXPECT_EQ(error({{{0.5}}}), "");
-  EXPECT_NE(error({}).find("duo-attention:gates: expected its numbers to be read first"), std::string::npos);
+  EXPECT_NE(error({}).find("duo-attention:gates: expected its scores to be read first"), std::string::npos);
   EXPECT_NE(error({{{0.5}, {0.5}}}).find("each of 1 layers, found 2"), std::string::npos);
-  EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 stored heads in layer 0, found 2"), std::string::npos);
+  EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 KV heads in layer 0, found 2"), std::string::npos);
 }
 
 /// A head whose neighbours were not recorded keeps what it keeps beside them: lots, tables and expressions know it by
@@ -257,7 +257,7 @@ TEST(MissingHeads, TablesAreOfTheModelsLayers) {
   for (const std::int32_t layer : {0, 1}) {
     EXPECT_EQ(error({{0.1, 0.9}, {0.1, 0.9}, {0.5}}, layer), "");
     EXPECT_EQ(error({{0.1, 0.9}, {0.9}, {0.5}}, layer),
-              "duo-attention:gates: expected a number for each of 2 stored heads in layer 1, found 1");
+              "duo-attention:gates: expected a number for each of 2 KV heads in layer 1, found 1");
   }
 }
 
@@ -280,17 +280,16 @@ TEST(MissingHeads, AreNamed) {
   const auto measured = budget_of(budget).measure(*some, 0, 6);
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().to_string(),
-            "d2o:scores: measures the attention of all heads: layer 1 lacks KV heads 0, 2, 3");
+            "d2o:scores: measures the attention of all heads, but layer 1 lacks KV heads 0, 2, 3");
   const auto layers = budget_of(budget).measure(*only_heads(recording_of(rows), {{0}, {}, {0}}), 0, 6);
   ASSERT_FALSE(layers.ok());
   EXPECT_EQ(layers.error().to_string(),
-            "d2o:scores: measures the attention of all heads: layer 0 lacks KV heads 1 to 3");
+            "d2o:scores: measures the attention of all heads, but layer 0 lacks KV heads 1 to 3");
   const auto none = budget_of(budget).measure(*only_heads(recording_of(rows), {{0, 1, 2, 3}, {}, {0}}), 0, 6);
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(
-      none.error().to_string(),
-      "d2o:scores: measures the attention of all layers: layer 1 of sequence 0 was not recorded; recorded "
-      "layers: 0, 2");
+  EXPECT_EQ(none.error().to_string(),
+            "d2o:scores: measures the attention of all layers, but a layer cannot be used: layer 1 of "
+            "sequence 0 was not recorded; recorded layers: 0, 2");
 }
 
 /// With the budget of its layer, SnapKV is PyramidKV.

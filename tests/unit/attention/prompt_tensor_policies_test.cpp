@@ -312,10 +312,9 @@ TEST(PromptTensorPolicies, SayWhatIsMissing) {
   const auto rows = recording_of({random_rows(random, 1, 4, RowKind::kSmooth)});
   EXPECT_NE(error(*rows, "expected-attention:budget=3").find("decides by keys"), std::string::npos);
   const RecordedTensors tensors(random_tensors(random, 1, 1, 6, false));
-  EXPECT_EQ(
-      error(tensors, "critical-kv:capacity=3,window=1"),
-      "critical-kv: decides by output weights, which this recording does not have (queries and keys and "
-      "values only): expected a .kva file of queries, keys and values, with output weights");
+  EXPECT_EQ(error(tensors, "critical-kv:capacity=3,window=1"),
+            "critical-kv: decides by output weights, which this recording does not have (queries and keys "
+            "and values only): expected a .kva file with queries, keys and values, with output weights");
 }
 
 }  // namespace

@@ -286,10 +286,9 @@ TEST(TensorPolicies, SayWhatIsMissing) {
     return found.ok() ? std::string() : found.error().to_string();
   };
   const auto rows = recording_of({random_rows(random, 1, 4, RowKind::kSmooth)});
-  EXPECT_EQ(
-      error(*rows, "knorm:budget=3"),
-      "knorm: decides by keys, which this recording does not have (attention rows only): expected a .kva "
-      "file of queries, keys and values");
+  EXPECT_EQ(error(*rows, "knorm:budget=3"),
+            "knorm: decides by keys, which this recording does not have (attention rows only): expected a "
+            ".kva file with queries, keys and values");
   LayerTensors tensors = random_tensors(random, 2, 2, 6, false);
   tensors.values.clear();
   const RecordedTensors without(std::move(tensors));

@@ -450,7 +450,7 @@ TEST(Trajectory, IsOfAShapeWherePoliciesAskForNoAttention) {
     if (choice.kind->traits(choice.choice).needs_recording()) {
       const auto refused = Trajectory::make(shape, 0, 30, choice);
       ASSERT_FALSE(refused.ok());
-      EXPECT_EQ(refused.error().to_string(), "layer 0: has neither attention rows nor queries with keys");
+      EXPECT_EQ(refused.error().to_string(), "layer 0: has neither attention rows nor queries and keys");
       continue;
     }
     ++followed;

@@ -213,11 +213,10 @@ TEST(OutputOracles, SayWhatIsMissing) {
         evaluate(*rows, {.policy = parse_policy(name + ",weights=output").value(), .prompt = 1},
                  [](const LayerReplay&) -> Status { return Done{}; });
     ASSERT_FALSE(found.ok());
-    EXPECT_EQ(
-        found.error().to_string(),
-        name.substr(0, name.find(':')) +
-            ": decides by value norms, which this recording does not have (attention rows only): expected a "
-            ".kva file of queries, keys and values");
+    EXPECT_EQ(found.error().to_string(),
+              name.substr(0, name.find(':')) +
+                  ": decides by value norms, which this recording does not have (attention rows only): "
+                  "expected a .kva file with queries, keys and values");
   }
 }
 

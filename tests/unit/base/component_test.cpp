@@ -76,7 +76,7 @@ TEST(Component, ErrorsNameThePlaceAndWhatExists) {
   const Descriptor bare{.family = "eviction", .name = "none", .summary = "", .source = "", .params = {}};
   const Descriptor* const all[] = {&bare};
   EXPECT_EQ(parse_component("none:x=1", "eviction", all).error().to_string(),
-            "none: expected no parameter, since none has none, found \"x\"");
+            "none: expected no parameter: none has none, found \"x\"");
 }
 
 TEST(Decimal, RoundsOnceHalvesUp) {

@@ -42,9 +42,9 @@ TEST(ComponentPages, SayWhatExplainSays) {
   words = words.substr(0, words.find("\n## ", 1));
   for (std::size_t at = 0; (at = words.find("\n  ")) != std::string::npos;) words.replace(at, 3, " ");
   for (const char* part :
-       {"Keeps the newest tokens and those that received most attention so far", "arXiv 2306.14048",
-        "- `hh`: Tokens kept for their accumulated attention (heavy hitters).", "must be given",
-        "- `score_rows`: ", "one of renorm, raw; default `renorm`."})
+       {"Keeps the newest tokens and the tokens with the most accumulated attention (heavy hitters)",
+        "arXiv 2306.14048", "- `hh`: Tokens kept for their accumulated attention (heavy hitters).",
+        "must be given", "- `score_rows`: ", "one of renorm, raw; default `renorm`."})
     EXPECT_NE(words.find(part), std::string::npos) << part;
 }
 

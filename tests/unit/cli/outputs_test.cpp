@@ -87,13 +87,13 @@ class OverInputs : public ::testing::Test {
 /// What reads them, kvplan-validate, reads them as they are.
 TEST_F(OverInputs, EventLogsAreCompressedInsideOnly) {
   for (const std::string ending : {".gz", ".zst"})
-    expect_refused(
-        "run @t.csv --events @log.kve" + ending, "log.kve" + ending,
-        "expected a name without " + ending + ": an event log is compressed inside, and read as it is");
+    expect_refused("run @t.csv --events @log.kve" + ending, "log.kve" + ending,
+                   "expected a file name without " + ending +
+                       ": an event log is compressed internally and written as it is");
 }
 
 TEST_F(OverInputs, EveryCommandRefuses) {
-  const std::string why = "expected another file than the input, which it would replace";
+  const std::string why = "expected a different file: this one is the input and would be overwritten";
   const auto refused = [&](const std::string& arguments, const std::string& output) {
     expect_refused(arguments, output, why);
   };
@@ -149,12 +149,12 @@ TEST_F(OverInputs, TheValidatorRefusesToo) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "kvplan-validate: " + at("l.kve") +
-                             ": expected another file than the input, which it would replace\n");
+                             ": expected a different file: this one is the input and would be overwritten\n");
   EXPECT_EQ(read_file(at("l.kve")), log);
 }
 
 TEST_F(OverInputs, OutputsAreApart) {
-  const std::string why = "expected another file for each output";
+  const std::string why = "expected a different file for each output";
   expect_refused("run @t.csv --json @new --requests @new", "new", why);
   expect_refused("run @t.csv --timeline @new --html @./new", "./new", why);
   expect_refused("compare @t.csv --vary 'seed=1;2' --json @new --html @new", "new", why);

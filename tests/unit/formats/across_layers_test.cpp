@@ -282,9 +282,9 @@ TEST(SampleAcrossLayers, ComposeWithPositionsAlone) {
     ASSERT_FALSE(found.ok()) << format;
     EXPECT_NE(found.error().to_string().find(what), std::string::npos) << found.error().to_string();
   };
-  says("minicache", 4, "h2o:hh=8,recent=8", "expected a policy that goes by positions");
+  says("minicache", 4, "h2o:hh=8,recent=8", "expected a policy that selects by position");
   says("cla:span=40,layer=45,layers=64", 4, "", "layer 40, which was not recorded");
-  says("smaller-model:model_layers=3", 4, "", "errors are unknown");
+  says("smaller-model:model_layers=3", 4, "", "errors of this format are unknown");
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
   EXPECT_GT(first, last) << "the pyramid is wider below";
   const auto alone = run_kvplan("format " + sample + " --format int-token" + budget + "0");
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, "kvplan: --budget: expected a policy that takes the number of tokens (--evict)\n");
+  EXPECT_EQ(alone.err,
+            "kvplan: --budget: expected a policy whose number of tokens is a parameter (--evict)\n");
 }
 
 /// kvplan evict --format: what kvplan evict and kvplan format --evict say of the same tokens, in one.
@@ -133,8 +134,9 @@ TEST(FormatCommand, EvictStoresWhatStaysInAFormat) {
   const dom::element alone = parsed(b, "format " + sample + "--format int-token");
   EXPECT_EQ(simdjson::minify(whole["format"]["summary"]), simdjson::minify(alone["summary"]));
   const auto one = run_kvplan(evict + " --layer 3 --format int-token");
-  EXPECT_NE(one.out.find("What stays, in int-token, beside a full cache of 2 bytes an element:\n"),
-            std::string::npos)
+  EXPECT_NE(
+      one.out.find("Stored bytes in format int-token, compared with a full cache of 2 bytes per element:\n"),
+      std::string::npos)
       << one.out;
   const auto table = run_kvplan(evict + " --format int-token");
   EXPECT_NE(table.out.find("stored in int-token\n"), std::string::npos) << table.out;
@@ -348,7 +350,7 @@ TEST(FormatCommand, RefusesParametersThatDoNotFit) {
   expect_refused("format " + kInputs + "A.json --format full --prefill 0", {"--prefill"});
   expect_refused("format " + kInputs + "A.json --format full --prefill 9 --layer 1", {"layer", "0 to 0"});
   expect_refused("format " + kInputs + "A.json --format full --prefill 9 --json " + kInputs + "A.json",
-                 {"another file than the input"});
+                 {"a different file"});
   expect_refused("format " + std::string(KVPLAN_SOURCE_DIR) +
                      "/tests/golden/policies/inputs/A.json --format full --prefill 9",
                  {"A.json", "attention rows"});

@@ -324,8 +324,8 @@ TEST(FormatLengths, PagingClassesAreTold) {
       if (kind->descriptor.name == name) return paging_text(*kind);
     return std::string("none");
   };
-  const std::string tokens = "PG0, pages hold so many tokens";
-  const std::string own = "PG5, pages of a geometry of its own";
+  const std::string tokens = "PG0, one page holds this many tokens";
+  const std::string own = "PG5, pages with a geometry of their own";
   for (const char* name : {"full", "bf16", "int-token", "mxfp4", "sparse", "palu", "lorc", "cla",
                            "smaller-model", "cam", "merge"})
     EXPECT_EQ(text_of_member(name), "Paging class " + tokens + ".") << name;
@@ -527,7 +527,7 @@ TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
     return found.ok() ? std::string() : found.error().to_string();
   };
   const std::string limit =
-      ", so that a layer stores at most the 96 elements of a token that this model's does, found ";
+      ", so that a layer stores at most the 96 elements per token that this model's does, found ";
   EXPECT_EQ(error("heads=5"), "smaller-model:heads: expected at most 4" + limit + "5");
   EXPECT_EQ(error("size=13"), "smaller-model:size: expected at most 12 with 4 heads" + limit + "13");
   EXPECT_EQ(error("heads=8,size=7"), "smaller-model:size: expected at most 6 with 8 heads" + limit + "7");

@@ -26,7 +26,7 @@ struct Stand {
   std::string text;              ///< with parameters that it needs
   std::string model{kLlama};     ///< that it serves
   std::string not_for{kLatent};  ///< a model, or other parameters, that it does not serve; empty: none
-  std::string why{"expected a model that stores keys and values by head; this one stores a latent vector"};
+  std::string why{"expected a model that stores keys and values by head; this model stores a latent vector"};
 };
 
 const std::map<std::string, Stand>& stands() {
@@ -51,12 +51,12 @@ const std::map<std::string, std::string> kRefused{
     {"minicache:keep=far", "angles decide which tokens are merged"},
     {"svd:energy=0.9", "singular values decide the rank"},
     {"minicache:keep=near", "angles decide which tokens are merged"},
-    {"sparse:density=0", "expected a format that stores something of each token"},
+    {"sparse:density=0", "expected a format that stores something for each token"},
     {"kivi:group=48,residual=96", "expected a divisor of the 128 channels"},
     {"palu:group=3", "a divisor of the 8 KV heads"},
     {"smaller-model:model_layers=33", "at most the 32 layers of this model"},
     {"smaller-model:model_layers=2,layer=5,layers=6",
-     "expected a format that stores something of each token"}};
+     "expected a format that stores something for each token"}};
 
 const std::string kShortSteps = " --set latency=affine:base_ns=1000,token_ns=1,context_ns=0";
 
@@ -162,10 +162,10 @@ TEST(FormatStands, WindowsApartByHand) {
       << found.out;
   EXPECT_NE(found.out.find("\"window_format\": \"native\""), std::string::npos);
   expect_refused(run_kvplan("bytes --tokens 9 --model llama-3-8b --window-format fp16"),
-                 "--window-format: expected a model of which some layers see only a window");
-  expect_refused(of("--window-format minicache"), "--window-format: minicache stores layers together");
+                 "--window-format: expected a model with sliding-window layers");
+  expect_refused(of("--window-format minicache"), "--window-format: minicache stores several layers jointly");
   expect_refused(of("--window-format kvquant --prompt 4000"),
-                 "the model's window of 1024 tokens drops older ones");
+                 "the model's sliding window of 1024 tokens drops older tokens");
 }
 
 }  // namespace

@@ -114,14 +114,14 @@ TEST(SideFile, WhatIsRefused) {
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinite = std::numeric_limits<float>::infinity();
-  refused("", {"length of a header"});
+  refused("", {"length of the header"});
   refused(std::string(8, '\xFF') + "{}", {"at most 2 bytes at byte 8"});
   refused(file_of(kTables, R"("x":)"), {"JSON"});
   refused(file_of(kTables, R"("layers.1.keys.table":{})"), {"__metadata__", "is missing"});
   refused(file_of(kTables, R"("__metadata__":{"format":"other"})"), {"kvplan side 1"});
   refused(file_of({}), {"holds no layer"});
   refused(with(kTables, "layers.0.keys.scale", {"[1]", {1}}),
-          {"layers.0.keys.scale", "is no name of a side file"});
+          {"layers.0.keys.scale", "is not a tensor of a side file"});
   refused(with(kTables, "layer.0.keys.low", {"[1]", {1}}), {"expected layers.N.NAME"});
   refused(with(kTables, "layers.4096.keys.low", {"[1,1]", {1}}), {"expected layers.N.NAME"});
   refused(file_of(kTables,
@@ -130,7 +130,7 @@ TEST(SideFile, WhatIsRefused) {
   refused(with(kTables, "layers.00.keys.low", {"[1,1]", {1}}), {"expected layers.N.NAME"});
   refused(file_of(kTables,
                   kMetadata + R"(,"layers.5.keys.table":{"dtype":"F32","shape":[4],"data_offsets":[32,48]})"),
-          {"expected tensors that share no bytes"});
+          {"expected tensors that do not overlap"});
   refused(with(kTables, "layers.0.keys.low", {"[2,2]", {-1, nan, -3, 0}}),
           {"layers.0.keys.low", "finite numbers", "element 1", "byte"});
   refused(with(kBases, "layers.2.keys.basis", {"[2,1,2]", {0.6F, 0.8F, infinite, 0}}), {"element 2"});
@@ -142,7 +142,7 @@ TEST(SideFile, WhatIsRefused) {
           {"expected F64, F32, F16 or BF16"});
   refused(with(kTables, "layers.0.keys.low", {"[4]", {-1, -2, -3, 0}}), {"two dimensions"});
   refused(with(kTables, "layers.0.keys.high", {"[1,4]", {1, 2, 3, 0}}), {"the shape of layers.0.keys.low"});
-  refused(with(kTables, "layers.0.keys.high", {"[2,2]", {1, 2, -4, 0}}), {"less at element 2"});
+  refused(with(kTables, "layers.0.keys.high", {"[2,2]", {1, 2, -4, 0}}), {"smaller one at element 2"});
   refused(with(kTables, "layers.1.keys.low", {"[1,1]", {1}}), {"layers.1", "together"});
   refused(with(kTables, "layers.0.keys.table", {"[3]", {-1, 0, 1}}), {"one dimension of 4, 8"});
   refused(with(kTables, "layers.0.keys.table", {"[4]", {-1, 0, 0, 1}}), {"ascending", "element 2"});
@@ -324,7 +324,8 @@ TEST(SideFile, SweepsKnowItsContent) {
   write(15);
   const auto other = traces::testing::run_kvplan(sweep + " --resume");
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find(folder.file("x.side") + " has another content"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find(folder.file("x.side") + " has different contents"), std::string::npos)
+      << other.err;
 }
 
 }  // namespace

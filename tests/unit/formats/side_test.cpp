@@ -150,7 +150,7 @@ TEST(FormatProjected, BytesWithoutAFile) {
   };
   refused("palu:group=3", "a divisor of the 32 KV heads");
   refused("palu:rank=513", "at most the 512 channels");
-  refused("palu:file=x", "side files are not read here");
+  refused("palu:file=x", "does not read side files");
 }
 
 TEST(FormatSide, WhatDoesNotSuitALayer) {
@@ -165,8 +165,7 @@ TEST(FormatSide, WhatDoesNotSuitALayer) {
   EXPECT_TRUE(check_format(with_side("palu:file=x,group=2", pairs), shape, 4).ok());
   refused(with_side("palu:file=x,group=4", pairs), "1 groups of 12 channels, found 2 of 6");
   refused(with_side("lorc:file=x", pairs), "1 groups of 12 channels");
-  refused(with_side("kvquant:file=x", pairs),
-          "thresholds of keys for 4 KV heads of 3 channels, found 0 of 0");
+  refused(with_side("kvquant:file=x", pairs), "key thresholds for 4 KV heads of 3 channels, found 0 of 0");
   SideLayer half = pairs;
   half.bases[1].clear();
   refused(with_side("palu:file=x,group=2", half), "has no bases of values");
@@ -175,7 +174,7 @@ TEST(FormatSide, WhatDoesNotSuitALayer) {
   SideLayer tables;
   tables.key_thresholds.assign(4, std::vector<Thresholds>(3, {-1, 1}));
   tables.tables = {Vector{-1, 0, 0.5, 1}, Vector{-1, 0, 0.1, 0.2, 0.5, 0.6, 0.7, 1}};
-  refused(with_side("kvquant:file=x", tables), "as long as each other");
+  refused(with_side("kvquant:file=x", tables), "with the same length");
   tables.tables[0] = tables.tables[1];
   EXPECT_TRUE(check_format(with_side("kvquant:file=x", tables), shape, 4).ok()) << "the file says 3 bits";
   EXPECT_TRUE(check_format(with_side("kvquant:file=x,bits=3", tables), shape, 4).ok());
@@ -355,7 +354,7 @@ TEST(SampleSide, FilesOfAnotherModelAreRefused) {
   ASSERT_FALSE(found.ok());
   const bool says = !sample().info().model_digest.empty();
   EXPECT_NE(
-      found.error().to_string().find(says ? "expected a side file of the recorded model" : "has no bases"),
+      found.error().to_string().find(says ? "expected a side file for the recorded model" : "has no bases"),
       std::string::npos)
       << found.error().to_string();
 }

@@ -282,7 +282,8 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
     refused(rows + "--policies h2o --budgets '" + budgets + "'", {"--budgets"});
   refused(rows + "--policies h2o", {"--budgets", "--budget", "or both"});
   refused(rows + "--policies h2o --budget pyramidkv", {"--budget", "pyramidkv:capacity"});
-  refused(rows + "--policies h2o --budgets 8 --window-format fp8", {"--window-format", "see only a window"});
+  refused(rows + "--policies h2o --budgets 8 --window-format fp8",
+          {"--window-format", "sliding-window layers"});
   refused(rows + "--policies h2o --budgets 8 --window-format 'fp8;full'", {"--window-format", "one format"});
   refused(rows + "--policies h2o --budgets 8 --prefill 65", {"A.json", "--prefill", "64"});
   refused(rows + "--policies h2o --budgets 8 --layer 1", {"A.json", "--layer", "0 to 0"});
@@ -293,7 +294,7 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
   refused(kTensors + " --policies oracle-topk --budgets 8 --formats fp8",
           {"A.json", "oracle-topk", "keeps every"});
   refused(kRows + " --policies h2o --budgets 8 --json - --csv -", {"standard output"});
-  refused(kRows + " --policies h2o --budgets 8 --csv " + kRows, {"another file than the input"});
+  refused(kRows + " --policies h2o --budgets 8 --csv " + kRows, {"a different file"});
   refused("/nonexistent.kva --policies h2o --budgets 8", {"/nonexistent.kva"});
   refused("--policies h2o --budgets 8", {"INPUT"});
 }

@@ -449,7 +449,7 @@ TEST(Frontier, SchemesAreReadAndRefused) {
   const auto schemes = schemes_of("uniform", budgets).value();
   const auto lanes = lanes_of("h2o:hh=4,recent=4", {}, schemes);
   ASSERT_FALSE(lanes.ok());
-  EXPECT_NE(lanes.error().to_string().find("gives the number of tokens"), std::string::npos);
+  EXPECT_NE(lanes.error().to_string().find("sets the number of tokens"), std::string::npos);
   EXPECT_NE(lanes_of("streaming-llm:sink=9", {}, schemes).error().to_string().find("--budgets: "),
             std::string::npos);
   // Of 20 tokens the first layer retains 20 and the second 4.
@@ -503,8 +503,9 @@ TEST(Frontier, LayersWithAWindowKeepWhatItShows) {
   none.inputs = {{"one", layers_of(random, 2, 30)}};
   const auto refused = run(none, go_on);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().to_string().find("--window-format: expected a recording of which some layers"),
-            std::string::npos);
+  EXPECT_NE(
+      refused.error().to_string().find("--window-format: expected a recording with sliding-window layers"),
+      std::string::npos);
 }
 
 TEST(Frontier, ComponentsAreSplitOutsideQuotesAndBrackets) {

@@ -33,10 +33,10 @@ TEST(AttentionJson, RefusesWithLineAndField) {
   EXPECT_EQ(error_of(with_rows("[[[1.0], [1.5, -0.5]]]")),
             "x.json:2: rows[0][1]: expected weights from 0 to 1, found 1.5 for token 0");
   EXPECT_EQ(error_of(with_rows("[[[1.0], [0.5, \"a\"]]]")), "x.json:2: rows[0][1][1]: expected a number");
-  EXPECT_EQ(error_of(with_rows("[[[1.0]]]")), "x.json: rows[0]: expected 2 rows as T says, found 1");
+  EXPECT_EQ(error_of(with_rows("[[[1.0]]]")), "x.json: rows[0]: expected 2 rows, as T says; found 1");
   EXPECT_EQ(error_of(with_rows("[]")), "x.json: rows: is missing");
   EXPECT_EQ(error_of(with_rows("[[[1.0], [0.5, 0.5]], [[1.0], [0.5, 0.5]]]")),
-            "x.json: rows: expected 1 heads as query_heads says, found 2");
+            "x.json: rows: expected 1 heads, as query_heads says; found 2");
   EXPECT_EQ(error_of(R"({"rows": [[[1]]], "T": 1})"), "x.json: query_heads: is missing");
   EXPECT_EQ(error_of(R"({"query_heads": -1, "rows": [[[1]]], "T": 1})"),
             "x.json:1: query_heads: expected a whole number from 1 to 1024");

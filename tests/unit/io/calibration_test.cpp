@@ -127,11 +127,12 @@ TEST(Calibration, MistakesAreOneLineWithTheirPlace) {
   const std::vector<std::array<std::string, 3>> cases{
       {"\"kvplan-calibration-1\"", "\"kvplan-calibration-2\"",
        "c.json:2: schema: expected \"kvplan-calibration-1\", found \"kvplan-calibration-2\""},
-      {"2026-11-22T04:05:06Z", "yesterday", "c.json:4: when: expected a time as 2026-11-22T04:05:06Z"},
-      {"\"sm_count\": 4", "\"sm_count\": -4", "c.json:5: device.sm_count: expected a whole number from 0 on"},
+      {"2026-11-22T04:05:06Z", "yesterday", "c.json:4: when: expected a time such as 2026-11-22T04:05:06Z"},
+      {"\"sm_count\": 4", "\"sm_count\": -4",
+       "c.json:5: device.sm_count: expected a whole number of at least 0"},
       {"\"sm_count\": 4, ", "", "c.json:5: device: expected \"sm_count\""},
       {"\"kernel_build\": \"00ff\"", "\"kernel_build\": \"\"",
-       "c.json:6: software.kernel_build: expected a name, found an empty text"},
+       "c.json:6: software.kernel_build: expected a name, found an empty string"},
       {"\"cold\": true", "\"cold\": 1", "c.json:7: method.cold: expected true or false"},
       {"\"cold\": true", "\"clod\": true",
        "c.json:7: method.clod: unknown key \"clod\"; did you mean \"cold\"? (known: cold, graph, "
@@ -147,7 +148,7 @@ TEST(Calibration, MistakesAreOneLineWithTheirPlace) {
       {"[1, 4, 16]", "[1, 4]",
        "c.json:11: tables[0].columns[1]: expected 2 rows as in the first column, found 3"},
       {"29000, 116000", "-29000, 116000",
-       "c.json:12: tables[0].columns[2].numbers[0]: expected a number from 0 on"},
+       "c.json:12: tables[0].columns[2].numbers[0]: expected a number of at least 0"},
       {"\"create\"", "\"make\"",
        "c.json:16: tables[0]: expected a column \"create\" in ns in the table \"vmm\""},
       {"\"create\"", "\"handles\"",
@@ -155,14 +156,14 @@ TEST(Calibration, MistakesAreOneLineWithTheirPlace) {
       {"\"name\": \"context\"", "\"name\": \"vmm\"",
        "c.json:20: tables[1]: expected each table once, found \"vmm\" again"},
       {"\"before\", \"context\"", "\"before\", 7",
-       "c.json:18: tables[1].columns[0].texts[1]: expected a text"},
+       "c.json:18: tables[1].columns[0].texts[1]: expected a string"},
       {"\"ns/count\"", "\"ns/text\"",
-       "c.json:24: fits[0].parameters[1].unit: expected a unit, or two with a slash between, found "
+       "c.json:24: fits[0].parameters[1].unit: expected a unit, or two units with a slash between, found "
        "\"ns/text\""},
       {"\"table\": \"vmm\"", "\"table\": \"swap\"",
-       "c.json: fits: expected the name of a table of this file, found \"swap\""},
+       "c.json: fits: expected the name of a table in this file, found \"swap\""},
       {"\"held_out_error\": 0.001", "\"held_out_error\": -1",
-       "c.json:25: fits[0].held_out_error: expected an error from 0 on"},
+       "c.json:25: fits[0].held_out_error: expected an error of at least 0"},
   };
   for (const auto& [what, with, message] : cases) EXPECT_EQ(error_of(replaced(good, what, with)), message);
   for (const std::string text : {"", "[]", "{", "{\"schema\"", "\"a\"", "{} {}", "\xff"}) {
@@ -256,7 +257,7 @@ TEST(CalibrationCommand, ShowsChecksAndJoins) {
       << "it would replace what it reads";
   write_file(other, "{\n\"schema\": 3}");
   EXPECT_EQ(run_kvplan("calibration info " + other).err,
-            "kvplan: " + other + ":2: schema: expected a text\n");
+            "kvplan: " + other + ":2: schema: expected a string\n");
   EXPECT_EQ(folder.listing(), before);
 }
 

@@ -28,7 +28,7 @@ TEST(CliConvert, ReportsBesideARun) {
               "r.json --report " + at + "r.kvr --timeline " + at + "t.csv --timeline-bins 40");
   expect_done("convert " + at + "r.kvr " + at + "again.json",
               "kvplan: note: " + at +
-                  "r.kvr: its timeline has no place in JSON; an output that ends in .csv gets it\n");
+                  "r.kvr: JSON cannot hold the timeline of this report; write it to a .csv file\n");
   EXPECT_EQ(read_file(at + "again.json"), read_file(at + "r.json"));
   expect_done("convert " + at + "r.kvr " + at + "again.csv");
   EXPECT_EQ(read_file(at + "again.csv"), read_file(at + "t.csv"));
@@ -110,7 +110,7 @@ TEST(CliConvert, ErrorsAreOneLineAndLeaveNothing) {
   expect_error(at + "other.json " + at + "x.json",
                at + "other.json: expected a scenario (JSON or .kvs) or the report of a run (JSON or .kvr)");
   expect_error(at + "none.json " + at + "x.json", at + "none.json: cannot open: No such file or directory");
-  const std::string cut = ": byte 8: the file ends in the middle: it is truncated";
+  const std::string cut = ": byte 8: the file is truncated: it ends in the middle of a frame";
   expect_error(at + "cut.kvs " + at + "x.json", at + "cut.kvs" + cut);
   for (const char* output : {"x.json", "x.kvr", "x.csv"})
     expect_error(at + "cut.kvr " + at + output, at + "cut.kvr" + cut);

@@ -155,7 +155,7 @@ TEST(DocumentDamage, ATimelineThatIsNone) {
   next.mutable_rows(0)->set_name("hole");
   EXPECT_EQ(timeline_error({good, next}), "expected the same rows in every part of the timeline");
   next.mutable_rows(0)->set_name("a,b");
-  EXPECT_EQ(timeline_error({next}), "expected the name of a row in small letters");
+  EXPECT_EQ(timeline_error({next}), "expected a row name in lower case");
   next = good;
   next.add_length_ns(1);
   EXPECT_EQ(timeline_error({next}), "expected 2 entries in each row");

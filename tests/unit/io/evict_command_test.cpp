@@ -156,11 +156,12 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("layer        cells"), std::string::npos) << text.out;
   const std::array<std::pair<std::string, std::string>, 5> wrong{{
-      {"--policy full --budget uniform:capacity=8", "--budget: layer 0: \"full\" takes no number of tokens"},
+      {"--policy full --budget uniform:capacity=8",
+       "--budget: layer 0: \"full\" has no parameter for the number of tokens"},
       {"--policy h2o:hh=1,recent=9 --budget uniform:capacity=8",
        "--budget: layer 0: expected at least 9 tokens"},
       {"--policy tova:budget=5 --budget uniforn:capacity=8", "did you mean \"uniform\""},
-      {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "decides for a layer"},
+      {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "selects tokens per layer"},
       {"--policy tova:budget=5 --all-layers --layer 0", "--layer"},
   }};
   // What D2O measures where nobody gives its numbers: the one layer is the first, and left alone.
@@ -171,7 +172,8 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
             simdjson::minify(dom::array(dom::element(two.parse(full.out))["layers"]).at(0)["steps"]));
   const Ended alone = run("budget --policy d2o --layers 2 --prompt 9 --json -");
   EXPECT_EQ(alone.code, 2);
-  EXPECT_NE(alone.err.find("d2o:scores: measures recorded attention"), std::string::npos) << alone.err;
+  EXPECT_NE(alone.err.find("d2o:scores: \"measured\" needs recorded attention"), std::string::npos)
+      << alone.err;
   for (const auto& [arguments, expected_text] : wrong) {
     const Ended ended = run("evict " + input + " " + arguments + " --json " + path("out.json"));
     EXPECT_EQ(ended.code, 2) << arguments;
@@ -273,7 +275,8 @@ TEST_F(Command, CompressedRecordingsAreReadAsTheyAre) {
   const Ended bomb = run(command + path("bomb.zst"));
   EXPECT_EQ(bomb.code, 2);
   EXPECT_EQ(bomb.err, "kvplan: " + path("bomb.zst") +
-                          ": a compressed recording has at most 256 MiB unpacked; unpack this one first\n");
+                          ": a compressed recording may have at most 256 MiB after decompression: decompress "
+                          "this one first\n");
 }
 
 TEST_F(Command, ErrorsAreOneLineExitTwoAndLeaveNothing) {

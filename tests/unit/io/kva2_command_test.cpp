@@ -68,10 +68,10 @@ TEST_F(KvaTwoCommand, InfoSaysWhatIsThere) {
   EXPECT_EQ(std::string_view(info["parts"].at(2)["element"]), "bf16");
   EXPECT_TRUE(bool(info["sequences"].at(1)["complete"]));
   const auto text = run_kvplan("attention info " + whole_);
-  EXPECT_NE(
-      text.out.find("layers     1: rows, queries, keys, values, value norms, layer inputs, output weights; 4 "
-                    "query heads on 2 KV heads; window 6; soft cap 5; sinks; bias by distance; rotated 4 "),
-      std::string::npos)
+  EXPECT_NE(text.out.find(
+                "layers     1: rows, queries, keys, values, value norms, layer inputs, output weights; 4 "
+                "query heads on 2 KV heads; window 6; soft cap 5; sinks; position bias (ALiBi); rotated 4 "),
+            std::string::npos)
       << text.out;
 }
 
@@ -83,9 +83,9 @@ TEST_F(KvaTwoCommand, EveryCommandSaysThatAFileWasCut) {
     std::string with = command;
     const auto ran = run_kvplan(with.replace(with.find('@'), 1, cut_));
     EXPECT_EQ(ran.exit_code, 0) << command << ran.err;
-    const std::string line = "kvplan: warning: " + cut_ + ": the file was cut at byte ";
+    const std::string line = "kvplan: warning: " + cut_ + ": the file was truncated at byte ";
     EXPECT_EQ(ran.err.find(line), 0U) << command << ": " << ran.err;
-    EXPECT_NE(ran.err.find(" or is not finished: of sequence 1 "), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find(" or is unfinished: of sequence 1 "), std::string::npos) << ran.err;
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
     std::string other = command;
     EXPECT_EQ(run_kvplan(other.replace(other.find('@'), 1, whole_)).err, "");
@@ -119,9 +119,9 @@ TEST_F(KvaTwoCommand, RunsOfAFileThatWasCutSaySo) {
             folder_.file("s.db")}) {
     const auto ran = run_kvplan(command);
     EXPECT_EQ(ran.exit_code, 0) << command << ran.err;
-    const std::size_t at = ran.err.find(cut_ + ": the file was cut at byte ");
+    const std::size_t at = ran.err.find(cut_ + ": the file was truncated at byte ");
     EXPECT_NE(at, std::string::npos) << command << ": " << ran.err;
-    EXPECT_EQ(ran.err.find("the file was cut", at + cut_.size() + 5), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find("the file was truncated", at + cut_.size() + 5), std::string::npos) << ran.err;
   }
 }
 

@@ -324,10 +324,10 @@ TEST(KvaTwoRows, PoliciesSayWhatIsMissing) {
   EXPECT_EQ(error("knorm:budget=3"), "");
   EXPECT_EQ(error("r-kv:budget=3,window=2"),
             "r-kv: decides by queries, which this recording does not have (attention rows and keys only): "
-            "expected a .kva file of queries, keys and values");
+            "expected a .kva file with queries, keys and values");
   EXPECT_EQ(error("lagkv:budget=3,lag=2"),
             "lagkv: decides by values, which this recording does not have (attention rows and keys only): "
-            "expected a .kva file of queries, keys and values");
+            "expected a .kva file with queries, keys and values");
 }
 
 }  // namespace

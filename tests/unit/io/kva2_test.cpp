@@ -225,7 +225,7 @@ TEST(KvaTwo, CutAnywhereEverythingWholeIsRead) {
       }
       ASSERT_TRUE(recording.ok()) << length << ": " << recording.error().to_string();
       const RecordingInfo& info = recording.value()->info();
-      ASSERT_EQ(info.cut.find("the file was cut at byte " + std::to_string(walked.end) + " "), 0U)
+      ASSERT_EQ(info.cut.find("the file was truncated at byte " + std::to_string(walked.end) + " "), 0U)
           << info.cut;
       ASSERT_EQ(info.cut.find('\n'), std::string::npos);
       for (std::size_t s = 0; s < info.sequences.size(); ++s) {
@@ -254,13 +254,13 @@ TEST(KvaTwo, ACutFileSaysHowMuchIsWhole) {
   const std::string bytes = kva2_of(sample, Codec::kStored, 2, false);
   const auto whole = opened(bytes);
   ASSERT_NE(whole, nullptr);
-  EXPECT_EQ(whole->info().cut, "the file was cut at byte " + std::to_string(bytes.size()) +
-                                   " or is not finished: all of its sequences are whole");
+  EXPECT_EQ(whole->info().cut, "the file was truncated at byte " + std::to_string(bytes.size()) +
+                                   " or is unfinished: all of its sequences are complete");
   const auto less = opened(bytes.substr(0, bytes.size() - 40));
   ASSERT_NE(less, nullptr);
-  EXPECT_NE(
-      less->info().cut.find(": of sequence 1 2 to 4 tokens are whole, by layer; 1 other sequence is whole"),
-      std::string::npos)
+  EXPECT_NE(less->info().cut.find(
+                ": of sequence 1 2 to 4 tokens are complete, by layer; 1 other sequence is complete"),
+            std::string::npos)
       << less->info().cut;
 }
 
@@ -325,7 +325,7 @@ TEST(KvaTwo, ImpossibleHeadersAreRefused) {
   const Case cases[] = {
       {[](Header& h) { h.set_version(3); }, "version: expected version 1 or 2, found 3"},
       {[](Header& h) { h.set_form(v1::ATTENTION_FORM_TENSORS); },
-       "expected no form, element, has_values and sequences: they belong to version 1"},
+       "expected no form, element, has_values and sequences: only version 1 has them"},
       {[](Header& h) { h.mutable_model()->set_layers(0); }, "model.layers: expected 1 to 4096, found 0"},
       {[](Header& h) { h.mutable_model()->set_query_heads(2000); },
        "model.query_heads: expected 1 to 1024, found 2000"},
@@ -361,7 +361,7 @@ TEST(KvaTwo, ImpossibleHeadersAreRefused) {
          h.mutable_layers(0)->clear_parts();
          h.mutable_layers(0)->add_parts(v1::ATTENTION_PART_QUERIES);
        },
-       "layers[0].parts: expected keys with queries"},
+       "layers[0].parts: expected queries and keys together"},
       {[](Header& h) { h.mutable_layers(0)->set_logit_scale(-1); },
        "layers[0].logit_scale: expected a number above 0 and at most 1e6"},
       {[](Header& h) { h.mutable_layers(0)->set_soft_cap(std::numeric_limits<double>::quiet_NaN()); },
@@ -378,9 +378,9 @@ TEST(KvaTwo, ImpossibleHeadersAreRefused) {
       {[](Header& h) { h.mutable_rotary()->set_layout(v1::ATTENTION_ROTARY_LAYOUT_UNSPECIFIED); },
        "rotary.layout: expected 1 or 2, found 0"},
       {[](Header& h) { h.mutable_rotary()->set_dims(6); },
-       "layers[0].rotary.dims: expected an even number of elements inside a key of 4, found 6 from 0"},
+       "layers[0].rotary.dims: expected an even number of elements within a key of 4, found 6 from 0"},
       {[](Header& h) { h.mutable_rotary()->set_dims(3); },
-       "layers[0].rotary.dims: expected an even number of elements inside a key of 4, found 3 from 0"},
+       "layers[0].rotary.dims: expected an even number of elements within a key of 4, found 3 from 0"},
       {[](Header& h) { h.mutable_rotary()->set_base(0.5); },
        "layers[0].rotary.base: expected a number from 1 to 1e30, found 0.5"},
       {[](Header& h) { h.mutable_rotary()->set_amplitude(-1); },
@@ -434,10 +434,10 @@ TEST(KvaTwo, ImpossibleChunksAreRefused) {
   expect([](Chunk& c) { c.set_head(1); }, "head: expected a head that the header lists, found 1");
   expect([](Chunk& c) { c.set_sequence(1 << 20); }, "sequence: expected less than 1048576, found 1048576");
   expect([](Chunk& c) { c.set_part(v1::ATTENTION_PART_KEYS); },
-         "part: a part that a file of this form does not");
+         "part: a part that this version of the file does not");
   expect([](Chunk& c) { c.set_part(static_cast<v1::AttentionPart>(300)); },
-         "part: a part that a file of this form");
-  expect([](Chunk& c) { c.set_tokens(0); }, "tokens: expected tokens inside the sequence's 1048576, found 0");
+         "part: a part that this version of the file");
+  expect([](Chunk& c) { c.set_tokens(0); }, "tokens: expected tokens within the sequence's 1048576, found 0");
   expect([](Chunk& c) { c.set_tokens(2); }, "raw_bytes: expected 24 for 2 tokens, found 12");
   expect([](Chunk& c) { c.set_raw_bytes(11); }, "raw_bytes: expected 12 for 1 tokens, found 11");
   expect([](Chunk& c) { c.set_codec(static_cast<v1::AttentionCodec>(5)); },
@@ -477,7 +477,7 @@ TEST(KvaTwo, ARowThatIsNoRowIsRefused) {
   const Case cases[] = {
       {{0.25, 0.25, 0.5}, 0, false, ""},
       {{0, 0.5, 0.5}, 2, false, ""},
-      {{0.25, 0.25, 0.5}, 2, false, "expected no weight before the window, found one for token 0"},
+      {{0.25, 0.25, 0.5}, 2, false, "expected weights of 0 before the window, found another for token 0"},
       {{0, 0, 0}, 0, false, "expected weights that sum to 1, found a sum of 0"},
       {{0, 0, 0}, 0, true, ""},
       {{0.25, std::numeric_limits<double>::quiet_NaN(), 0.5},
@@ -557,7 +557,7 @@ TEST(KvaTwo, GapsAreNamed) {
   EXPECT_EQ(recording->numbers(0, 0, Part::kKeys, 0).error().to_string(),
             "x.kva: layer 0, keys of head 0: were not recorded; other parts of this layer were");
   EXPECT_EQ(recording->token_classes(0).error().to_string(),
-            "x.kva: token classes: were not recorded of this sequence");
+            "x.kva: token classes: were not recorded for this sequence");
 }
 
 TEST(KvaTwo, FramesOfAnUnknownKindArePassedOver) {

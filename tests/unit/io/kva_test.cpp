@@ -297,7 +297,7 @@ TEST(Kva, BadNumbersAreNamed) {
             "x.kva: byte 42: row 2: expected weights that sum to 1, found a sum of 2.7");
   EXPECT_EQ(rows_error({1, .5, .5, 0, 0, 0}),
             "x.kva: byte 42: row 2: expected weights that sum to 1, found a sum of 0");
-  EXPECT_EQ(rows_error({1, .5, .5}), "x.kva: row 2 of query head 0 is asked for and was not recorded");
+  EXPECT_EQ(rows_error({1, .5, .5}), "x.kva: row 2 of query head 0 is needed but was not recorded");
 }
 
 /// A head that is missing is an error of that head, when a policy asks for its layer; others are read.
@@ -320,7 +320,7 @@ TEST(Kva, MissingHeadsAreNamed) {
   const Status missing = recording.value()->open(0, 0).value()->seek(0);
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().to_string(),
-            "x.kva: layer 0, query head 1: was not recorded; the other heads of this layer were");
+            "x.kva: layer 0, query head 1: was not recorded, but other heads of this layer were");
   EXPECT_TRUE(recording.value()->open(0, 1).value()->seek(1).ok());
 }
 

@@ -47,10 +47,8 @@ TEST(MeasuredSteps, MediansAreRoundedOnceAndExact) {
             "0.11, 2026-11-22T04:05:06Z.");
   EXPECT_EQ(steps.assumptions.at(1),
             "Steps of 1 to 8 sequences, 1 to 520 computed tokens and 0 to 1000 context tokens were measured. "
-            "Between "
-            "them durations are linear; below the least they are those of the least, beyond the greatest "
-            "they go on "
-            "as the last two do.");
+            "kvplan interpolates linearly between them. Below the smallest measured step it uses that step's "
+            "duration; above the largest it extrapolates from the last two.");
 }
 
 /// The middle one counts, of two the shorter; and it is said.
@@ -68,9 +66,8 @@ TEST(MeasuredSteps, OfSeveralMeasurementsTheMiddleOne) {
   for (const auto& [median, taken] : {std::pair{std::vector<double>{60, 50}, 50}, {{90, 10, 30}, 30}}) {
     const plan::MeasuredSteps steps = steps_of(median);
     EXPECT_EQ(steps.table.piece(1, 1, 1).at_begin, taken * 1024);
-    EXPECT_EQ(
-        steps.assumptions.back(),
-        "1 step was measured more than once: of its durations the middle one counts, of two the shorter.");
+    EXPECT_EQ(steps.assumptions.back(),
+              "1 step was measured more than once: their median duration counts, and the shorter of two.");
   }
 }
 
@@ -86,22 +83,22 @@ TEST(MeasuredSteps, AColumnOfModelsChooses) {
   const auto steps = measured_steps(c, "llama-2-7b", "c.json").value();
   EXPECT_EQ(steps.table.piece(1, 1, 10).at_begin, 2000 * 1024) << "the only one of this model";
   EXPECT_NE(steps.assumptions.at(0).find("1 step of llama-2-7b on"), std::string::npos);
-  EXPECT_EQ(error_of(c, "b"),
-            "c.json: step.model: expected steps of the model b, found those of a, llama-2-7b");
+  EXPECT_EQ(error_of(c, "b"), "c.json: step.model: expected steps of model b, found steps of a, llama-2-7b");
   c.tables[0].columns.back() = numbers("model", "count", {1, 2, 3});
-  EXPECT_EQ(error_of(c), "c.json: step.model: expected names of models, a column of unit text");
+  EXPECT_EQ(error_of(c), "c.json: step.model: expected model names, in a column with the unit text");
 }
 
 TEST(MeasuredSteps, WhatCannotBeNamesItsRow) {
   Calibration c = three_steps();
   c.tables[0].name = "other";
-  EXPECT_EQ(error_of(c), "c.json: tables: expected a table \"step\", durations of whole steps, found none");
+  EXPECT_EQ(error_of(c),
+            "c.json: tables: expected a table \"step\" with durations of whole steps, found none");
   c = three_steps();
   c.tables[0].columns[0].numbers[1] = 0;
   EXPECT_EQ(error_of(c), "c.json: step[1].sequences: expected at least one sequence");
   c = three_steps();
   c.tables[0].columns[1].numbers[2] = 7;
-  EXPECT_EQ(error_of(c), "c.json: step[2].computed: expected at least one token for each sequence");
+  EXPECT_EQ(error_of(c), "c.json: step[2].computed: expected at least one token per sequence");
   c = three_steps();
   c.tables[0].columns[4].numbers[0] = 1e300;
   EXPECT_EQ(error_of(c), "c.json: step[0].median: expected at most 13 days");

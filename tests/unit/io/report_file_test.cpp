@@ -109,7 +109,8 @@ TEST(ReportBinary, HasTheTimelineWhereItWasAskedFor) {
   const std::string bytes = testing::report_bytes(run(cases()[0]));
   traces::Input without = testing::input_of(bytes);
   EXPECT_EQ(testing::bytes_of([&](const DocumentWriter::Sink& s) { return copy_timeline_csv(without, s); }),
-            "error: file: holds no timeline; kvplan run writes one into a binary report with --timeline");
+            "error: file: the report has no timeline: `kvplan run` writes one into a binary report with "
+            "--timeline");
 }
 
 TEST(ReportBinary, NumbersAreTheMessagesNumbers) {
@@ -187,7 +188,7 @@ std::string json_error(const std::string& from, const std::string& to) {
 }
 
 TEST(ReportJson, WhatIsNoReport) {
-  EXPECT_EQ(json_error("\"arrived\"", "\"come\""), "file: requests.come: no key of a report");
+  EXPECT_EQ(json_error("\"arrived\"", "\"come\""), "file: requests.come: this is not a report key");
   EXPECT_EQ(json_error("\"arrived\": 13,", ""), "file: requests: expected \"arrived\"");
   EXPECT_EQ(json_error("\"arrived\": 13,", "\"arrived\": null,"),
             "file: requests.arrived: expected a value, found null");
@@ -200,14 +201,14 @@ TEST(ReportJson, WhatIsNoReport) {
   EXPECT_EQ(json_error("\"arrived\": 13,", "\"arrived\": \"13\","),
             "file: requests.arrived: expected a number");
   EXPECT_EQ(json_error("\"arrived\": 13,", "\"arrived\": 13 5,").substr(0, 6), "file: ");
-  EXPECT_EQ(json_error("\"warnings\": [", "\"warnings\": [3"), "file: warnings: expected a text");
+  EXPECT_EQ(json_error("\"warnings\": [", "\"warnings\": [3"), "file: warnings: expected a string");
   EXPECT_EQ(json_error("\"warnings\": []", "\"warnings\": {}"), "file: warnings: expected an array");
   EXPECT_EQ(json_error("\"requests\": {", "\"requests\": 5, \"x\": {"), "file: requests: expected an object");
   EXPECT_EQ(
       json_error("\"engine\": {\n      \"name\": \"vllm-v1\"", "\"engine\": {\n      \"name\": \"vllm-v2\"")
           .substr(0, 70),
       "file: scenario.engine: vllm-v2: unknown engine \"vllm-v2\"; did you mean");
-  EXPECT_EQ(json_error("\"scenario\"", "\"scene\""), "file: scene: no key of a report");
+  EXPECT_EQ(json_error("\"scenario\"", "\"scene\""), "file: scene: this is not a report key");
   const std::string json = plan::report_json(run(cases()[0]));
   EXPECT_EQ(testing::error_of(DocumentKind::kReport, json + "{}"), "file: expected nothing after the object");
   EXPECT_EQ(testing::error_of(DocumentKind::kReport, "[]"), "file: expected a JSON object");

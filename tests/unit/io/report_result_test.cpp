@@ -253,7 +253,7 @@ TEST(ReportedRun, NumbersThatNoRunHasAreErrors) {
   has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_greatest_step(0, INT64_MAX); }),
       "row \"live\"");
   has(error([](auto&, auto& chunk) { chunk.mutable_rows(9)->set_least_step(0, -1); }), "row \"free\"");
-  has(error([](auto&, auto& chunk) { chunk.set_begin_ns(1); }), "from 0 ns");
+  has(error([](auto&, auto& chunk) { chunk.set_begin_ns(1); }), "at 0 ns");
   has(error([](auto&, auto& chunk) { chunk.set_length_ns(2, std::int64_t{1} << 53); }), "2^52 ns");
   has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_name("alive"); }), "expected a row \"live\"");
 }

@@ -238,7 +238,7 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
   v1::Scenario message;
   message.GetReflection()->MutableUnknownFields(&message)->AddVarint(900, 1);
   EXPECT_EQ(error_of(message),
-            "file: holds values that this version does not know: written by a later version of kvplan");
+            "file: holds values that this version does not know: a later version of kvplan wrote it");
   message.Clear();
   message.mutable_engine()->set_name("vllm-v1:max_seqs=1");
   EXPECT_EQ(error_of(message),
@@ -274,7 +274,7 @@ TEST(ScenarioJson, KeysThatHoldNothingAreCheckedToo) {
       json_error("{\"memory\":\n{\"pool\": {}}}").find("s.json:2: unknown scenario path \"memory.pool\""),
       std::string::npos);
   const std::string leaf =
-      "s.json:1: memory.pool_tokens: expected a text, a number or true/false, found an object";
+      "s.json:1: memory.pool_tokens: expected a string, a number or true/false, found an object";
   EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {}}})"), leaf);
   EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {"a": 1}}})"), leaf);
   EXPECT_EQ(json_error(R"({"engine": {}})"), "s.json:1: engine: expected \"name\" in the component");

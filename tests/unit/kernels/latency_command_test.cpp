@@ -82,12 +82,12 @@ TEST_F(CliLatency, WhatNoTableHasIsARoofline) {
   // 12 us and 64 x 8 x 8192 tokens x 512 bytes and 64 x 32 x 128 x 4 bytes at 0.9 x 5.3e12 bytes/s.
   EXPECT_EQ(outcome.out,
             kHeader + ",predicted_us,source\nmi300x,vllm,1,k,64,8192,32,8,128,0,2,462.426,roofline\n");
-  EXPECT_TRUE(
-      outcome.err.starts_with("kvplan: warning: no table has decode attention of \"vllm\" on mi300x: times "
-                              "are a roofline of the device's "
-                              "figures, not measured (tables: "))
+  EXPECT_TRUE(outcome.err.starts_with(
+      "kvplan: warning: there is no table of decode attention for engine \"vllm\" on mi300x: times are a "
+      "roofline estimate from the device's figures (measured tables: "))
       << outcome.err;
-  EXPECT_NE(run(kHeader + "\n", "--gpu B200 --engine sglang").err.find("no table has"), std::string::npos);
+  EXPECT_NE(run(kHeader + "\n", "--gpu B200 --engine sglang").err.find("there is no table of"),
+            std::string::npos);
 }
 
 TEST_F(CliLatency, OptionsDecideAndWhatDiffersIsSaid) {
@@ -98,22 +98,22 @@ TEST_F(CliLatency, OptionsDecideAndWhatDiffersIsSaid) {
   EXPECT_NE(outcome.out.find("H100,sglang,0.24.0,fa3,32,128,64,4,128,0,2,13.13,extrapolated\n"),
             std::string::npos);
   EXPECT_EQ(outcome.err,
-            "kvplan: warning: no table of vllm 0.23.0 on h200-sxm: times are those of 0.24.0\n"
-            "kvplan: warning: 1 row names another GPU; times are those of --gpu H200\n"
-            "kvplan: warning: 1 row names another engine; times are those of --engine vllm\n"
-            "kvplan: warning: 1 row names another engine version; times are those of 0.24.0\n"
-            "kvplan: warning: 1 row names another kernel; times are those of vllm_flash_attn_fa3\n");
+            "kvplan: warning: no table of vllm 0.23.0 on h200-sxm: times come from tables of version "
+            "0.24.0\nkvplan: warning: 1 row names another GPU; times are for --gpu H200\nkvplan: warning: "
+            "1 row names another engine; times are for --engine vllm\nkvplan: warning: 1 row names another "
+            "engine version; times are for 0.24.0\nkvplan: warning: 1 row names another kernel; times come "
+            "from vllm_flash_attn_fa3\n");
 }
 
 TEST_F(CliLatency, Errors) {
   const std::string good = kFa3 + "32,128,64,4,128,0,2\n";
-  EXPECT_EQ(error(""), "kvplan: in.csv: expected a header, found nothing\n");
+  EXPECT_EQ(error(""), "kvplan: in.csv: expected a header line, found an empty file\n");
   EXPECT_EQ(error("gpu,engine\n"),
             "kvplan: in.csv:1: engine_version: expected a column of this name, found gpu, engine\n");
   EXPECT_EQ(error(kHeader + ",gpu\n"),
             "kvplan: in.csv:1: gpu: expected one column of this name, found two\n");
   EXPECT_EQ(error(kHeader + ",source\n"),
-            "kvplan: in.csv:1: source: expected rows without this column, which is added to them\n");
+            "kvplan: in.csv:1: source: expected rows without this column: the command adds it\n");
   EXPECT_EQ(error(kHeader + "\n" + good + "1,2\n"), "kvplan: in.csv:3: expected 11 cells, found 2\n");
   EXPECT_EQ(error(kHeader + "\n" + good + kFa3 + "32,128,64,4,128,0,2,9\n"),
             "kvplan: in.csv:3: expected 11 cells, found more\n");

@@ -47,15 +47,16 @@ std::string error_with(std::string_view from, std::string_view to) {
 }
 
 TEST(KernelTable, ErrorsHaveTheirPlace) {
-  EXPECT_EQ(error_with("engine,e", "motor,e"), "f:2: engine: expected this name, a comma and its value");
+  EXPECT_EQ(error_with("engine,e", "motor,e"),
+            "f:2: engine: expected this column name, a comma and its value");
   EXPECT_EQ(error_with("head_dim,64", "head_dim,0"),
             "f:5: head_dim: expected a whole number from 1 to 1073741824, found \"0\"");
   EXPECT_EQ(error_with("q_heads,kv_heads", "kv_heads,q_heads"),
-            "f:8: q_heads: expected q_heads,kv_heads,batch and then lengths");
+            "f:8: q_heads: expected q_heads,kv_heads,batch followed by lengths");
   EXPECT_EQ(error_with("4,2,1,1.25,", "4,2,1,1.25"), "f:9: row: expected 5 cells, found 4");
   EXPECT_EQ(error_with("4,2,3", "3,2,3"), "f:10: q_heads: expected a multiple of kv_heads");
   EXPECT_EQ(error_with(",,7", ",,-7"), "f:10: time: expected a number from 0.001 to 1e+09, found \"-7\"");
-  EXPECT_EQ(error_with("4,2,3,,7", "4,2,1,7,"), "f: expected one time for each call, found two");
+  EXPECT_EQ(error_with("4,2,3,,7", "4,2,1,7,"), "f: expected one time per call, found two");
 }
 
 TEST(KernelTable, ThoseOfTheProgram) {

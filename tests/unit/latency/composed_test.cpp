@@ -82,21 +82,23 @@ TEST(Composed, MovesBytesTwiceOverTheMemory) {
 TEST(Composed, SaysWhatItIsMadeOf) {
   const auto lines = made("composed", "llama-3-8b", "H100", 8)->assumptions();
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(lines[0].find("Decode attention is that of vllm 0.24.0 on h100-sxm (vllm_flash_attn_fa3"), 0U)
+  EXPECT_EQ(lines[0].find(
+                "Decode attention time comes from tables of vllm 0.24.0 on h100-sxm (vllm_flash_attn_fa3"),
+            0U)
       << lines[0];
   EXPECT_NE(lines[1].find("assumed"), std::string::npos);
   EXPECT_NE(lines[2].find("450e9 bytes/s over NVLink"), std::string::npos);
   EXPECT_NE(lines[3].find("attention 0.588 ms (table)"), std::string::npos) << lines[3];
-  EXPECT_NE(lines[3].find("; without tables it would be "), std::string::npos) << lines[3];
+  EXPECT_NE(lines[3].find("; without measured tables it would take "), std::string::npos) << lines[3];
   const auto bare = made("composed:engine=sglang", "llama-3-8b")->assumptions();
   ASSERT_EQ(bare.size(), 3U) << "one rank sends nothing";
-  EXPECT_EQ(
-      bare[0],
-      "Decode attention is a roofline of the figures of h100-sxm: no table has kernels of sglang on it.");
-  EXPECT_EQ(bare[2].find("without tables"), std::string::npos);
-  EXPECT_EQ(
-      made("composed", "deepseek-v3")->assumptions()[0],
-      "Decode attention is a roofline of the figures of h100-sxm: no table has kernels for latent vectors.");
+  EXPECT_EQ(bare[0],
+            "Decode attention time is a roofline estimate from the figures of h100-sxm: no table has kernels "
+            "of sglang on it.");
+  EXPECT_EQ(bare[2].find("without measured tables"), std::string::npos);
+  EXPECT_EQ(made("composed", "deepseek-v3")->assumptions()[0],
+            "Decode attention time is a roofline estimate from the figures of h100-sxm: no table has kernels "
+            "for latent vectors.");
   const auto other = made("composed:engine_version=0.11.0", "llama-3-8b")->assumptions();
   EXPECT_NE(other[2].find("(extrapolated)"), std::string::npos) << "tables of another version";
 }
@@ -171,11 +173,11 @@ TEST(Composed, ARunRepeatsIt) {
     return std::any_of(lines.begin(), lines.end(),
                        [&](const std::string& line) { return line.starts_with(begin); });
   };
-  EXPECT_TRUE(says("Decode attention is that of vllm 0.24.0 on l40s"));
-  EXPECT_TRUE(says("Ranks sum their shares in rings at 32e9 bytes/s over PCIe"));
+  EXPECT_TRUE(says("Decode attention time comes from tables of vllm 0.24.0 on l40s"));
+  EXPECT_TRUE(says("Tensor-parallel ranks all-reduce in rings at 32e9 bytes/s over PCIe"));
   EXPECT_TRUE(says("A decode step of 32 requests"));
-  EXPECT_TRUE(says("Weights are counted with 16 bits each"));
-  EXPECT_FALSE(says("Step times are a roofline"));
+  EXPECT_TRUE(says("Weights count 16 bits each"));
+  EXPECT_FALSE(says("Step times are roofline"));
   EXPECT_FALSE(says("Every step reads the weights of all experts"));
 }
 
@@ -228,7 +230,7 @@ TEST(Composed, IsTheDefaultWhereTablesCoverDeviceAndModel) {
 TEST(Composed, NeedsADevice) {
   Random random(1, "composed device");
   EXPECT_EQ(outputs(scenario_of({"latency=composed"}), drawn_trace(random), false),
-            "latency: expected deployment.device: step times are composed from a device's figures");
+            "latency: expected deployment.device: composed step times need a device's figures");
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ TEST(DistServe, RunsInClosedFormAreRunsStepByStep) {
     ASSERT_EQ(fast, outputs(scenario.value(), trace, true));
     if (fast.find("\"completed\"") == std::string::npos) continue;
     ++completed;
-    EXPECT_NE(fast.find("Step times are DistServe's formulas"), std::string::npos);
+    EXPECT_NE(fast.find("Step times follow DistServe's formulas"), std::string::npos);
   }
   EXPECT_GT(completed, 25);
 }

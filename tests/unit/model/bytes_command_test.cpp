@@ -237,14 +237,14 @@ TEST(CliBytes, CodecsOfSeveralLayers) {
     EXPECT_EQ(number(root, "/total_bytes") - number(root, "/policy_bytes"), 32 * 100 * 2 * (64 + 128) * 2);
   });
   for (const auto& [asked, why] : std::vector<std::pair<std::string, std::string>>{
-           {"minicache --policy snapkv:capacity=100", "keeps other tokens in other layers"},
+           {"minicache --policy snapkv:capacity=100", "keeps different tokens in different layers"},
            {"minicache --pp 32", "stores layers 16 and 17 together, which are on different pipeline stages"},
            {"cla --pp 3", "on different pipeline stages"},
-           {"minicache --prompt 900 --policy window:window=10", "depend on which tokens went"},
+           {"minicache --prompt 900 --policy window:window=10", "depend on which tokens were evicted"},
            {"minicache:keep=near", "angles decide which tokens are merged"},
-           {"palu --policy h2o:hh=8,recent=8", "keeps other tokens in other heads"},
+           {"palu --policy h2o:hh=8,recent=8", "keeps different tokens in different heads"},
            {"kvquant:outliers=0 --prompt 900 --policy h2o:hh=8,recent=8",
-            "drops other tokens in other heads while it decodes, which share what kvquant stores"},
+            "evicts different tokens in different heads while decoding, which kvquant stores"},
            {"smaller-model:model_layers=33", "at most the 32 layers"},
            {"lorc:file=nothing", "nothing"}}) {
     const auto ran = run_kvplan("bytes " + start + asked);
@@ -296,7 +296,7 @@ TEST(CliBytes, TextOfACodec) {
   const Outcome outcome = run_kvplan("bytes --model llama-3-8b --tokens 1000 --prompt 900 --format kivi");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part : {"1,000 tokens (100 of them generated)", "36,929.54", "36,929,536 (35.2 MiB)",
-                           "What they hold", "codes", "scales", "exact", "metadata"})
+                           "Bytes by layer", "codes", "scales", "exact", "metadata"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
   EXPECT_EQ(outcome.out.find("A block of"), std::string::npos) << "its tokens take different bytes";
   EXPECT_EQ(outcome.out.find("centroids"), std::string::npos) << "it has none";
@@ -351,16 +351,16 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   const std::string llama = "--model llama-3-8b --tokens 1000 ";
   error(llama + "--format kivi --policy streaming-llm:sink=0,recent=0", {"--policy: ", "at least one token"});
   error(llama + "--prompt 900 --format kvquant --policy h2o:hh=15,recent=5",
-        {"kvquant: ", "which tokens went", "`kvplan format --evict`"});
+        {"kvquant: ", "which tokens were evicted", "`kvplan format --evict`"});
   error(llama + "--format minicache:keep=far",
-        {"minicache: ", "do not follow from lengths", "angles", "`kvplan format`"});
+        {"minicache: ", "cannot be computed from lengths", "angles", "`kvplan format`"});
   error(llama + "--format svd:energy=0.9",
-        {"svd: ", "do not follow from lengths", "singular values decide the rank", "`kvplan format`"});
+        {"svd: ", "cannot be computed from lengths", "singular values decide the rank", "`kvplan format`"});
   error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
-        {"kivi: ", "which tokens went", "`kvplan format --evict`"});
+        {"kivi: ", "which tokens were evicted", "`kvplan format --evict`"});
   error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});
   error(llama + "--policy 'duo-attention:gates=[[0.5]]'",
-        {"--policy: ", "\"duo-attention\" keeps everything in some heads", "`kvplan run` counts"});
+        {"--policy: ", "\"duo-attention\" keeps all tokens in some heads", "`kvplan run` counts"});
   error(llama + "--policy pyramidinfer", {"--policy: ", "each layer", "family codec"});
   error(llama + "--policy seed-threshold:threshold=0.1", {"--policy: ", "token by token", "`kvplan evict`"});
   error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kvquant",
@@ -400,8 +400,8 @@ TEST(ModelByPath, RunsCountFromTheScenariosFolder) {
     dom::element root;
     ASSERT_EQ(parser.parse(outcome.out).get(root), simdjson::SUCCESS);
     EXPECT_EQ(number(root, "/memory/capacity_bytes"), 256 * 100000) << "windows do not cut what a run holds";
-    EXPECT_NE(outcome.out.find("4 of the model's 4 layers see only a window"), std::string::npos);
-    EXPECT_NE(outcome.out.find(": 4 layers, 256 bytes a token."), std::string::npos);
+    EXPECT_NE(outcome.out.find("4 of the model's 4 layers have a sliding window"), std::string::npos);
+    EXPECT_NE(outcome.out.find(": 4 layers, 256 bytes per token."), std::string::npos);
   }
   const Outcome missing = run("nowhere.json");
   EXPECT_EQ(missing.exit_code, 2);
@@ -426,7 +426,7 @@ TEST(ModelByPath, StepTimesSayWhatTheyMiss) {
   const Outcome roofline = run_kvplan(run);
   EXPECT_EQ(roofline.exit_code, 2);
   EXPECT_EQ(roofline.err,
-            "kvplan: model: the weights of " + file + " cannot be counted: vocab_size is not given\n");
+            "kvplan: model: the weights of " + file + " cannot be counted: vocab_size is missing\n");
   const std::string affine = " --set latency=affine:base_ns=1,token_ns=1,context_ns=1 --json ";
   EXPECT_EQ(run_kvplan(run + affine + "-").exit_code, 0);
   const std::string before = read_file(file);

@@ -59,7 +59,8 @@ TEST(ModelConfig, ALanguageModelInsideALargerOne) {
   const ModelShape inner = shape(R"("model_type":"vlm","hidden_size":7,"text_config":{)" + kDims + "}");
   EXPECT_EQ(inner.hidden, 64);
   EXPECT_EQ(error(R"({"text_config":{"num_hidden_layers":6}})"),
-            "c.json: text_config.hidden_size: expected a whole number from 1 to 1048576, found nothing");
+            "c.json: text_config.hidden_size: expected a whole number from 1 to 1048576layers with different "
+            "shapes");
 }
 
 TEST(ModelConfig, LatentVectors) {
@@ -101,18 +102,19 @@ TEST(ModelConfig, Windows) {
   EXPECT_EQ(windows(window + types + R"("sliding_attention","sliding_attention"])"),
             (Windows{0, 100, 0, 0, 100, 100}));
   EXPECT_EQ(error("{" + window + types + R"("full_attention"]})"),
-            "c.json: layer_types: expected a list with a text for each of 6 layers");
+            "c.json: layer_types: expected a list with one text per layer of 6 layers");
   EXPECT_EQ(error("{" + window + types + R"("linear_attention","full_attention"]})"),
             "c.json: layer_types: expected full_attention or sliding_attention, found the text "
             "\"linear_attention\"");
   EXPECT_EQ(error("{" + kDims + types + R"("full_attention","full_attention"]})"),
-            "c.json: sliding_window: expected the window of the layers with one, found nothing");
+            "c.json: sliding_window: expected a window size for the sliding-window layerslayers with "
+            "different shapes");
 }
 
 TEST(ModelConfig, WhatIsMissingOrAbsurd) {
   EXPECT_EQ(error(""), "c.json: expected a JSON object, found nothing");
-  EXPECT_EQ(error("[1]"), "c.json: expected a JSON object, the config of a model");
-  EXPECT_NE(error("{\"a\": nul}").find("c.json: expected the JSON of a model's config: "), std::string::npos);
+  EXPECT_EQ(error("[1]"), "c.json: expected a JSON object with a model config");
+  EXPECT_NE(error("{\"a\": nul}").find("c.json: expected a model config in JSON: "), std::string::npos);
   EXPECT_EQ(error("{}"), "c.json: num_hidden_layers: expected a whole number from 1 to 4096, found nothing");
   const auto layers = [](const std::string& value) {
     return error(R"({"num_hidden_layers":)" + value + R"(,"hidden_size":64,"num_attention_heads":8})");
@@ -124,9 +126,8 @@ TEST(ModelConfig, WhatIsMissingOrAbsurd) {
             "c.json: num_hidden_layers: expected a whole number from 1 to 4096, found the text \"32\"");
   EXPECT_EQ(layers("99999999999999999999").substr(0, 17), "c.json: expected ")
       << "no number that JSON readers take";
-  EXPECT_EQ(
-      error(R"({"num_hidden_layers":1,"hidden_size":65,"num_attention_heads":8})"),
-      "c.json: head_dim: expected the size of a head, since 65 (hidden_size) is not divided by 8 heads");
+  EXPECT_EQ(error(R"({"num_hidden_layers":1,"hidden_size":65,"num_attention_heads":8})"),
+            "c.json: head_dim: expected a head size, because 65 (hidden_size) is not divisible by 8 heads");
   EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":9})"),
             "c.json: num_key_value_heads: expected a whole number from 1 to 8, found \"9\"");
   EXPECT_EQ(error("{" + kDims + R"(,"use_sliding_window":1})"),
@@ -158,12 +159,12 @@ TEST(ModelConfig, WeightsThatCannotBeCounted) {
     const auto weights = shape(kDims + members).weights();
     return weights.ok() ? "no error" : weights.error().to_string();
   };
-  EXPECT_EQ(miss(""), "model: the weights of c.json cannot be counted: vocab_size is not given");
+  EXPECT_EQ(miss(""), "model: the weights of c.json cannot be counted: vocab_size is missing");
   EXPECT_EQ(miss(R"(,"vocab_size":100)"),
-            "model: the weights of c.json cannot be counted: intermediate_size is not given");
+            "model: the weights of c.json cannot be counted: intermediate_size is missing");
   EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10)"), "no error");
   EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10,"num_experts":4)"),
-            "model: the weights of c.json cannot be counted: num_experts_per_tok is not given");
+            "model: the weights of c.json cannot be counted: num_experts_per_tok is missing");
   const std::int64_t narrow =
       shape(kDims + R"(,"vocab_size":100,"intermediate_size":10,"head_dim":24,"v_head_dim":16)")
           .weights()

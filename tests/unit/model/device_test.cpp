@@ -90,8 +90,8 @@ TEST(Devices, BrokenFilesAreOneLine) {
   const auto error = [&](const std::string& text) {
     return parse_device(text, "d.json").error().to_string();
   };
-  EXPECT_EQ(error("{"), "d.json: expected a JSON object, the figures of a device");
-  EXPECT_EQ(error("{}"), "d.json: name: expected a text");
+  EXPECT_EQ(error("{"), "d.json: expected a JSON object with the figures of a device");
+  EXPECT_EQ(error("{}"), "d.json: name: expected a string");
   EXPECT_EQ(error(file("")), "d.json: usable_bytes: expected this figure, found nothing");
   EXPECT_NE(error(file(figures + R"(,"bandwith":{})"))
                 .find("unknown figure \"bandwith\"; did you mean \"bandwidth\""),

@@ -134,7 +134,7 @@ TEST(KvBytes, StagesHaveLayersInARowAndTheLastNoneThatIsLeftOver) {
   const auto refused = footprint(known("llama-3-8b"), {.format = format("bf16"), .stages = 33, .tokens = 1});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().to_string(),
-            "--pp: expected at most as many stages as the model has layers (32), found 33");
+            "--pp: expected at most as many stages as layers of the model (32), found 33");
 }
 
 TEST(KvBytes, WindowsCapWhatALayerHolds) {

@@ -256,9 +256,9 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   };
   const DeviceShape& h100 = *find_device("h100-sxm").value();
   EXPECT_EQ(error("llama-3-70b", on(h100, "vllm-v1")),
-            "deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB of a rank; with "
-            "buffers and one token 133.35 GiB are needed, 71.19 GiB are there, and 62.16 GiB are missing; "
-            "deployment.tp=2 would fit, and so would deployment.weight_bits=8");
+            "deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB per rank; with "
+            "buffers and one token 133.35 GiB are needed, 71.19 GiB are available, and 62.16 GiB are "
+            "missing; deployment.tp=2 would fit, and so would deployment.weight_bits=8");
   Deployment given = on(h100, "vllm-v1");
   given.weight_bits = 16;
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
@@ -266,20 +266,21 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   // What a model is published with is told, and what is counted stays: the same for all models.
   const DeviceShape& h200 = *find_device("h200-sxm").value();
   const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 8));
-  EXPECT_NE(fp8.find("; deployment.tp=16 would fit, and so would deployment.weight_bits=8 (as the model is "
-                     "published)"),
-            std::string::npos)
+  EXPECT_NE(
+      fp8.find(
+          "; deployment.tp=16 would fit, and so would deployment.weight_bits=8 (the published data type)"),
+      std::string::npos)
       << fp8;
   const auto source = [&](std::optional<std::int64_t> bits) {
     Deployment wide = on(h200, "vllm-v1", 16);
     wide.weight_bits = bits;
     return derive_pool(known("deepseek-v3"), wide).value().items[1].source;
   };
-  EXPECT_EQ(source({}), "parameters of a rank x 16 bits (published with 8)");
-  EXPECT_EQ(source(16), "parameters of a rank x 16 bits");
+  EXPECT_EQ(source({}), "parameters per rank x 16 bits (published with 8)");
+  EXPECT_EQ(source(16), "parameters per rank x 16 bits");
   EXPECT_EQ(error("llama-3-70b", on(h100, "vllm-v1", 2)), "fits");
   EXPECT_EQ(error("llama-3-8b", on(h100, "vllm-v1", 1, 33)),
-            "deployment.pp: expected at most as many stages as the model has layers (32), found 33");
+            "deployment.pp: expected at most as many stages as layers of the model (32), found 33");
   Deployment heavy = on(h100, "vllm-v1");
   heavy.weights_bytes = gib(100);
   EXPECT_NE(error("llama-3-8b", heavy).find("weights take 100.00 GiB"), std::string::npos);

@@ -191,8 +191,8 @@ TEST(ReadCommand, ShowsATable) {
   const Outcome ran = run_kvplan("attention read " + kTensors +
                                  " --reader 'quest:page=4,dense_layers=0;oracle' --budgets 16 --prefill 100");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* part : {"What readers read at a decode step", "  quest:page=4,dense_layers=0", "  oracle",
-                           "Means over 60 decode steps of 1 sequence,"})
+  for (const char* part : {"What sparse attention reads at a decode step", "  quest:page=4,dense_layers=0",
+                           "  oracle", "Means over 60 decode steps of 1 sequence,"})
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
 }
 
@@ -232,7 +232,7 @@ TEST(ReadCommand, RefusesWhatCannotBeRead) {
   expect_refused(kTensors + " --reader quest --budgets 32,32", {"--budgets", "given twice"});
   expect_refused(kTensors + " --reader 'full;full'", {"--reader", "full is given twice"});
   expect_refused(kTensors + " --reader full --budgets 32",
-                 {"--budgets", "expected a reader that takes a budget"});
+                 {"--budgets", "sparse attention method that takes a budget"});
   expect_refused(kTensors + " --reader quest --budgets 0", {"--budgets"});
   expect_refused(kTensors + " --reader full --prefill 161", {"--prefill", "160"});
   expect_refused(kTensors + " --reader full --prefill 160 --layer 1", {"--layer", "0 to 0"});

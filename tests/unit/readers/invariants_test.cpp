@@ -219,19 +219,17 @@ TEST(ReaderInvariants, WhatCannotBeReadIsRefused) {
   EXPECT_EQ(
       error_of(some, {.lanes = {lane("retrieval-heads:gates=[]", {{{1, 1, 1, 1, 1}, {}}})}, .layer = 0}),
       "retrieval-heads:gates: expected a number for each of " + std::to_string(some.info().kv_heads) +
-          " stored heads in layer 0, found 5");
+          " KV heads in layer 0, found 5");
   LayerTensors seen = some.at(0, 0);
   seen.window = 5;
-  EXPECT_EQ(
-      error_of(Layers({{seen}}), {.lanes = {lane("retro-infer")}}),
-      "retro-infer: estimates what it does not read by sums over clusters, but the window of layer 0 cuts "
-      "through these");
+  EXPECT_EQ(error_of(Layers({{seen}}), {.lanes = {lane("retro-infer")}}),
+            "retro-infer: estimates unread tokens by sums over clusters, but the sliding window of layer 0 "
+            "can cut through a cluster");
   LayerTensors biased = some.at(0, 0);
   biased.bias_slopes.assign(static_cast<std::size_t>(biased.query_heads), 0.5);
   const Layers recording({{biased}});
-  EXPECT_EQ(
-      error_of(recording, {.lanes = {lane("quest:budget=20,dense_layers=0")}}),
-      "quest: ranks tokens by products of queries and keys, but layer 0 adds a bias by position to these");
+  EXPECT_EQ(error_of(recording, {.lanes = {lane("quest:budget=20,dense_layers=0")}}),
+            "quest: ranks tokens by query-key products, but layer 0 adds a position bias to them");
   EXPECT_EQ(error_of(recording, {.lanes = {lane("infinigen:dense_layers=0"), lane("oracle:budget=3")}}),
             "no error");
 }

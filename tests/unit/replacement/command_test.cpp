@@ -109,7 +109,7 @@ TEST_F(ReplacementCommandTest, BadInputIsOneLine) {
   has("--replacement lru --capacity-blocks 3 --sample 2", "--sample");
   has("--replacement lru --capacity-blocks 3 --sample 0.0001", "--sample");
   has("--replacement lru --capacity-blocks 3 --json - --curve -", "standard output");
-  has("--replacement lru --capacity-blocks 3 --json '" + trace_ + "'", "another file than the input");
+  has("--replacement lru --capacity-blocks 3 --json '" + trace_ + "'", "a different file");
   has("--capacity-blocks 3 --driver seq --block-tokens 16 --blocks 9 --csv -", "--replacement");
   has("", "--driver");
 }
@@ -118,7 +118,7 @@ TEST_F(ReplacementCommandTest, TracesWithoutBlocksOrAClockAreRefused) {
   traces::testing::write_file(trace_,
                               R"({"timestamp": 0, "input_length": 9, "output_length": 1, "hash_ids": []})"
                               "\n");
-  EXPECT_NE(error("--replacement lru --capacity-blocks 3").find("names no blocks"), std::string::npos);
+  EXPECT_NE(error("--replacement lru --capacity-blocks 3").find("has no block hashes"), std::string::npos);
 }
 
 TEST(ReplacementList, EveryMemberIsListedAndExplained) {

@@ -199,7 +199,7 @@ TEST(CliCompare, WarningsStandOnStandardErrorBesideJson) {
   const std::string command = std::string("compare ") + kMicroTrace + kSmallPool +
                               " --vary 'memory.allocator=contiguous;contiguous:reserve=oracle;paged'";
   const std::string warning =
-      "prefix_cache is ignored: the allocator \"contiguous\" shares nothing between requests.";
+      "prefix_cache is ignored: the allocator \"contiguous\" cannot share memory between requests.";
   for (const char* output : {" --json -", " --html -"}) {
     // Sizes in blocks are refused by contiguous allocators.
     const Outcome refused = run_kvplan(command + output);
@@ -308,7 +308,7 @@ TEST(CliRun, ATableIsReadAsTheOptionsSay) {
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_EQ(wrong.err,
             "kvplan: " + table +
-                ": no known format has these columns: when, a, b, ids; say what they are, as in --map "
+                ": no known format has these columns: when, a, b, ids; map them to roles, as in --map "
                 "arrival=COLUMN:UNIT,input=COLUMN,output=COLUMN with a UNIT of s, ms, us, ns or iso\n");
   const std::string json = folder.file("t.json");
   write_file(json, "{\"when\":0,\"a\":33,\"b\":20}\n");
@@ -444,7 +444,7 @@ TEST(RunCommand, AnOutputIsNeverTheInput) {
     const Outcome outcome =
         run_kvplan("run '" + folder.file("t.csv") + "' " + option + " '" + folder.file("t.csv") + "'");
     EXPECT_EQ(outcome.exit_code, 2) << option;
-    EXPECT_NE(outcome.err.find("expected another file than the input"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("expected a different file"), std::string::npos) << outcome.err;
     EXPECT_EQ(traces::testing::read_file(folder.file("t.csv")), text) << option;
   }
 }
@@ -462,7 +462,7 @@ TEST(RunCommand, AnOutputIsNoFileThatTheScenarioNames) {
             "' --json "}) {
     const Outcome outcome = run_kvplan(command + "'" + folder.file("c.json") + "'");
     EXPECT_EQ(outcome.exit_code, 2) << command;
-    EXPECT_NE(outcome.err.find("expected another file than the input"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("expected a different file"), std::string::npos) << outcome.err;
     EXPECT_EQ(traces::testing::read_file(folder.file("c.json")), "{}");
   }
 }
@@ -511,7 +511,7 @@ TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
   EXPECT_EQ(outcome("4").exit_code, 0);
   const Outcome longer = outcome("4000");
   EXPECT_EQ(longer.exit_code, 2);
-  EXPECT_NE(longer.err.find("--events: a log says of all requests which tokens go, or of none"),
+  EXPECT_NE(longer.err.find("--events: a log records for all requests which tokens are evicted, or for none"),
             std::string::npos)
       << longer.err;
 }
@@ -529,9 +529,10 @@ TEST(RunCommand, ALogHasWindowsBesideAPolicyThatLeavesHoles) {
   EXPECT_EQ(outcome("holes").exit_code, 0);
   const Outcome moved = outcome("compact");
   EXPECT_EQ(moved.exit_code, 2);
-  EXPECT_NE(moved.err.find("--events: a log has one placement for all tables of a request, but layers with "
-                           "windows drop in place: expected eviction.placement=holes"),
-            std::string::npos)
+  EXPECT_NE(
+      moved.err.find("--events: a log has one placement for all tables of a request, but "
+                     "sliding-window layers evict without moving tokens: expected eviction.placement=holes"),
+      std::string::npos)
       << moved.err;
 }
 

@@ -104,7 +104,8 @@ TEST(ClosedLoops, ACircleIsAnErrorThatNamesIt) {
   const traces::Trace trace = trace_of({{0, -1, -1}, {1, -1, -1}, {2, -1, -1}}, {{1, 2}, {2, 1}});
   const Result<RunResult> result = run_scenario(resolve(kSlow).value(), trace, {});
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().to_string(), "waits: waits go in a circle: request 1 before 2 before 1");
+  EXPECT_EQ(result.error().to_string(),
+            "waits: requests wait for each other in a circle: request 1 before 2 before 1");
 }
 
 TEST(ClosedLoops, TimesThatDoNotFitAreErrors) {

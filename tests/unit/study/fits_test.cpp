@@ -138,7 +138,7 @@ TEST(Fits, ARunSaysObstacleNeedHaveAndRemedyInOneLine) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
   for (const char* part : {"deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB",
-                           " are needed, ", " are there, and 62.16 GiB are missing",
+                           " are needed, ", " are available, and 62.16 GiB are missing",
                            "; deployment.tp=2 would "
                            "fit, and so would deployment.weight_bits=8"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;

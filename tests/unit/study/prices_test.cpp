@@ -75,10 +75,10 @@ TEST(Prices, EachSlipIsOneLineWithItsField) {
   EXPECT_EQ(error(list_of(kNode)), "no error");
   const std::string at = "p.json: devices.h100-sxm";
   const std::vector<std::pair<std::string, std::string>> slips{
-      {"[]", "p.json: expected a JSON object, the prices of devices"},
-      {"{", "p.json: expected a JSON object, the prices of devices: "},
-      {"{}", "p.json: currency: expected a text, found nothing"},
-      {R"({"currency": "USD"})", "p.json: source: expected a text, found nothing"},
+      {"[]", "p.json: expected a JSON object with device prices"},
+      {"{", "p.json: expected a JSON object with device prices: "},
+      {"{}", "p.json: currency: expected a string, found nothing"},
+      {R"({"currency": "USD"})", "p.json: source: expected a string, found nothing"},
       {R"({"currency": "USD", "source": "x"})", "p.json: devices: expected an object, found nothing"},
       {R"({"currency": "USD", "source": "x", "devices": {}})", "p.json: devices: expected at least one"},
       {R"({"curency": "USD"})", "p.json: curency: unknown key \"curency\"; did you mean \"currency\"?"},
@@ -103,7 +103,7 @@ TEST(Prices, EachSlipIsOneLineWithItsField) {
        "p.json: spares.nodes: expected a whole number from 0"},
       {list_of(kNode, R"("spares": {"share": 1.5}, )"),
        "p.json: spares.share: expected a number from 0 to 1"},
-      {R"({"currency": "a\nb"})", "p.json: currency: expected a text of one line"},
+      {R"({"currency": "a\nb"})", "p.json: currency: expected a string with one line"},
   };
   for (const auto& [text, beginning] : slips) {
     EXPECT_EQ(error(text).substr(0, beginning.size()), beginning) << text << "\n" << error(text);
@@ -134,7 +134,7 @@ TEST(Prices, FiguresFollowFromTheRun) {
   const auto other =
       run_scenario(report::testing::scenario_of(settings), report::testing::small_trace(), options);
   ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().to_string(), "p: expected a price of l40s, the list has those of h100-sxm");
+  EXPECT_EQ(other.error().to_string(), "p: expected a price for l40s, but the price list only has h100-sxm");
 }
 
 TEST(Prices, ByCommand) {

@@ -99,7 +99,7 @@ TEST(RunsWithReaders, WhoeverReadsEverythingIsNotFaster) {
   }
   const RunResult quest = good_run(with(kPlain, {"reader=quest:budget=64,share=max"}), trace);
   EXPECT_LT(quest.makespan.count, plain.makespan.count);
-  EXPECT_EQ(quest.memory->mean_bytes[index(observe::State::kHole)], 0) << "everything is kept";
+  EXPECT_EQ(quest.memory->mean_bytes[index(observe::State::kHole)], 0) << "The whole cache stays";
 }
 
 /// Bounds of a page of 16: two vectors of 128 elements of 2 bytes for each of 8 heads, in 30 of 32 layers.
@@ -135,10 +135,11 @@ TEST(RunsWithReaders, SayWhatPartWasFetched) {
   const auto permille = std::llround(1000 * fetched / seen);
   EXPECT_TRUE(
       says(run, "fetched " + std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %."));
-  EXPECT_TRUE(says(run, "93.8 % of the stored heads fetch at most 448 tokens of a request"));
-  EXPECT_TRUE(
-      says(run, "where it has more than 112. On a rank, 7680 bytes of it, of the model's own elements, lie"));
-  EXPECT_TRUE(says(run, "here as many as it may"));
+  EXPECT_TRUE(says(run, "93.8 % of the KV heads fetch at most 448 tokens of a request"));
+  EXPECT_TRUE(says(
+      run,
+      "if it has more than 112. On a rank, 7680 bytes of metadata, in the model's element size, are stored"));
+  EXPECT_TRUE(says(run, "assumes the maximum"));
 }
 
 /// The rank that reads most decides: of gates that fall by layer and head, the first ranks keep the whole heads.
@@ -146,10 +147,10 @@ TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
   const traces::Trace trace = long_requests(5);
   const RunResult one =
       good_run(with(kPlain, {"reader=retrieval-heads:gates=g.json,sink=4,recent=60"}), trace);
-  EXPECT_TRUE(says(one, "50.0 % of the stored heads fetch 64 tokens of a request."));
+  EXPECT_TRUE(says(one, "50.0 % of the KV heads fetch 64 tokens of a request."));
   const RunResult eight = good_run(
       with(kPlain, {"reader=retrieval-heads:gates=g.json,sink=4,recent=60", "deployment.tp=8"}), trace);
-  EXPECT_TRUE(says(eight, "50.0 % of the stored heads fetch 64 tokens of a request."));
+  EXPECT_TRUE(says(eight, "50.0 % of the KV heads fetch 64 tokens of a request."));
   // A layer is as slow as its one rank with a whole head, a gate of the upper half.
   double in_part = 0;
   std::vector<double> gates;
@@ -165,7 +166,7 @@ TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
                    ? 1
                    : 0;
   const auto permille = std::llround(1000 * in_part / 32);
-  EXPECT_TRUE(says(eight, "of the heads there " + std::to_string(permille / 10) + "." +
+  EXPECT_TRUE(says(eight, "of that rank's heads, " + std::to_string(permille / 10) + "." +
                               std::to_string(permille % 10) + " % read a part"));
   EXPECT_LT(permille, 500);
 }
@@ -184,7 +185,7 @@ TEST(RunsWithReaders, HeadsThatRanksStoreAgainServeFewerQueries) {
 TEST(RunsWithReaders, WhereNoHeadReadsAPartThatIsSaid) {
   const traces::Trace trace = long_requests(8);
   const RunResult run = good_run(with(kPlain, {"reader=quest:budget=64,dense_layers=32"}), trace);
-  EXPECT_TRUE(says(run, "reads everything: no head of the model reads a part."));
+  EXPECT_TRUE(says(run, "reads the whole cache: no head of the model reads a part."));
   EXPECT_FALSE(says(run, "fetch"));
   EXPECT_EQ(ends_of(run), ends_of(good_run(kPlain, trace)));
 }
@@ -201,13 +202,14 @@ TEST(RunsWithReaders, RefuseWhatIsNotFollowed) {
   expect_refused({"reader=quest:budget=64", "eviction=window:window=100"}, "reader", "drops some");
   expect_refused({"reader=clusterkv:budget=64"}, "reader",
                  "(full, quest, infinigen, retrieval-heads, oracle)");
-  expect_refused({"reader=retro-infer"}, "reader", "follows from keys");
-  expect_refused({"reader=quest:budget=64", "engine=sglang"}, "reader", "reads all that is kept");
-  expect_refused({"reader=quest:budget=64", "memory.allocator=no-cache"}, "reader", "keeps nothing");
+  expect_refused({"reader=retro-infer"}, "reader", "depends on the keys");
+  expect_refused({"reader=quest:budget=64", "engine=sglang"}, "reader", "reads the whole cache");
+  expect_refused({"reader=quest:budget=64", "memory.allocator=no-cache"}, "reader", "has no KV cache");
   expect_refused({"reader=quest:budget=64", "memory.allocator=grouped", "model=gemma-3-27b"}, "reader",
                  "windows");
-  expect_refused({"reader=quest:budget=64", "format=kivi"}, "reader", "encodes tokens together");
-  expect_refused({"reader=quest:budget=64", "latency=calibrated:file=steps.json"}, "reader", "whole steps");
+  expect_refused({"reader=quest:budget=64", "format=kivi"}, "reader", "encodes tokens jointly");
+  expect_refused({"reader=quest:budget=64", "latency=calibrated:file=steps.json"}, "reader",
+                 "whole step times");
   expect_refused({"reader=quest:budget=64", "model=deepseek-v3"}, "reader", "keys by head");
   expect_refused({"reader=infinigen"}, "infinigen:budget", "above 0");
   expect_refused({"reader=quest:budget=8,form=kernels"}, "quest:budget", "at least a page of 16");
@@ -218,7 +220,7 @@ TEST(RunsWithReaders, RefuseWhatIsNotFollowed) {
   expect_refused({"reader=quest:budget=64", "deployment.pp=2"}, "reader", "dense_layers=0");
   expect_refused({"reader=oracle:budget=64", "format=palu:group=2"}, "reader", "share what");
   expect_refused({"reader=oracle:budget=64", "format=smaller-model:model_layers=16"}, "reader",
-                 "the same bytes");
+                 "bytes per token");
 }
 
 }  // namespace

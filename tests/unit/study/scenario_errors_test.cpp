@@ -60,12 +60,12 @@ TEST(ScenarioErrors, WrongTypesAndValues) {
                ":1: memory.pool_blocks: expected a whole number from 1");
   expect_error("{\"memory\": \"paged\"}", ":1: unknown scenario path \"memory\"");
   expect_error("{\"model\": {\"name\": \"x\"}}",
-               ":1: model: expected a text, a number or true/false, found an object");
+               ":1: model: expected a string, a number or true/false, found an object");
   expect_error("{\"engine\": {\"max_seqs\": 3}}", ":1: engine: expected \"name\" in the component");
   expect_error("{\"targets\": {\"ttft_s\": 0}}", ":1: targets.ttft_s: expected a positive number of seconds");
   expect_error("{\"workload\": {\"rate_scale\": \"1/0\"}}", ":1: workload.rate_scale: ");
   expect_error("{\"memory\": {\"pool_tokens\": 10,\n \"pool_blocks\": 10}}",
-               ":2: memory: expected one size of the pool, found memory.pool_tokens and memory.pool_blocks");
+               ":2: memory: expected one pool size, found memory.pool_tokens and memory.pool_blocks");
 }
 
 /// A size of the pool on the command line replaces the one of the file, whichever they are; two there are one too many.
@@ -89,7 +89,7 @@ TEST(ScenarioErrors, APoolOfTheCommandLineReplacesTheFiles) {
   const Outcome two =
       run_kvplan("run " + file + " --set memory.pool_blocks=100 --set memory.pool_bytes=209715200");
   EXPECT_EQ(two.exit_code, 2);
-  EXPECT_NE(two.err.find("expected one size of the pool, found memory.pool_bytes and memory.pool_blocks"),
+  EXPECT_NE(two.err.find("expected one pool size, found memory.pool_bytes and memory.pool_blocks"),
             std::string::npos)
       << two.err;
 }
@@ -141,7 +141,7 @@ TEST(ScenarioErrors, BrokenFilesAreSpokenOfAsScenarios) {
   expect_error("{\"sed\": 1,\n \"x\": [1,", ":2: " + open);
   expect_error("{\"a\":\n\n{\"b\"", ":3: " + open);
   expect_error("\n\n {\"memory\": {\"pool",
-               ":3: as a scenario: expected JSON in which every text ends with a quote");
+               ":3: as a scenario: expected a closing quote for every JSON string");
   expect_error("{\"seed\":\n 1,\n \"model\": \"\xff\"\n}\n", ":3: as a scenario: expected UTF-8");
   expect_error("[1, 2]", ":1: expected a scenario: a JSON object, which begins with {");
   expect_error("hello", ":1: expected a scenario: a JSON object, which begins with {");

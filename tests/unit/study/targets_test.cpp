@@ -48,7 +48,7 @@ TEST(Targets, AFractionIsAboveZeroAndAtMostOne) {
   EXPECT_EQ(error_of({{"targets.fraction", "0"}}).substr(0, 17), "targets.fraction:");
   EXPECT_EQ(error_of({{"targets.fraction", "-1"}}).substr(0, 17), "targets.fraction:");
   EXPECT_EQ(error_of({{"targets.from_s", "5"}, {"targets.to_s", "5"}}),
-            "targets.to_s: expected more than targets.from_s (5), found 5");
+            "targets.to_s: expected a time after targets.from_s (5), found 5");
 }
 
 /// Counted once more, from the records.

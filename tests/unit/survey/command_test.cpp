@@ -234,8 +234,8 @@ TEST(AttentionPlot, PngIsTheSheetInItsSizeOrOneLine) {
 TEST(AttentionPlot, PrintsTables) {
   const auto ran = run_kvplan("attention plot " + kTensors);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* word :
-       {"Where attention goes", "Heavy tokens", "Keys, mean over KV heads", "layer 0", "Each figure is one"})
+  for (const char* word : {"Where attention goes", "Heavy tokens", "Keys, mean over KV heads", "layer 0",
+                           "Each figure is for one"})
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
   EXPECT_EQ(ran.out.find("heads of layer"), std::string::npos);
   const auto heads = run_kvplan("attention plot " + kTensors + " --layer 0");
@@ -276,9 +276,9 @@ TEST(AttentionPlot, RefusesWhatItCannotDo) {
   refused("--maps entropie -o " + folder.file("x.svg"), "heads_overlap");
   refused("--theme blue", "light or dark");
   refused("--theme dark -o " + folder.file("x.svg"), "FILE.png");
-  refused("--maps entropy -o " + folder.file("x.csv"), "is of drawings");
-  refused("--head 1", "--head: is of the head whose attention is drawn");
-  refused("--sequence 0", "--sequence: is of the head");
+  refused("--maps entropy -o " + folder.file("x.csv"), "only drawings have maps");
+  refused("--head 1", "--head: expected -o FILE or --json FILE: this option selects the head");
+  refused("--sequence 0", "--sequence: expected -o FILE or --json FILE: this option selects the head");
   EXPECT_EQ(folder.listing(), "");
 }
 

@@ -39,7 +39,7 @@ TEST(SurveyOfTheSample, HasTheFiguresOfTheRecordersOwnScript) {
   ASSERT_EQ(found.value().layers.size(), kTable.size());
   EXPECT_EQ(found.value().tokens, 3002);
   ASSERT_EQ(found.value().notes.size(), 1U);
-  EXPECT_NE(found.value().notes[0].find("24 layers of longer ones"), std::string::npos);
+  EXPECT_NE(found.value().notes[0].find("24 layers of longer sequences"), std::string::npos);
   for (std::size_t l = 0; l < kTable.size(); ++l) {
     SCOPED_TRACE(l);
     const LayerSurvey& layer = found.value().layers[l];

@@ -201,7 +201,7 @@ TEST(Survey, OfACutRecordingHasWhatIsThere) {
   EXPECT_FALSE(found.layer_overlap[0][2].has_value()) << "other tokens";
   EXPECT_TRUE(found.layer_overlap[0][1].has_value());
   ASSERT_EQ(found.notes.size(), 2U);
-  EXPECT_NE(found.notes[0].find("2 layers of longer ones"), std::string::npos);
+  EXPECT_NE(found.notes[0].find("2 layers of longer sequences"), std::string::npos);
   EXPECT_NE(found.notes[1].find("1 layers of sequences"), std::string::npos);
 }
 
@@ -239,7 +239,7 @@ TEST(Survey, KeysOrValuesAlone) {
       EXPECT_FALSE(found.layers[0].figures[index(gone)][h].has_value());
     }
     ASSERT_EQ(found.notes.size(), 2U);
-    EXPECT_NE(found.notes[0].find("there are no rows"), std::string::npos);
+    EXPECT_NE(found.notes[0].find("there are no attention rows"), std::string::npos);
     EXPECT_NE(found.notes[1].find(keys ? "there are no values" : "there are no keys"), std::string::npos);
   }
 }
@@ -255,7 +255,7 @@ TEST(Survey, RefusesSequencesThatAreNotThere) {
   const ManyTensors nothing(std::vector<Layers>(1, Layers(1)));
   const auto empty = run({.recording = &nothing}, kNoPause);
   ASSERT_FALSE(empty.ok());
-  EXPECT_EQ(empty.error().to_string(), "--sequences: no layer of the chosen sequences was recorded");
+  EXPECT_EQ(empty.error().to_string(), "--sequences: no layer of the selected sequences was recorded");
   const auto stopped = run({.recording = rows.get()}, [] { return Status(interrupted_error()); });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
@@ -323,7 +323,7 @@ TEST(Survey, RanksAreOfSequencesThatAreShortEnough) {
   EXPECT_EQ(found.rank_tokens, 80);
   EXPECT_TRUE(found.layers[0].figures[index(Figure::kMapRank)][0].has_value());
   ASSERT_EQ(found.notes.size(), 1U);
-  EXPECT_NE(found.notes[0].find("at most 80 tokens: 1 layers of longer ones"), std::string::npos);
+  EXPECT_NE(found.notes[0].find("at most 80 tokens: 1 layers of longer sequences"), std::string::npos);
   const Survey none = survey_of(recording, {0});
   EXPECT_FALSE(none.layers[0].figures[index(Figure::kMapRank)][0].has_value());
   EXPECT_TRUE(none.layers[0].figures[index(Figure::kKeyRank)][0].has_value());

@@ -340,7 +340,7 @@ TEST(Saturated, LatenciesAreNotRanked) {
   EXPECT_EQ(front.points[0].number, 1);
   const auto page = sweep_page(made.value(), {}, "kvplan report db");
   ASSERT_TRUE(page.ok());
-  EXPECT_NE(page.value().find("In 1 of them requests come faster than they are served"), std::string::npos);
+  EXPECT_NE(page.value().find("In 1 of them requests arrive faster than they are served"), std::string::npos);
   // A database without the figure has nothing to leave out.
   head.figures.pop_back();
   EXPECT_EQ(steady_column(head, head.figures[0].name), quoted_name("latency_s.ttft.p99"));
@@ -353,9 +353,9 @@ TEST(Analyses, WhatIsWrong) {
   const auto column = [&](const std::string& text) { return parse_columns(head, text).error().to_string(); };
   EXPECT_EQ(column("tim"), "expected a figure or a varied path (time), found \"tim\"");
   EXPECT_EQ(column("zz"), "expected a figure or a varied path (mode, size, one), found \"zz\"");
-  EXPECT_EQ(column("time,time"), "expected each once, found time again");
+  EXPECT_EQ(column("time,time"), "expected each figure once, found time again");
   EXPECT_EQ(column("time:best"), "expected NAME, NAME:lower or NAME:higher, found \"time:best\"");
-  EXPECT_EQ(column("mode"), "expected numbers, the values of mode are others");
+  EXPECT_EQ(column("mode"), "expected numbers as values of mode are others");
   EXPECT_EQ(pareto_front(database, parse_columns(head, "time").value()).error().to_string(),
             "expected two figures or more");
   EXPECT_EQ(pareto_front(database, parse_columns(head, "time,count").value()).error().to_string(),

@@ -95,7 +95,8 @@ TEST(SweepCases, DrawnOnesAreASweepLikeAnyOther) {
   const Outcome other =
       run_kvplan("sweep " + kScenario + " " + kDrawn + "--seed 6 --resume --out " + folder.file("one"));
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("of another sweep: other paths or values are varied"), std::string::npos);
+  EXPECT_NE(other.err.find("database belongs to another sweep: the varied paths or values differ"),
+            std::string::npos);
 }
 
 TEST(SweepCases, LinesOfAFile) {
@@ -143,7 +144,7 @@ TEST(SweepCases, WhatIsWrongIsOneLine) {
   EXPECT_EQ(error(""), "kvplan: expected --vary or --cases");
   EXPECT_EQ(error("--vary seed=1..9"), "kvplan: --vary seed: expected A..B:STEP, found \"1..9\"");
   EXPECT_EQ(error("--vary seed=1..9 --random 10"),
-            "kvplan: --random: expected at most 9, there are no more different cases, found 10");
+            "kvplan: --random: expected at most 9different cases, because there are no more; found 10");
   EXPECT_NE(error("--vary seed=1..9 --random 0").find("--random: expected a whole number from 1 to 10000000"),
             std::string::npos);
   EXPECT_NE(error("--random 3"), "");
@@ -155,12 +156,12 @@ TEST(SweepCases, WhatIsWrongIsOneLine) {
     EXPECT_EQ(line.find("kvplan: " + file), 0U) << line;
     return line.substr(std::min(line.size(), 8 + file.size()));
   };
-  EXPECT_EQ(file_error(""), ": expected a line with paths, and a line for each case");
-  EXPECT_EQ(file_error("seed\n"), ": expected a line with paths, and a line for each case");
+  EXPECT_EQ(file_error(""), ": expected a header line with paths, then one line per case");
+  EXPECT_EQ(file_error("seed\n"), ": expected a header line with paths, then one line per case");
   EXPECT_EQ(file_error("seed,\n1,2\n"), ":1: expected a path as the name of each column");
   EXPECT_EQ(file_error("seed,engine.max_seqs\n\n1\n"), ":3: expected 2 values, found 1");
   EXPECT_EQ(file_error("seed,engine.max_seqs\n1,\n"), ":2: engine.max_seqs: expected a value");
-  EXPECT_EQ(file_error("seed\n\"1\n"), ":2: a quoted field does not end");
+  EXPECT_EQ(file_error("seed\n\"1\n"), ":2: a quoted field has no closing quote");
   EXPECT_EQ(file_error("seed,seed\n1,2\n"), ":1: expected each path once, found seed again");
   write_file(file, "memory.pol_tokens\n1\n");
   EXPECT_NE(error("--cases " + file).find("memory.pol_tokens"), std::string::npos);

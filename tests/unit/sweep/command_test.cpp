@@ -91,7 +91,8 @@ TEST(SweepCommand, TheSameBytesForThreadsAndShards) {
   ASSERT_EQ(run_kvplan("merge " + some + " --out " + folder.file("some")).exit_code, 0);
   const Outcome some_csv = run_kvplan("report " + folder.file("some") + " --csv -");
   EXPECT_EQ(lines_of(some_csv.out).size(), 11U);
-  EXPECT_NE(some_csv.err.find("14 of 24 cases of the sweep are not in "), std::string::npos) << some_csv.err;
+  EXPECT_NE(some_csv.err.find("14 of 24 cases of the sweep are missing in "), std::string::npos)
+      << some_csv.err;
   EXPECT_EQ(sweep_csv(folder, "some", "--resume"), one);
   EXPECT_EQ(folder.listing(), "2 5 all one part1 part2 part3 part4 part5 some");
 }
@@ -181,7 +182,7 @@ TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   for (const char* words :
        {"The Pareto front: ", " of 8 cases, of lower memory.pool_tokens, lower latency_s.ttft.p99",
-        "Mean preemptions by memory.pool_tokens (across) and engine.max_seqs (down)",
+        "Mean preemptions by memory.pool_tokens (horizontal) and engine.max_seqs (vertical)",
         "latency_s.ttft.p99 by memory.allocator: ", "preemptions by engine.max_seqs: "})
     EXPECT_NE(text.out.find(words), std::string::npos) << words << text.out;
   const Outcome files =
@@ -348,7 +349,7 @@ TEST(SweepCommand, TwoProcessesOnOneDatabase) {
     for (const std::string& command : commands) {
       const Outcome outcome = run_kvplan(command + name);
       EXPECT_EQ(outcome.exit_code, 2);
-      EXPECT_EQ(outcome.err, "kvplan: " + name + ": in use by another process\n");
+      EXPECT_EQ(outcome.err, "kvplan: " + name + ": another process uses the database\n");
     }
   }
   EXPECT_EQ(run_kvplan("sweep " + kCases + " --resume --out " + name).exit_code, 0);
@@ -395,7 +396,7 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
             "kvplan: memory.pool_tokens: expected a whole number from 1 to 4611686018427387904, found \"x\"");
   EXPECT_EQ(error("sweep " + kCases + " --shard 3/2" + out),
             "kvplan: --shard: expected K/N with K from 1 to N, found \"3/2\"");
-  EXPECT_EQ(error("sweep " + kCases + " --out -"), "kvplan: -: expected a plain file for the database");
+  EXPECT_EQ(error("sweep " + kCases + " --out -"), "kvplan: -: expected a regular file for the database");
   EXPECT_EQ(error("sweep " + kTrace + " --vary seed=0..20000000:1" + out).find("kvplan: --vary seed: "), 0U);
   EXPECT_EQ(error("sweep " + kTrace + " --vary seed=1..4000:1 --vary engine.max_seqs=1..4000:1" + out),
             "kvplan: --vary: expected at most 10000000 variants");
@@ -404,30 +405,32 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
   EXPECT_EQ(folder.listing(), "");
 
   ASSERT_EQ(run_kvplan("sweep " + kCases + out).exit_code, 0);
-  EXPECT_EQ(error("sweep " + kCases + out), start + "exists; --resume goes on with it");
+  EXPECT_EQ(error("sweep " + kCases + out),
+            start + "database exists already: expected --resume to continue it");
   EXPECT_EQ(error("sweep " + kCases + out + " --resume --shard 1/2"), start + "of shard 1/1, not 1/2");
   EXPECT_EQ(error("sweep " + kCases + out + " --resume --set seed=7"),
-            start + "of another sweep: another scenario, or it reads other files");
+            start + "database belongs to another sweep: the scenario, or a file that it reads, differs");
   EXPECT_EQ(error("sweep " + kTrace + " --vary seed=1" + out + " --resume"),
-            start + "of another sweep: other paths or values are varied");
+            start + "database belongs to another sweep: the varied paths or values differ");
   EXPECT_EQ(error("sweep " + db + " --vary seed=1" + out).find("kvplan: " + db + ": "), 0U);
   EXPECT_EQ(error("merge " + db + out),
-            start + "expected another file than the input, which it would replace");
+            start + "expected a different file: this one is the input and would be overwritten");
   EXPECT_EQ(error("report " + kTrace),
-            "kvplan: " + kTrace + ": expected a database of kvplan sweep, found another file");
+            "kvplan: " + kTrace + ": expected a database of `kvplan sweep`, found another file");
   EXPECT_EQ(error("report " + folder.file("none")),
             "kvplan: " + folder.file("none") + ": cannot open: No such file or directory");
 
   ASSERT_EQ(run_kvplan("sweep " + kTrace + " --vary seed=1 --out " + folder.file("other")).exit_code, 0);
   EXPECT_EQ(error("merge " + db + " " + folder.file("other") + " --out " + folder.file("m")),
-            "kvplan: " + folder.file("other") + ": of another sweep: other paths or values are varied");
+            "kvplan: " + folder.file("other") +
+                ": database belongs to another sweep: the varied paths or values differ");
   const auto change = [](const std::string& file, const std::string& text) {
     ASSERT_TRUE(Sql::open(file, Sql::Mode::kRead).value()->run(text).ok());
   };
   std::filesystem::copy_file(db, folder.file("changed"));
   change(folder.file("changed"), "UPDATE cases SET preemptions = 77 WHERE \"case\" = 6");
   EXPECT_EQ(error("merge " + db + " " + folder.file("changed") + " --out " + folder.file("m")),
-            "kvplan: " + folder.file("changed") + ": case 6 differs from that of another database");
+            "kvplan: " + folder.file("changed") + ": case 6 differs from the same case in another database");
   change(folder.file("changed"), "PRAGMA user_version = 2");
   EXPECT_EQ(error("report " + folder.file("changed")),
             "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
@@ -438,9 +441,9 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
   change(folder.file("shard"), "UPDATE sweep SET value = 'in turn' WHERE name = 'dealt'");
-  EXPECT_EQ(error(shard),
-            "kvplan: " + folder.file("shard") +
-                ": of a shard that another rule dealt out (in turn); this is least loaded by cost 2");
+  EXPECT_EQ(error(shard), "kvplan: " + folder.file("shard") +
+                              ": database belongs to a shard that another rule assigned (in turn); this is "
+                              "least loaded by cost 2");
   change(db, "DELETE FROM sweep WHERE name IN ('chosen', 'share', 'dealt')");
   EXPECT_EQ(lines_of(csv_of(db)).size(), 25U);
   EXPECT_EQ(run_kvplan("report " + db).out.find(db + ": 24 of 24 cases, 8 of them failed\n"), 0U);
@@ -456,7 +459,7 @@ TEST(SweepCommand, ValuesComeFromAFileToo) {
   EXPECT_EQ(csv_of(folder.file("a")), csv_of(folder.file("b")));
   write_file(folder.file("none"), "\n  \n");
   EXPECT_EQ(run_kvplan(start + "@" + folder.file("none") + " --out " + folder.file("c")).err,
-            "kvplan: " + folder.file("none") + ": expected values, one a line\n");
+            "kvplan: " + folder.file("none") + ": expected values, one per line\n");
   EXPECT_EQ(run_kvplan(start + "@" + folder.file("nowhere") + " --out " + folder.file("c")).err,
             "kvplan: " + folder.file("nowhere") + ": cannot open: No such file or directory\n");
 }
@@ -476,8 +479,9 @@ TEST(SweepCommand, AnotherContentOfATraceIsAnotherSweep) {
   write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,10,10\n5,20,4\n");
   const Outcome outcome = run_kvplan(command + folder.file("db"));
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find(": of another sweep: " + trace + " has another content (digest "),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.err.find(": database belongs to another sweep: " + trace + " has different contents (digest "),
+      std::string::npos)
       << outcome.err;
 }
 

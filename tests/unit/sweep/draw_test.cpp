@@ -32,9 +32,9 @@ TEST(Draw, HowSpreadsAreWritten) {
   EXPECT_EQ(spread_text("0.010..1:log"), "log 10 to 1000 / 10^3");
   EXPECT_EQ(spread_text("../a..b"), "../a..b|");
   EXPECT_EQ(spread_text("0..9223372036854775807"), "0 to 9223372036854775807 / 10^0");
-  EXPECT_EQ(spread_text("5..1"), "--vary a.b: expected A..B with A up to B, found \"5..1\"");
+  EXPECT_EQ(spread_text("5..1"), "--vary a.b: expected A..B with A at most B, found \"5..1\"");
   EXPECT_EQ(spread_text("0..1:log"),
-            "--vary a.b: expected a logarithmic range from above 0, found \"0..1:log\"");
+            "--vary a.b: expected a logarithmic range that begins above 0, found \"0..1:log\"");
   EXPECT_EQ(spread_text("0..9223372036854775808"),
             "--vary a.b: expected a range of numbers that fit 63 bits, found \"0..9223372036854775808\"");
   EXPECT_EQ(spread_text("1..5;7"), "--vary a.b: expected A..B:STEP, found \"1..5\"");  // a range stands alone
@@ -81,7 +81,7 @@ TEST(Draw, EveryCaseOnce) {
     EXPECT_EQ(cases.value().varies()[0].values, (std::vector<std::string>{"1", "2", "3", "4"}));
   }
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "b=x;y;z"}), 13, 1).error().to_string(),
-            "--random: expected at most 12, there are no more different cases, found 13");
+            "--random: expected at most 12different cases, because there are no more; found 13");
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "a=x;y;z"}), 3, 1).error().to_string(),
             "--vary: expected each path once, found a again");
   EXPECT_EQ(draw_cases(spreads({"a=0.000000000000000001..1:log", "b=x"}), 200, 1).value().count(), 200);
@@ -89,7 +89,7 @@ TEST(Draw, EveryCaseOnce) {
   EXPECT_NE(draw_cases(spreads({"a=1..400", "b=1..400"}), 160'000, 1)
                 .error()
                 .to_string()
-                .find("--random: hardly any case is left that was not drawn after "),
+                .find("--random: almost every remaining draw repeats an earlier case after "),
             std::string::npos);
 }
 

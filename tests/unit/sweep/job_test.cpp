@@ -283,9 +283,9 @@ TEST(SweepJob, EveryOptionIsGivenAgain) {
   EXPECT_NE(error("--shards 2").find("--sbatch"), std::string::npos);
   EXPECT_EQ(error("--shards 2 --sbatch x --vary memory.pool_tokens=x").find("kvplan: memory.pool_tokens: "),
             0U);
-  EXPECT_EQ(
-      error("--shards 2 --sbatch " + folder.file("t.csv")),
-      "kvplan: " + folder.file("t.csv") + ": expected another file than the input, which it would replace\n");
+  EXPECT_EQ(error("--shards 2 --sbatch " + folder.file("t.csv")),
+            "kvplan: " + folder.file("t.csv") +
+                ": expected a different file: this one is the input and would be overwritten\n");
   EXPECT_EQ(folder.listing(), "job.sh t.csv");
 }
 

@@ -36,9 +36,9 @@ TEST(Vary, Errors) {
   EXPECT_EQ(values_of("1..3"), "--vary a.b: expected A..B:STEP, found \"1..3\"");
   EXPECT_EQ(values_of("1..3:x"), "--vary a.b: expected A..B:STEP, found \"1..3:x\"");
   EXPECT_EQ(values_of("3..1:1"),
-            "--vary a.b: expected A..B:STEP with A up to B and a step above 0, found \"3..1:1\"");
+            "--vary a.b: expected A..B:STEP with A at most B and STEP above 0, found \"3..1:1\"");
   EXPECT_EQ(values_of("1..3:0"),
-            "--vary a.b: expected A..B:STEP with A up to B and a step above 0, found \"1..3:0\"");
+            "--vary a.b: expected A..B:STEP with A at most B and STEP above 0, found \"1..3:0\"");
   EXPECT_EQ(values_of("0..1000000:1"),
             "--vary a.b: expected a range of at most 1000000 values, found \"0..1000000:1\"");
   EXPECT_EQ(values_of("0..99999999999999999999:1"),

@@ -50,7 +50,7 @@ TEST(Cluster, SaysWhichFigureOfTheDeviceIsMissing) {
   const auto two = make_cluster(bare, {.devices = 2});
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.error().to_string(),
-            "host_link: expected a device with this figure, found none for h100-sxm");
+            "host_link: expected a device with this figure; it is unknown for h100-sxm");
   bare = device("H100");
   bare.figures[static_cast<std::size_t>(model::DeviceFigure::kDeviceLink)].reset();
   const Cluster slow = make_cluster(bare, {.devices = 2}).value();

@@ -143,8 +143,8 @@ TEST(CliTrace, TheEndingOfAnImportSaysWhatIsWritten) {
       "TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:02,5,6\n1970-01-01 00:00:01,7,8\n");
   const std::string import = "trace import " + quoted(folder.file("a.csv")) + " -o ";
   const std::string warning =
-      "warning: 1 of 2 arrivals are earlier than the one before them; runs sort them, equal times in file "
-      "order.\n";
+      "warning: 1 of 2 arrivals are earlier than the arrival before them; runs sort them, and keep the "
+      "file's order for equal times.\n";
   const Outcome csv = run_kvplan(import + quoted(folder.file("b.csv")));
   EXPECT_EQ(csv.exit_code, 0);
   EXPECT_EQ(csv.err, warning);  // which a table has no place for
@@ -188,10 +188,10 @@ TEST(CliTrace, MergedFilesAreNamedInErrors) {
   const TemporaryFolder folder;
   testing::write_file(folder.file("a.csv"), kTwoRows);
   testing::write_file(folder.file("b.csv"), "num_prefill_tokens,num_decode_tokens\n5,6\n");
-  expect_one_line(
-      run_kvplan("trace merge " + quoted(folder.file("a.csv")) + " " + quoted(folder.file("b.csv")) + " -o " +
-                 quoted(folder.file("c.kvt"))),
-      "kvplan: " + folder.file("b.csv") + ": has no common clock: what arrives when is not known");
+  expect_one_line(run_kvplan("trace merge " + quoted(folder.file("a.csv")) + " " +
+                             quoted(folder.file("b.csv")) + " -o " + quoted(folder.file("c.kvt"))),
+                  "kvplan: " + folder.file("b.csv") +
+                      ": traces have no common clock, so the order of arrivals is unknown");
 }
 
 TEST(CliTrace, WhatLongerPromptsLackIsSaidOfTheScaledTrace) {
@@ -203,12 +203,10 @@ TEST(CliTrace, WhatLongerPromptsLackIsSaidOfTheScaledTrace) {
                        quoted(folder.file("b.kvt")))
                 .exit_code,
             0);
-  EXPECT_NE(
-      run_kvplan("trace info " + quoted(folder.file("b.kvt")))
-          .out.find(
-              "warning: 2 of 2 requests have fewer prefix ids than full blocks of 512 tokens; the rest of "
-              "these prompts shares nothing.\n"),
-      std::string::npos);
+  EXPECT_NE(run_kvplan("trace info " + quoted(folder.file("b.kvt")))
+                .out.find("warning: 2 of 2 requests have fewer prefix ids than full blocks of 512 tokens; "
+                          "the rest of these prompts shares nothing with others.\n"),
+            std::string::npos);
 }
 
 TEST(CliTrace, AScenarioIsBlamedForWhatItSaysOfItsTrace) {
@@ -228,7 +226,7 @@ TEST(CliTrace, AScenarioIsBlamedForWhatItSaysOfItsTrace) {
   EXPECT_EQ(error("a.csv", "map", "\"arrival=a\""), "kvplan: workload.map: input=COLUMN must be given\n");
   EXPECT_EQ(error("a.csv", "format", "\"azure\"", " --format azur").substr(0, 49),
             "kvplan: --format: unknown format \"azur\"; did you ");
-  const std::string refused = ": is for other files than a .kvt\n";
+  const std::string refused = ": option is not for .kvt files\n";
   EXPECT_EQ(error("a.kvt", "format", "\"azure\""),
             "kvplan: " + folder.file("a.kvt") + ": workload.format" + refused);
   EXPECT_EQ(error("a.kvt", "block_tokens", "16"),
@@ -300,8 +298,7 @@ TEST(CliTrace, BombsTakeTimeButNoMemory) {
                           testing::known_formats() + ")\n");
   const Outcome forced = run_kvplan("trace info --format azure " + quoted(folder.file("line.gz")), 256);
   EXPECT_EQ(forced.exit_code, 2);
-  EXPECT_EQ(forced.err,
-            "kvplan: " + folder.file("line.gz") + ":1: more than 67108864 bytes without an end of line\n");
+  EXPECT_EQ(forced.err, "kvplan: " + folder.file("line.gz") + ":1: a line has more than 67108864 bytes\n");
   ASSERT_EQ(
       std::system(("head -c 40000000 /dev/zero | tr '\\0' , | gzip -1 > " + quoted(folder.file("commas.gz")))
                       .c_str()),

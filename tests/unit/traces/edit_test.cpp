@@ -128,7 +128,7 @@ TEST(Edit, AWindowIsHalfOpenAndCountsFromTheFirstArrival) {
   EXPECT_EQ(inputs(1, 2), std::vector<std::int32_t>{3});
   EXPECT_EQ(inputs(0, 4), (std::vector<std::int32_t>{2, 3, 4}));
   EXPECT_EQ(window_of(trace.value(), kNsPerSecond * 5, kNsPerSecond * 9).error().to_string(),
-            "no request arrives in that window");
+            "no request arrives in this time window");
   const auto lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n");
   EXPECT_FALSE(window_of(lengths.value(), 0, 1).ok());
 }
@@ -267,11 +267,11 @@ TEST(Edit, SpreadByChanceKeepsTheOrderAndFillsTheTick) {
 TEST(Edit, SpreadingRefusesWhatHasNoClockOrNoEnd) {
   const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n").value();
   EXPECT_EQ(spread_out(lengths, {}).error().to_string(),
-            "its requests share no clock: there are no bursts to spread");
+            "its requests have no common clock, so there are no bursts to spread");
   Trace trace = import_text("arrived_at,num_prefill_tokens,num_decode_tokens\n5,1,1\n5,2,1\n").value();
   for (const SpreadOver over : {SpreadOver::kTick, SpreadOver::kNext})
     EXPECT_EQ(spread_out(trace, {.over = over}).error().to_string(),
-              "all requests arrive at one moment: only a width in nanoseconds can spread them");
+              "all requests arrive at the same time, so only a width in nanoseconds can spread them");
   const Spreading second{.over = SpreadOver::kGiven, .over_ns = kNsPerSecond};
   EXPECT_EQ(spread_out(trace, second).value().arrival_ns,
             (std::vector<std::int64_t>{5 * kNsPerSecond, 5'500'000'000}));
@@ -369,12 +369,11 @@ TEST(Edit, WhatCannotBeMerged) {
   const Trace narrow = import_text(row, options).value();
   const Trace* const clockless[]{&wide, &lengths};
   EXPECT_EQ(merged(clockless).error().to_string(),
-            "trace 2: has no common clock: what arrives when is not known");
+            "trace 2: traces have no common clock, so the order of arrivals is unknown");
   const Trace* const blocks[]{&wide, &narrow};
   EXPECT_EQ(merged(blocks).error().to_string(),
-            "trace 2: its prefix ids stand for 16 tokens, those of the traces before it for 512: they cannot "
-            "be in one "
-            "trace");
+            "trace 2: its prefix ids cover 16 tokens, those of the earlier traces 512: expected the same "
+            "number in all traces");
 }
 
 TEST(CliTraceEdit, TheAzureHourInPartsIsTheHour) {
@@ -419,7 +418,7 @@ TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
     EXPECT_EQ(folder.listing(), "t.csv");
   };
   expect_error("window --from 3 --to 3", "--to: expected a time after --from");
-  expect_error("window --from 3 --to 4", folder.file("t.csv") + ": no request arrives in that window");
+  expect_error("window --from 3 --to 4", folder.file("t.csv") + ": no request arrives in this time window");
   expect_error("sample -n 2", folder.file("t.csv") + ": has 1 requests, fewer than the 2 to draw");
   expect_error(
       "scale --rate 0",
@@ -427,11 +426,11 @@ TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
       "found \"0\"");
   expect_error("spread",
                folder.file("t.csv") +
-                   ": all requests arrive at one moment: only a width in nanoseconds can spread them");
+                   ": all requests arrive at the same time, so only a width in nanoseconds can spread them");
   for (const char* over : {"0", "-1", "1e9", "9223372036854775808", "x"})
-    expect_error(
-        "spread --over " + std::string(over),
-        "--over: expected auto, next or a positive number of ns, found \"" + std::string(over) + "\"");
+    expect_error("spread --over " + std::string(over),
+                 "--over: expected auto, next or a positive number of nanoseconds, found \"" +
+                     std::string(over) + "\"");
   const Outcome ending = run_kvplan("trace merge" + in + in + " -o " + folder.file("o.txt"));
   EXPECT_EQ(ending.err,
             "kvplan: " + folder.file("o.txt") +
@@ -490,19 +489,20 @@ TEST(EditWarnings, WhatIsCountedIsCountedAnew) {
   ASSERT_TRUE(made.ok()) << made.error().to_string();
   Trace trace = std::move(made).value();
   const std::string late =
-      " arrivals are earlier than the one before them; runs sort them, equal times in file order.";
+      " arrivals are earlier than the arrival before them; runs sort them, and keep the file's order for "
+      "equal times.";
   const std::string no_input = " requests have no input tokens; runs reject them.";
   const std::string no_output = " requests have no output tokens; runs reject them.";
   const std::string no_ids =
-      " requests have fewer prefix ids than full blocks of 4 tokens; the rest of these prompts "
-      "shares nothing.";
+      " requests have fewer prefix ids than full blocks of 4 tokens; the rest of these prompts shares "
+      "nothing with others.";
   const std::string shrinks =
-      "1 turns have a shorter prompt than the turn before in their session: if the file gives "
-      "only the new tokens of a turn, the lengths are not whole prompts.";
+      "1 turns have a shorter prompt than the previous turn of their session. If the file has only the new "
+      "tokens of each turn, the lengths are not those of whole prompts.";
   ASSERT_EQ(trace.provenance.warnings, (std::vector<std::string>{"1 of 4" + late, "1 of 4" + no_input,
                                                                  "1 of 4" + no_output, "1 of 4" + no_ids}));
   trace.provenance.warnings.push_back("3 tool events were left out.");
-  const std::string marked = "Of the original: 3 tool events were left out.";
+  const std::string marked = "Warning of the source trace: 3 tool events were left out.";
   using Warnings = std::vector<std::string>;
   const Trace late_half = window_of(trace, 3'000'000'000, 7'000'000'000).value();
   EXPECT_EQ(late_half.provenance.warnings, (Warnings{"1 of 2" + no_input, "1 of 2" + no_output, marked}));
@@ -533,10 +533,9 @@ TEST(EditWarnings, StartsAnswerAllThatIsSaidOfClocks) {
   const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n5,6\n7,8\n", {}).value();
   EXPECT_EQ(lengths.provenance.warnings.size(), 1U);
   const Trace sampled = sample_of(lengths, 1, 0).value();
-  EXPECT_EQ(
-      sampled.provenance.warnings,
-      std::vector<std::string>{"Of the original: The file says nothing of when requests arrive: all of them "
-                               "arrive at one moment."});
+  EXPECT_EQ(sampled.provenance.warnings,
+            std::vector<std::string>{"Warning of the source trace: The file has no arrival times: all "
+                                     "requests arrive at the same time."});
   for (const Trace* trace : {&lengths, &sampled})
     EXPECT_TRUE(started(*trace, {1, 1}, 0).value().provenance.warnings.empty());
 }
@@ -547,7 +546,7 @@ TEST(EditTurns, SessionsGetStarts) {
                                "Another."};
   const Trace a = started(trace, {1, 4}, 7).value();
   EXPECT_TRUE(a.shares_clock);
-  EXPECT_EQ(a.provenance.warnings, std::vector<std::string>{"Of the original: Another."});
+  EXPECT_EQ(a.provenance.warnings, std::vector<std::string>{"Warning of the source trace: Another."});
   EXPECT_EQ(a.arrival_ns[0], 0);
   EXPECT_EQ(a.arrival_ns[2] - a.arrival_ns[0], 12'000'000'000);
   EXPECT_EQ(a.arrival_ns[4] - a.arrival_ns[3], 5'000'000'000);

@@ -82,14 +82,13 @@ TEST(Bailian, ErrorsSayWhereAndWhatWasExpected) {
             "t:2: chat_id: expected a whole number of at least 0, found \"-5\"");
   EXPECT_EQ(import_error(good + row(2, -2, "0", 16, "1")),
             "t:2: parent_chat_id: expected a whole number of at least -1, found \"-2\"");
-  EXPECT_EQ(
-      import_error(good + row(2, 1, "0", 16, "1,2")),
-      "t:2: hash_ids: 2 ids for a prompt of 16 tokens; expected at most 1 with blocks of 16 tokens (--block "
-      "sets another size)");
+  EXPECT_EQ(import_error(good + row(2, 1, "0", 16, "1,2")),
+            "t:2: hash_ids: 2 ids for a prompt of 16 tokens; expected at most 1 with blocks of 16 tokens "
+            "(--block changes the block size)");
   EXPECT_EQ(
       import_error(good +
                    "{\"parent_chat_id\": 1, \"timestamp\": 1, \"input_length\": 1, \"output_length\": 1}\n"),
-      "t:2: chat_id: expected a whole number, found none");
+      "t:2: chat_id: expected a whole number, found nothing");
   EXPECT_EQ(import_error(good + "{\"chat_id\": {}, \"timestamp\": 1}\n").substr(0, 14), "t:2: chat_id: ");
 }
 

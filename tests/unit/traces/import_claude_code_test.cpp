@@ -39,8 +39,8 @@ std::string session(const std::string& id, const std::string& requests,
 }
 
 const std::string kNoStarts2 =
-    "The file does not say when a session starts: all 2 have a clock that begins at 0, so a run of them as "
-    "they are starts them at once. `kvplan trace start` gives them starts.";
+    "The file does not say when a session starts: all 2 have a clock that begins at 0, so a run starts all "
+    "of them at once. `kvplan trace start` gives them start times.";
 
 TEST(ClaudeCode, EachSessionHasItsOwnIds) {
   const Trace trace = imported(session("x", request("0.0", 9, "1,2") + "," + request("7.25", 13, "1,2,9")) +
@@ -65,9 +65,9 @@ TEST(ClaudeCode, IdsOfAGlobalScopeAreShared) {
   const Trace trace =
       imported(session("x", request("0", 8, "1,2"), top) + session("y", request("0", 8, "1,9"), top));
   EXPECT_EQ(trace.prefix.ids, (Ids{0, 1, 0, 2}));
-  EXPECT_EQ(
-      import_error(session("x", request("0", 8, "1,2"), top) + session("y", request("0", 8, "1"))),
-      "t:2: hash_id_scope: expected \"global\" as in the first session: their ids cannot be told apart");
+  EXPECT_EQ(import_error(session("x", request("0", 8, "1,2"), top) + session("y", request("0", 8, "1"))),
+            "t:2: hash_id_scope: expected \"global\" as in the first session: ids of different scopes cannot "
+            "be compared");
 }
 
 TEST(ClaudeCode, LargeIdsStayApartOrAreRefused) {
@@ -77,8 +77,8 @@ TEST(ClaudeCode, LargeIdsStayApartOrAreRefused) {
   const std::string first = session("x", request("0", 4, "18446744073709551609"));
   EXPECT_EQ(imported(first + session("y", request("0", 8, "0,5"))).prefix.ids, (Ids{0, 1, 2}));
   EXPECT_EQ(import_error(first + session("y", request("0", 8, "0,6"))),
-            "t:2: requests[0].hash_ids: id 6 is too large: the ids of this session, behind those of the "
-            "sessions before it, do not fit 64 bits");
+            "t:2: requests[0].hash_ids: id 6 is too large: with the ids of earlier sessions, the ids of this "
+            "session exceed 64 bits");
   EXPECT_NE(import_error(session("x", request("0", 4, largest)) + session("y", request("0", 4, "0")))
                 .find("id 0 is too large"),
             std::string::npos);
@@ -98,8 +98,8 @@ TEST(ClaudeCode, SubAgentsStartTheirDurationBeforeTheMarker) {
   EXPECT_EQ(trace.prefix.ids, (Ids{0, 1, 0, 0, 2, 3, 0, 0, 1, 4}));
   EXPECT_EQ(trace.session, Counts(6, 0));
   EXPECT_EQ(trace.provenance.warnings,
-            std::vector<std::string>{"2 of 6 arrivals are earlier than the one before them; runs sort them, "
-                                     "equal times in file order."});
+            std::vector<std::string>{"2 of 6 arrivals are earlier than the arrival before them; runs sort "
+                                     "them, and keep the file's order for equal times."});
 }
 
 TEST(ClaudeCode, SubAgentsInsideSubAgents) {
@@ -116,7 +116,7 @@ TEST(ClaudeCode, SubAgentsInsideSubAgents) {
 TEST(ClaudeCode, TimesOfTheSessionInsideASubAgent) {
   const std::string inside = request("63.5", 4, "1") + "," + request("70", 4, "1");
   const std::string warning =
-      "1 sub-agents have times that do not restart; they are taken as times of the session.";
+      "1 sub-agents have times that do not restart at 0; they are read as times of the session.";
   // The marker is the end, with a duration and without one; or, in other publications, the start.
   for (const std::string& marker :
        {agent("103", R"("duration_ms":40000,)", inside), agent("103", R"("duration_ms":null,)", inside),
@@ -139,12 +139,12 @@ TEST(ClaudeCode, WithoutADurationTheLastAnswerIsTheEnd) {
     EXPECT_EQ(trace.arrival_ns, (Times{70500000000, 90500000000}));
     EXPECT_EQ(trace.provenance.warnings,
               std::vector<std::string>{
-                  "1 sub-agents have no duration; the end of their last answer is taken for it."});
+                  "1 sub-agents have no duration; the end of their last answer is used instead."});
   }
   const Trace early = imported(session("x", agent("10", "", inside)));
   EXPECT_EQ(early.arrival_ns, (Times{0, 20000000000}));
   EXPECT_EQ(early.provenance.warnings.back(),
-            "1 sub-agents ran for longer than their session so far; they start with it.");
+            "1 sub-agents ran longer than their session so far; they start with it.");
 }
 
 TEST(ClaudeCode, SubAgentsWithoutRequests) {
@@ -172,9 +172,10 @@ TEST(ClaudeCode, OddRequestsAreKeptAndCounted) {
                    R"(,{"t":2,"type":"n","in":9,"out":1,"hash_ids":[1,2]})"));
   EXPECT_EQ(trace.output_tokens, (Counts{0, 1, 1}));
   EXPECT_EQ(trace.provenance.warnings,
-            (std::vector<std::string>{"1 of 3 requests have no output tokens; runs reject them.",
-                                      "1 of 3 requests have no prefix ids; their prompts share nothing.",
-                                      "The part-filled last block has an id in 1 requests and none in 1."}));
+            (std::vector<std::string>{
+                "1 of 3 requests have no output tokens; runs reject them.",
+                "1 of 3 requests have no prefix ids; their prompts share nothing with others.",
+                "The partly filled last block has an id in 1 requests and no id in 1."}));
 }
 
 TEST(ClaudeCode, ASecondSessionOfOneIdIsKeptApart) {
@@ -183,7 +184,7 @@ TEST(ClaudeCode, ASecondSessionOfOneIdIsKeptApart) {
   EXPECT_EQ(trace.session_names, (std::vector<std::string>{"x", "x#2", "x#3", "x#4"}));
   EXPECT_EQ(trace.prefix.distinct, 4);
   EXPECT_EQ(trace.provenance.warnings.back(),
-            "2 sessions have the id of an earlier one; they are kept apart as id#2 and so on.");
+            "2 sessions have the same id as an earlier one; they are renamed id#2 and so on.");
 }
 
 TEST(ClaudeCode, FilesFollowEachOther) {
@@ -201,8 +202,8 @@ TEST(ClaudeCode, FilesFollowEachOther) {
             (std::vector<std::string>{"trace_0001.json", "trace_0001.json"}));
   const Result<Trace> broken = read({folder.file("trace_0001.json"), folder.file("trace_0002.json")});
   ASSERT_FALSE(broken.ok());
-  EXPECT_EQ(broken.error().to_string(),
-            folder.file("trace_0002.json") + ":4: requests: missing: a session has a list of requests");
+  EXPECT_EQ(broken.error().to_string(), folder.file("trace_0002.json") +
+                                            ":4: requests: missing: expected the session's list of requests");
 }
 
 TEST(ClaudeCode, TheOrderOfTheTopDoesNotMatter) {
@@ -220,9 +221,9 @@ TEST(ClaudeCode, TheBlockIsThatOfTheFileOrOfTheOption) {
   const std::string open = session("x", list, R"("hash_id_scope":"local")");
   EXPECT_EQ(imported(open, blocks_of(4)).prefix.block_tokens, 4);
   EXPECT_EQ(imported(session("x", list), blocks_of(4)).prefix.block_tokens, 4);
-  EXPECT_EQ(import_error(open), "t:1: block_size: missing: say the tokens of one prefix id with --block");
+  EXPECT_EQ(import_error(open), "t:1: block_size: missing: give the tokens per prefix id with --block");
   EXPECT_EQ(import_error(session("x", list), blocks_of(8)),
-            "t:1: block_size: the file says 4; --block 8 is for files that leave it out");
+            "t:1: block_size: the file says 4; --block 8 is only for files without a block size");
   EXPECT_EQ(
       import_error(session("x", list) + session("y", list, R"("block_size":2,"hash_id_scope":"local")")),
       "t:2: block_size: expected 4 as in the first session, found 2");
@@ -285,20 +286,20 @@ TEST(ClaudeCode, ErrorsSayWhereAndWhatWasExpected) {
             "t:2: requests[0].hash_ids: expected an array of whole numbers from 0 to 2^64 - 1");
   EXPECT_EQ(error(request("0", 4, "1,2")),
             "t:2: requests[0].hash_ids: 2 ids for a prompt of 4 tokens; expected at most 1 with blocks of 4 "
-            "tokens (--block sets another size)");
+            "tokens (--block changes the block size)");
   EXPECT_EQ(error(request("0", 4, "1", R"(,"api_time":"fast")")),
             "t:2: requests[0].api_time: expected a time of at least 0 in s within 292 years, found "
             "\"\"fast\"\"");
   EXPECT_EQ(error(R"({"t":0,"type":"n","in":4})"),
-            "t:2: requests[0].out: missing: expected the tokens of the answer");
+            "t:2: requests[0].out: missing: expected the output tokens");
   EXPECT_EQ(error(R"({"t":0,"type":"n","out":4})"),
-            "t:2: requests[0].in: missing: expected the tokens of the prompt");
+            "t:2: requests[0].in: missing: expected the prompt tokens");
   EXPECT_EQ(error(R"({"type":"n","in":4,"out":4})"), "t:2: requests[0].t: missing: expected a time in s");
   EXPECT_EQ(error(R"({"t":0,"type":"x","in":4,"out":4})"),
             "t:2: requests[0].type: expected \"n\", \"s\" or \"subagent\", found \"x\"");
   EXPECT_EQ(
       error(agent("9000000000", R"("duration_ms":0,)", request("0", 4, "1") + "," + request("9e9", 4, ""))),
-      "t:2: requests[0].requests[1].t: more than 292 years behind the session's start");
+      "t:2: requests[0].requests[1].t: more than 292 years after the session's start");
   EXPECT_EQ(error("7"),
             "t:2: expected one JSON object, found something else at byte 92 of it: "
             "\"7],\"totals\":{\"subagent_count\":0}}\"");
@@ -307,15 +308,16 @@ TEST(ClaudeCode, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(import_error(good + "x\n"),
             "t:2: expected one JSON object, found something else at byte 0 of it: \"x\"");
   EXPECT_EQ(import_error(good + R"({"id":"y","block_size":4})"),
-            "t:2: requests: missing: a session has a list of requests");
-  EXPECT_EQ(import_error(good + session("", request("0", 4, "1"))), "t:2: id: missing: a session has a name");
+            "t:2: requests: missing: expected the session's list of requests");
+  EXPECT_EQ(import_error(good + session("", request("0", 4, "1"))),
+            "t:2: id: missing: expected the session's name");
   EXPECT_EQ(import_error(good + session("y", "", R"("block_size":4,"hash_id_scope":"world")")),
             "t:2: hash_id_scope: expected \"local\" or \"global\", found \"world\"");
   EXPECT_EQ(import_error(good + session("y", "", R"("block_size":4,"block_size":5)")),
-            "t:2: block_size: a second block size of the session");
+            "t:2: block_size: expected one block size, found a second");
   EXPECT_EQ(
       import_error(good + R"({"id":"y","block_size":4,"hash_id_scope":"local","requests":[],"requests":[]})"),
-      "t:2: requests: a second list of requests");
+      "t:2: requests: expected one list of requests, found a second");
   EXPECT_EQ(import_error(session("x", "")), "t: a trace without requests");
   std::string nest = request("0", 4, "1");
   for (int depth = 0; depth < 9; ++depth) nest = agent("0", "", nest);

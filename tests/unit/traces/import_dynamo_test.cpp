@@ -50,9 +50,10 @@ TEST(Dynamo, RequestsAmongOtherEvents) {
                                replay("1,9223372036854775808,18446744073709551615"));
   const std::string second = end("1779163048815", kTokens + R"(,"ttft_ms":null)" + replay("1,5"), "u");
   const std::vector<std::string> warnings{
-      "1 of 2 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
-      "2 tool events are no requests and were left out.",
-      "1 events of other kinds than requests and tools were left out."};
+      "1 of 2 arrivals are earlier than the arrival before them; runs sort them, and keep the file's order "
+      "for equal times.",
+      "2 tool events are not requests and were left out.",
+      "1 events are neither requests nor tool events and were left out."};
   for (const auto form : {line, wrapped}) {
     const Trace trace = imported(form(tool) + form(first) + form(event("tool_end", "")) + "\n" +
                                  form(event("note", "")) + form(second));
@@ -131,8 +132,8 @@ TEST(Dynamo, LengthsThatDiffer) {
           kTokens + R"(,"replay":{"trace_block_size":16,"input_length":30,"input_sequence_hashes":[1,2]})")));
   EXPECT_EQ(trace.input_tokens, Counts{20});
   EXPECT_EQ(trace.provenance.warnings,
-            std::vector<std::string>{
-                "1 requests have another replay.input_length than input_tokens, which was taken."});
+            std::vector<std::string>{"1 requests have different values of replay.input_length and "
+                                     "input_tokens; replay.input_length was used."});
 }
 
 TEST(Dynamo, HashesMayBeMissing) {
@@ -140,12 +141,12 @@ TEST(Dynamo, HashesMayBeMissing) {
   EXPECT_FALSE(imported(line(end("1", kTokens + R"(,"replay":null)"))).prefix.present());
   const Trace some = imported(line(end("1", kTokens + replay("1,2"))) + line(end("2", kTokens)));
   EXPECT_EQ(some.provenance.warnings,
-            std::vector<std::string>{"1 of 2 requests have no prefix ids; their prompts share nothing."});
+            std::vector<std::string>{
+                "1 of 2 requests have no prefix ids; their prompts share nothing with others."});
   const std::string late = line(end("1", kTokens)) + line(end("2", kTokens + replay("1,2")));
-  EXPECT_EQ(
-      import_error(late),
-      "t:2: request.replay.trace_block_size: hashes, while the first request does not say the tokens of "
-      "one; say them with --block");
+  EXPECT_EQ(import_error(late),
+            "t:2: request.replay.trace_block_size: there are hashes, but the first request does not say how "
+            "many tokens one covers: use --block");
   EXPECT_EQ(imported(late, blocks_of(16)).prefix.ids, (std::vector<std::uint32_t>{0, 1}));
 }
 
@@ -153,9 +154,9 @@ TEST(Dynamo, OneBlockForAll) {
   const std::string first = line(end("1", kTokens + replay("1,2")));
   EXPECT_EQ(import_error(first + line(end("2", kTokens + replay("1", 32)))),
             "t:2: request.replay.trace_block_size: expected 16 as in the first request, found 32");
-  EXPECT_EQ(
-      import_error(first, blocks_of(8)),
-      "t:1: request.replay.trace_block_size: the file says 16; --block 8 is for files that leave it out");
+  EXPECT_EQ(import_error(first, blocks_of(8)),
+            "t:1: request.replay.trace_block_size: the file says 16; --block 8 is only for files without a "
+            "block size");
   EXPECT_EQ(import_error(line(end("2", kTokens + replay("1", 0)))),
             "t:1: request.replay.trace_block_size: expected 1 to 1048576 tokens, found 0");
 }
@@ -177,23 +178,21 @@ TEST(Dynamo, ErrorsSayWhereAndWhatWasExpected) {
             "t:2: request.request_received_ms: missing: expected a time in ms");
   EXPECT_EQ(error(line(end("1", R"(,"input_tokens":1.5,"output_tokens":1)"))),
             "t:2: request.input_tokens: expected a whole number from 0 to 2147483647, found \"1.5\"");
-  EXPECT_EQ(
-      error(line(end("1", R"(,"output_tokens":1)"))),
-      "t:2: request.input_tokens: missing, and replay.input_length too: expected the tokens of the prompt");
+  EXPECT_EQ(error(line(end("1", R"(,"output_tokens":1)"))),
+            "t:2: request.input_tokens: missing, like replay.input_length: expected the prompt tokens");
   EXPECT_EQ(error(line(end("1", R"(,"input_tokens":1)"))),
-            "t:2: request.output_tokens: missing: expected the tokens of the answer");
+            "t:2: request.output_tokens: missing: expected the output tokens");
   EXPECT_EQ(
       error(line(end("1", kTokens + replay("1,-2")))),
       "t:2: request.replay.input_sequence_hashes: expected an array of whole numbers from 0 to 2^64 - 1");
-  EXPECT_EQ(
-      error(line(end("1", kTokens + replay("1,2,3")))),
-      "t:2: request.replay.input_sequence_hashes: 3 ids for a prompt of 20 tokens; expected at most 2 with "
-      "blocks of 16 tokens (--block sets another size)");
+  EXPECT_EQ(error(line(end("1", kTokens + replay("1,2,3")))),
+            "t:2: request.replay.input_sequence_hashes: 3 ids for a prompt of 20 tokens; expected at most 2 "
+            "with blocks of 16 tokens (--block changes the block size)");
   EXPECT_EQ(error(line(end("1", kTokens + R"(,"replay":[])"))), "t:2: request.replay: expected an object");
   EXPECT_EQ(error(line(event("request_end", ""))), "t:2: request: missing in a request_end");
   EXPECT_EQ(error(line(event("request_end", R"(,"request":7)"))), "t:2: request: expected an object");
   EXPECT_EQ(error(line(event("request_end", R"(,"agent_context":{"session_id":7})"))),
-            "t:2: agent_context.session_id: expected a text, found \"7\"");
+            "t:2: agent_context.session_id: expected a string, found \"7\"");
   EXPECT_EQ(error(line(end("1", kTokens, std::string(1025, 'x')))),
             "t:2: agent_context.session_id: expected a name of at most 1024 bytes, found 1025");
   EXPECT_EQ(error(R"({"event_type":"tool_end"})"),
@@ -257,11 +256,10 @@ TEST(Dynamo, TheRecordedLog) {
                                                  {16, 15}}));
   EXPECT_EQ(read.value().think_ns[2], 16'526'881);   // a tool that failed
   EXPECT_EQ(read.value().think_ns[14], 22'220'677);  // behind the last scout's answer
-  EXPECT_EQ(
-      read.value().provenance.warnings,
-      (std::vector<std::string>{
-          "3 of 17 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
-          "44 tool events are no requests and were left out."}));
+  EXPECT_EQ(read.value().provenance.warnings,
+            (std::vector<std::string>{"3 of 17 arrivals are earlier than the arrival before them; runs sort "
+                                      "them, and keep the file's order for equal times.",
+                                      "44 tool events are not requests and were left out."}));
 }
 
 }  // namespace

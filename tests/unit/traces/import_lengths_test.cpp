@@ -34,9 +34,9 @@ TEST(Lengths, HaveNoClockAndSaySo) {
   EXPECT_EQ(trace.arrival_ns, (Times{0, 0}));
   EXPECT_EQ(trace.input_tokens, (Counts{2000, 5}));
   EXPECT_FALSE(trace.shares_clock);
-  EXPECT_EQ(trace.provenance.warnings,
-            (std::vector<std::string>{
-                "The file says nothing of when requests arrive: all of them arrive at one moment."}));
+  EXPECT_EQ(
+      trace.provenance.warnings,
+      (std::vector<std::string>{"The file has no arrival times: all requests arrive at the same time."}));
   const Statistics statistics = compute_statistics(trace);
   EXPECT_FALSE(statistics.span_s || statistics.rate_per_s || statistics.interarrival_cv);
 }

@@ -114,7 +114,7 @@ TEST(Otel, FlattenedWithAndWithoutZone) {
       (std::vector<std::string>{
           "1 of 3 spans have no token counts (gen_ai.usage.input_tokens and gen_ai.usage.output_tokens, or "
           "the older gen_ai.usage.prompt_tokens and gen_ai.usage.completion_tokens) and are left out.",
-          "1 of 2 start times have no zone, while others have one; they are taken as UTC.",
+          "1 of 2 start times have no time zone, while others have one; they are read as UTC.",
           "1 of 2 requests have no output tokens; runs reject them."}));
 }
 
@@ -132,9 +132,9 @@ TEST(Otel, WhatIsNoRequestIsCounted) {
       (std::vector<std::string>{
           "1 of 5 spans have no token counts (gen_ai.usage.input_tokens and gen_ai.usage.output_tokens, or "
           "the older gen_ai.usage.prompt_tokens and gen_ai.usage.completion_tokens) and are left out.",
-          "1 of 5 spans count only their input or only their output tokens and are left out.",
-          "1 of 5 spans with token counts are no inferences by their gen_ai.operation.name (agents repeat "
-          "the counts of the calls they make) and are left out.",
+          "1 of 5 spans have only a count of input or only a count of output tokens, and are left out.",
+          "1 of 5 spans with token counts are not inferences according to gen_ai.operation.name (agents "
+          "repeat the counts of the calls that they make), and are left out.",
           "1 of 2 requests end before they start; their durations are left out."}));
 }
 
@@ -183,10 +183,9 @@ TEST(Otel, ErrorsSayTheByteTheFieldAndWhatWasExpected) {
 
 TEST(Otel, WithoutAnyCountsItIsAnError) {
   const std::string counts =
-      "t: expected spans of inferences with token counts (gen_ai.usage.input_tokens and "
+      "t: expected inference spans with token counts (gen_ai.usage.input_tokens and "
       "gen_ai.usage.output_tokens, or the older gen_ai.usage.prompt_tokens and "
-      "gen_ai.usage.completion_tokens), "
-      "found none in ";
+      "gen_ai.usage.completion_tokens), found none in ";
   EXPECT_EQ(import_error(otlp("{},{}")), counts + "2 spans");
   EXPECT_EQ(import_error("{\"resourceSpans\":[]}"), counts + "0 spans");
   EXPECT_EQ(import_error("TIMESTAMP,a\n", {.format = "otel", .map = "", .block_tokens = 0}),

@@ -14,9 +14,10 @@ using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
 
 const std::string kEstimate =
-    "Lengths are estimated from texts, one token per 4 bytes of UTF-8: a tokenizer gives others.";
+    "Lengths are estimated from the texts, one token per 4 bytes of UTF-8; a tokenizer gives different "
+    "lengths.";
 const std::string kNoTimes =
-    "Conversations have no times: all requests arrive at 0, so that neither rates nor waiting mean anything.";
+    "Conversations have no times: all requests arrive at 0, so rates and waiting times are meaningless.";
 
 TEST(ShareGpt, EveryAnswerIsARequestAfterAllBeforeIt) {
   // 5 + 1 bytes in "héllo" (6), 4, 3; the emoji is 4 bytes from a pair of escapes.
@@ -47,10 +48,9 @@ TEST(ShareGpt, OddConversationsAreCounted) {
   EXPECT_TRUE(trace.session.empty());
   EXPECT_EQ(trace.provenance.warnings,
             (std::vector<std::string>{kEstimate, kNoTimes,
-                                      "2 of 3 conversations have no message from gpt and make no request.",
-                                      "1 of 4 messages are from others than human, gpt and system; they are "
-                                      "read as part of the prompts after "
-                                      "them.",
+                                      "2 of 3 conversations have no message from gpt and produce no request.",
+                                      "1 of 4 messages come from senders other than human, gpt and system; "
+                                      "they become part of the next prompt.",
                                       "1 of 2 requests have no input tokens; runs reject them.",
                                       "1 of 2 requests have no output tokens; runs reject them."}));
 }
@@ -63,15 +63,15 @@ TEST(ShareGpt, ErrorsSayTheByteTheFieldAndWhatWasExpected) {
     EXPECT_EQ(import_error(text), "t: byte " + std::to_string(text.rfind(at)) + ": " + rest) << second;
   };
   const std::string message =
-      "conversations: expected a message with the texts \"from\" and \"value\", found something else: ";
+      "conversations: expected a message with the strings \"from\" and \"value\", found another value: ";
   error(R"({"id":"b"})", R"({"id":"b"})", "conversations: expected an array of messages, found none");
   error(R"({"conversations":"x"})", R"("x"})",
-        "conversations: expected an array of messages, found something else: \"\"x\"}\"");
+        "conversations: expected an array of messages, found another value: \"\"x\"}\"");
   error(R"({"conversations":[{"from":"gpt","value":5}]})", "5}]}", message + "\"5}]}\"");
   error(R"({"conversations":[{"from":"gpt","text":"x"}]})", "]}]", message + "\"]}\"");
   error(R"({"conversations":[[]]})", "[]]}", message + "\"[]]}\"");
   error("7", "7]",
-        "expected a conversation (a JSON object with \"conversations\"), found something else: \"7\"");
+        "expected a conversation (a JSON object with \"conversations\"), found another value: \"7\"");
   EXPECT_EQ(import_error("[" + good + "\n" + good),
             "t: byte " + std::to_string(good.size() + 2) +
                 ": expected a comma or the end of the array, found "
@@ -101,10 +101,9 @@ TEST(ShareGpt, SeveralFilesFollowEachOther) {
   EXPECT_EQ(twice.value().provenance.sources, (std::vector<std::string>{"1", "1"}));
   const Result<Trace> broken = read({folder.file("1"), folder.file("2")});
   ASSERT_FALSE(broken.ok());
-  EXPECT_EQ(broken.error().to_string(),
-            folder.file("2") +
-                ": byte 58: expected a conversation (a JSON object with \"conversations\"), found "
-                "something else: \"5\"");
+  EXPECT_EQ(broken.error().to_string(), folder.file("2") +
+                                            ": byte 58: expected a conversation (a JSON object with "
+                                            "\"conversations\"), found another value: \"5\"");
 }
 
 TEST(ShareGpt, StreamsInBoundedMemory) {

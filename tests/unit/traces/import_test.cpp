@@ -60,12 +60,11 @@ TEST(Azure, OddRowsAreKeptAndCounted) {
       "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:01,0,1\n2023-11-16 18:00:00,5,0\n2023-11-16 "
       "18:00:02,5,0\n");
   EXPECT_EQ(trace.size(), 3);
-  EXPECT_EQ(
-      trace.provenance.warnings,
-      (std::vector<std::string>{
-          "1 of 3 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
-          "1 of 3 requests have no input tokens; runs reject them.",
-          "2 of 3 requests have no output tokens; runs reject them."}));
+  EXPECT_EQ(trace.provenance.warnings,
+            (std::vector<std::string>{"1 of 3 arrivals are earlier than the arrival before them; runs sort "
+                                      "them, and keep the file's order for equal times.",
+                                      "1 of 3 requests have no input tokens; runs reject them.",
+                                      "2 of 3 requests have no output tokens; runs reject them."}));
 }
 
 TEST(Azure, ErrorsSayWhereAndWhatWasExpected) {
@@ -119,8 +118,9 @@ TEST(Mooncake, OtherNamesNullsAndUnknownFields) {
   EXPECT_EQ(trace.max_tokens, (Counts{-1, -1, 64}));
   EXPECT_EQ(trace.prefix.offsets, (std::vector<std::uint64_t>{0, 1, 1, 1}));
   // A prompt shorter than a block has nothing to share, whether its ids are missing or none.
-  EXPECT_EQ(trace.provenance.warnings,
-            (std::vector<std::string>{"The part-filled last block has an id in 1 requests and none in 1."}));
+  EXPECT_EQ(
+      trace.provenance.warnings,
+      (std::vector<std::string>{"The partly filled last block has an id in 1 requests and no id in 1."}));
 }
 
 /// Missing ids and an empty list are the same once they are read.
@@ -129,11 +129,11 @@ TEST(Mooncake, FullBlocksWithoutIdsAreSaid) {
       "{\"timestamp\": 1, \"input_length\": 600, \"output_length\": 2, \"hash_ids\": []}\n"
       "{\"timestamp\": 2, \"input_length\": 1100, \"output_length\": 2, \"hash_ids\": [1]}\n"
       "{\"timestamp\": 3, \"input_length\": 1100, \"output_length\": 2, \"hash_ids\": null}\n");
-  EXPECT_EQ(
-      trace.provenance.warnings,
-      (std::vector<std::string>{"2 of 3 requests have no prefix ids; their prompts share nothing.",
-                                "1 of 3 requests have fewer prefix ids than full blocks of 512 tokens; the "
-                                "rest of these prompts shares nothing."}));
+  EXPECT_EQ(trace.provenance.warnings,
+            (std::vector<std::string>{
+                "2 of 3 requests have no prefix ids; their prompts share nothing with others.",
+                "1 of 3 requests have fewer prefix ids than full blocks of 512 tokens; the rest of these "
+                "prompts shares nothing with others."}));
 }
 
 TEST(Mooncake, CeilingOrFloor) {
@@ -146,16 +146,14 @@ TEST(Mooncake, CeilingOrFloor) {
   EXPECT_TRUE(imported(row(512, "1")).prefix.last_may_be_partial);
   const Trace mixed = imported(row(513, "1") + row(513, "2,3"));
   EXPECT_EQ(mixed.provenance.warnings,
-            std::vector<std::string>{"The part-filled last block has an id in 1 requests and none in 1."});
+            std::vector<std::string>{"The partly filled last block has an id in 1 requests and no id in 1."});
   const Trace sparse = imported(row(5130, "1"));
   EXPECT_EQ(sparse.provenance.warnings,
-            std::vector<std::string>{
-                "1 of 1 requests have fewer prefix ids than full blocks of 512 tokens; the rest of "
-                "these prompts shares nothing."});
+            std::vector<std::string>{"1 of 1 requests have fewer prefix ids than full blocks of 512 tokens; "
+                                     "the rest of these prompts shares nothing with others."});
   EXPECT_EQ(import_error(row(100, "1,2,3,4,5,6,7")),
             "t:1: hash_ids: 7 ids for a prompt of 100 tokens; expected at most 1 with blocks of 512 tokens "
-            "(--block sets "
-            "another size)");
+            "(--block changes the block size)");
   EXPECT_EQ(
       imported(row(100, "1,2,3,4,5,6,7"), {.format = "", .map = "", .block_tokens = 16}).prefix.block_tokens,
       16);
@@ -170,7 +168,7 @@ TEST(Mooncake, ErrorsSayWhereAndWhatWasExpected) {
             "t:2: input_length: expected a whole number from 0 to 2147483647, found \"5.5\"");
   EXPECT_EQ(
       error("{\"timestamp\":1,\"input_length\":[5],\"output_length\":1}"),
-      "t:2: input_length: expected a number or a text, found an array or object at byte 30 of the line");
+      "t:2: input_length: expected a number or a string, found an array or object at byte 30 of the line");
   EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5}"), "t:2: no value for \"output_length\" (output)");
   EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"input_tokens\":5,\"output_length\":1}"),
             "t:2: input_tokens: a second value for the input column");
@@ -226,7 +224,7 @@ TEST(Map, QuotedFieldsMayHoldLineFeeds) {
                                with_map("csv", "arrival=t:s,input=i,output=o"));
   EXPECT_EQ(trace.input_tokens, (Counts{3, 5}));
   EXPECT_EQ(import_error("t,i,o\n1,\"3,4\n5,6,7\n", with_map("csv", "arrival=t,input=i,output=o")),
-            "t:2: a quoted field does not end");
+            "t:2: a quoted field has no closing quote");
 }
 
 TEST(Map, JsonLines) {
@@ -240,7 +238,7 @@ TEST(Map, WhatIsNoNumberOfJsonIsRefusedBehindRowsThatAreGood) {
   const ImportOptions options = with_map("jsonl", "arrival=t,input=i,output=o");
   const std::string good = "{\"t\": 1, \"i\": 2, \"o\": 3}\n";
   const std::string half = "{\"t\": .5, \"i\": 2, \"o\": 3}\n";
-  const std::string expected = "t: expected a number or a text, found something else at byte 6 of the line";
+  const std::string expected = "t: expected a number or a string, found something else at byte 6 of the line";
   EXPECT_EQ(import_error(half, options), "t:1: " + expected);
   EXPECT_EQ(import_error(good + good + half, options), "t:3: " + expected);
 }
@@ -256,9 +254,8 @@ TEST(Map, MistakesInTheMap) {
             "--map: unknown role \"arival\"; did you mean \"arrival\"? (know");
   EXPECT_EQ(error("arrival=a,input=b,output=c,input=c"), "--map: input: given twice");
   EXPECT_EQ(error("arrival=a,input=b,output=c,hashes=a"),
-            "--map: hashes needs block=N, the tokens that one id stands for");
-  EXPECT_EQ(error("arrival=a,input=b,output=c,block=16"),
-            "--map: block has no meaning without hashes=COLUMN");
+            "--map: hashes needs block=N, the number of tokens per id");
+  EXPECT_EQ(error("arrival=a,input=b,output=c,block=16"), "--map: block needs hashes=COLUMN");
   EXPECT_EQ(error("arrival=a,input=b,output=c,hashes=a,block=0"),
             "--map: block: expected 1 to 1048576 tokens, found \"0\"");
   EXPECT_EQ(error("arrival"), "--map: expected ROLE=COLUMN, found \"arrival\"");
@@ -267,9 +264,9 @@ TEST(Map, MistakesInTheMap) {
   EXPECT_EQ(error(""),
             "--format: needs --map arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]");
   EXPECT_EQ(import_error("x", with_map("", "arrival=a")),
-            "t: --map: needs a table: a CSV with a header, or JSON lines");
+            "t: --map: needs a table: a CSV file with a header, or JSON lines");
   EXPECT_EQ(import_error("x", with_map("azure", "arrival=a")),
-            "--map: goes with --format csv or --format jsonl, not with azure");
+            "--map: option needs --format csv or --format jsonl, found azure");
   EXPECT_EQ(import_error("x", with_map("azur", "")).substr(0, 59),
             "--format: unknown format \"azur\"; did you mean \"azure\"? (kno");
 }
@@ -282,27 +279,25 @@ TEST(Map, TextOfAMapReadsBackTheSame) {
 }
 
 TEST(Detection, UnknownTablesGetAProposal) {
-  EXPECT_EQ(
-      import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
-      "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; say what "
-      "they are, as in --map arrival=arrival_time:UNIT,input=prefill_tokens,output=decode_tokens with a "
-      "UNIT of s, ms, us, ns or iso");
+  EXPECT_EQ(import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
+            "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; map them to "
+            "roles, as in --map arrival=arrival_time:UNIT,input=prefill_tokens,output=decode_tokens with a "
+            "UNIT of s, ms, us, ns or iso");
   EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
-            "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
-            "are, as in --map "
-            "arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
+            "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; map them to "
+            "roles, as in --map arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
   EXPECT_EQ(
       import_error("Timestamp,Agent,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
           .substr(113),
-      "say what they are, as in --map "
+      "map them to roles, as in --map "
       "'arrival=Timestamp:UNIT,input=Request tokens,output=Response tokens' with a UNIT of s, ms, us, ns or "
       "iso");
   // Names that a map or a shell would not take as they are.
   const std::string odd =
       import_error("\"time, in s\",\"prompt \"\"tokens\"\"\",user's output tokens\n1,2,3\n");
   EXPECT_EQ(
-      odd.substr(odd.find("say what")),
-      "say what they are, as in --map 'arrival=\"time, in s\":s,input=prompt \"tokens\",output=user'\\''s "
+      odd.substr(odd.find("map them to roles")),
+      "map them to roles, as in --map 'arrival=\"time, in s\":s,input=prompt \"tokens\",output=user'\\''s "
       "output tokens'");
 }
 
@@ -331,10 +326,9 @@ TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
   const auto error = [](const std::string& map) {
     return import_error("a,b,c\n1,2,3\n", with_map("csv", map + ",input=b,output=c"));
   };
-  EXPECT_EQ(
-      error("arrival=ts_ms"),
-      "--map: arrival: times are seconds unless a unit is given, and the name of \"ts_ms\" says another: "
-      "expected a unit, as in arrival=ts_ms:ms");
+  EXPECT_EQ(error("arrival=ts_ms"),
+            "--map: arrival: times without a unit are seconds, but the column name \"ts_ms\" contradicts "
+            "that: expected a unit, as in arrival=ts_ms:ms");
   for (const auto& [name, unit] :
        std::vector<std::pair<std::string, std::string>>{{"timestampMs", "ms"},
                                                         {"Arrival (usec)", "us"},
@@ -347,9 +341,9 @@ TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
     EXPECT_NE(error("arrival=" + name).find("as in arrival=" + name + ":" + unit), std::string::npos) << name;
   EXPECT_NE(error("arrival=\"ts, us\"").find("as in arrival=\"ts, us\":us"), std::string::npos);
   EXPECT_NE(error("arrival=a:s,ttft=ttft_ms").find("as in ttft=ttft_ms:ms"), std::string::npos);
-  EXPECT_NE(
-      error("arrival=arrival_minutes").find("says another: expected times in s, ms, us or ns, and a unit"),
-      std::string::npos);
+  EXPECT_NE(error("arrival=arrival_minutes")
+                .find("contradicts that: expected times in s, ms, us or ns, and a unit"),
+            std::string::npos);
   const auto arrival = [](const std::string& name, const std::string& unit) {
     return imported(name + ",i,o\n1,2,3\n", with_map("csv", "arrival=" + name + unit + ",input=i,output=o"))
         .arrival_ns;
@@ -380,16 +374,16 @@ TEST(Map, NamesInQuotes) {
   EXPECT_EQ(error("arrival=\"a,b\"x,input=c"),
             "--map: arrival: expected COLUMN:UNIT with a unit of s, ms, us, ns, iso, found \"\"a,b\"x\"");
   EXPECT_EQ(error("input=\"a,b\"x,arrival=c"),
-            "--map: input: expected a comma behind the name in quotes, found \"x\"");
+            "--map: input: expected a comma after the quoted name, found \"x\"");
 }
 
 TEST(Map, ValuesInsideObjectsAreNotRead) {
   const std::string row = "{\"ts_s\": 1, \"usage\": {\"in\": 5}, \"out_tokens\": 6}\n";
   EXPECT_EQ(import_error(row, with_map("jsonl", "arrival=ts_s,input=usage.in,output=out_tokens")),
-            "t:1: no value for \"usage.in\" (input); values inside objects are not read");
+            "t:1: no value for \"usage.in\" (input); nested objects are not read");
   EXPECT_EQ(import_error(row),
-            "t: no known format has these columns: ts_s, usage, out_tokens; say what they are, as in --map "
-            "arrival=ts_s:s,input=COLUMN,output=out_tokens; values inside objects are not read");
+            "t: no known format has these columns: ts_s, usage, out_tokens; map them to roles, as in --map "
+            "arrival=ts_s:s,input=COLUMN,output=out_tokens; nested objects are not read");
 }
 
 TEST(Azure, DatesThatDoNotFitSayTheRange) {
@@ -422,19 +416,17 @@ TEST(Detection, NearlyMooncakeIsNamedAndNotGuessed) {
            "}\n";
   };
   const std::string assumed =
-      "; it takes times for milliseconds and ids for chained ones; say what they are, as in "
-      "--map arrival=timestamp:UNIT,input=input_length,output=output_length with a UNIT of "
-      "s, ms, us, ns or iso";
+      "; it reads times as milliseconds and ids as chained; map them to roles, as in --map "
+      "arrival=timestamp:UNIT,input=input_length,output=output_length with a UNIT of s, ms, us, ns or iso";
   EXPECT_EQ(
       import_error(row("5", ",\"chat_id\":7")),
       "t: no known format has these columns: timestamp, input_length, output_length, hash_ids, chat_id; "
       "--format mooncake could read it but for chat_id" +
           assumed);
-  EXPECT_EQ(
-      import_error(row("\"5\"", "")),
-      "t: no known format has these columns: timestamp, input_length, output_length, hash_ids; --format "
-      "mooncake could read it but for values of another kind in the first row" +
-          assumed);
+  EXPECT_EQ(import_error(row("\"5\"", "")),
+            "t: no known format has these columns: timestamp, input_length, output_length, hash_ids; "
+            "--format mooncake could read it but the first row has other value types in" +
+                assumed);
   for (const std::string& text : {row("5", ",\"chat_id\":7"), row("\"5\"", "")}) {
     const Trace trace = imported(text, {.format = "mooncake", .map = "", .block_tokens = 0});
     EXPECT_EQ(trace.arrival_ns, Times{1000000});
@@ -456,7 +448,7 @@ TEST(Detection, WhyAFileIsNoTraceIsSaidWhereThatIsKnown) {
     EXPECT_EQ(import_error(text),
               "t: not a trace in any known format (" + testing::known_formats() + "): " + why);
     EXPECT_EQ(import_error(text, with_map("", "arrival=a,input=b,output=c")),
-              "t: --map: needs a table: a CSV with a header, or JSON lines; " + why);
+              "t: --map: needs a table: a CSV file with a header, or JSON lines; " + why);
   };
   const auto wide = [](const std::string& text, bool big) {
     std::string out;
@@ -469,7 +461,7 @@ TEST(Detection, WhyAFileIsNoTraceIsSaidWhereThatIsKnown) {
   const std::string zeros = "it has zero bytes, as UTF-16 and binary files do; expected UTF-8";
   for (const std::string& text : {wide(csv, false), wide("{\"a\": 1}", false), std::string("\0\1\2\3", 4)})
     expect_why(text, zeros);
-  const std::string cut = "its JSON ends before every { and [ is closed";
+  const std::string cut = "its JSON ends with an unclosed { or [";
   for (const char* text : {"{\"a\"", "{\"a\": \"}", "[{\"a\": [1, 2]", "{\n\"a\": {\"b\": 1}\n"})
     expect_why(text, cut);
   const std::string deep = "its JSON is nested deeper than 256 levels";
@@ -518,7 +510,7 @@ TEST(Detection, DocumentsThatAreNoTraces) {
 TEST(Detection, AMapNeedsATable) {
   for (const char* text : {"words\n", "{\n\"a\": 1}", "[{\"a\": 1}]"})
     EXPECT_EQ(import_error(text, with_map("", "arrival=a,input=b,output=c")),
-              "t: --map: needs a table: a CSV with a header, or JSON lines");
+              "t: --map: needs a table: a CSV file with a header, or JSON lines");
 }
 
 TEST(Detection, AnAmbiguousFileNamesTheCandidates) {
@@ -533,7 +525,7 @@ TEST(Detection, AnAmbiguousFileNamesTheCandidates) {
   const std::array<const Importer*, 3> all{&a, &b, &c};
   const Result<const Importer*> choice = choose_importer(Sniff{}, all, "file");
   ASSERT_FALSE(choice.ok());
-  EXPECT_EQ(choice.error().to_string(), "file: could be any of a, c; say which with --format");
+  EXPECT_EQ(choice.error().to_string(), "file: could be any of a, c: choose one with --format");
   const std::array<const Importer*, 2> one{&a, &b};
   EXPECT_EQ(choose_importer(Sniff{}, one, "file").value(), &a);
 }

@@ -37,14 +37,12 @@ TEST(VllmBench, ArrivalIsTheStartLessTheWaitInTheClient) {
   EXPECT_TRUE(trace.session.empty());
   EXPECT_TRUE(trace.shares_clock);
   EXPECT_EQ(trace.provenance.format, "vllm-bench");
-  EXPECT_EQ(
-      trace.provenance.warnings,
-      (std::vector<std::string>{
-          "1 of 3 requests failed and are left out.",
-          "1 of 2 requests waited in the client before they were sent: they arrive before that wait, but "
-          "ttft and e2e are recorded without it.",
-          "1 of 2 arrivals are earlier than the one before them; runs sort them, equal times in file "
-          "order."}));
+  EXPECT_EQ(trace.provenance.warnings,
+            (std::vector<std::string>{"1 of 3 requests failed and are left out.",
+                                      "1 of 2 requests waited in the client before they were sent: they "
+                                      "arrive before that wait, but the recorded ttft and e2e exclude it.",
+                                      "1 of 2 arrivals are earlier than the arrival before them; runs sort "
+                                      "them, and keep the file's order for equal times."}));
 }
 
 TEST(VllmBench, RecordedLatenciesCountBeforeSums) {
@@ -67,21 +65,19 @@ TEST(VllmBench, WithoutStartTimesThereIsNoClock) {
   EXPECT_EQ(trace.input_tokens, (Counts{10, 20, 10, 20}));
   EXPECT_EQ(trace.e2e_ns, (Times{500000000, 1000000000, 500000000, 1000000000}));
   EXPECT_EQ(trace.provenance.options, std::vector<std::string>{"arrival=0"});
-  EXPECT_EQ(
-      trace.provenance.warnings,
-      (std::vector<std::string>{"2 of 6 requests failed and are left out.",
-                                "The results have no start_times: all requests arrive at 0, so that neither "
-                                "rates nor waiting mean anything."}));
+  EXPECT_EQ(trace.provenance.warnings,
+            (std::vector<std::string>{"2 of 6 requests failed and are left out.",
+                                      "The results have no start_times: all requests arrive at 0, so rates "
+                                      "and waiting times are meaningless."}));
 }
 
 TEST(VllmBench, RunsOfOneFileAndPrettyPrinted) {
   const std::string times = R"("start_times": [1, 2, 3])";
   const Trace two = imported(run_of(times) + run_of(times));
   EXPECT_EQ(two.arrival_ns, (Times{1000000000, 2000000000, 3000000000, 1000000000, 2000000000, 3000000000}));
-  EXPECT_EQ(
-      two.provenance.warnings.front(),
-      "The start times of 2 runs are taken as one clock; they are that only on one client machine that was "
-      "not restarted.");
+  EXPECT_EQ(two.provenance.warnings.front(),
+            "The start times of 2 runs are read as times of one clock, which is only true for one client "
+            "machine without a restart.");
   std::string pretty;
   for (const char c : run_of(times)) {
     pretty += c;
@@ -103,11 +99,12 @@ TEST(VllmBench, ErrorsSayTheByteTheFieldAndWhatWasExpected) {
   error(R"("itls": [0.1, [], []])", "0.1, [",
         "itls: expected a list of times of at least 0 in s within 292 years, found \"0.1\"");
   error(R"("errors": ["", 5, ""])", "5, \"\"",
-        "errors: expected a text, empty where the request succeeded, found \"5\"");
+        "errors: expected a string, empty for a successful request, found \"5\"");
   error(R"("start_times": [1, null, 3])", "[1, n", "start_times: request 1: expected a time, found null");
   error(R"("start_times": [1, 2, 3], "queue_times": [0, 3, 0])", "[0, 3",
-        "queue_times: request 1: expected at most its start time");
-  error(R"("input_lens": [1, 2, 3])", "[1, 2", "input_lens: a second array of this name in one run");
+        "queue_times: request 1: expected at most the request's start time");
+  error(R"("input_lens": [1, 2, 3])", "[1, 2",
+        "input_lens: expected one array of this name per run, found a second");
   const std::string lengths = "{" + kTotals + R"(, "input_lens": [1, 2.5], "output_lens": [1, 2]})";
   EXPECT_EQ(import_error(lengths),
             "t: byte " + std::to_string(lengths.find("2.5")) +
@@ -115,13 +112,12 @@ TEST(VllmBench, ErrorsSayTheByteTheFieldAndWhatWasExpected) {
   const std::string first = run_of(R"("start_times": [1, 2, 3])");
   EXPECT_EQ(import_error(first + run_of("")),
             "t: byte " + std::to_string(first.size()) +
-                ": start_times: expected them in all runs or in none, found a run without");
+                ": start_times: expected these arrays in all runs or in none, found a run without");
   EXPECT_EQ(import_error(run_of("") + first),
             "t: byte " + std::to_string(run_of("").size()) +
-                ": start_times: expected them in all runs or in none, found a run "
-                "with");
+                ": start_times: expected these arrays in all runs or in none, found a run with");
   EXPECT_EQ(import_error(run_of(R"("errors": ["a", "b", "c"])")),
-            "t: expected requests that succeeded, found only failed ones (3)");
+            "t: expected successful requests, found only failed ones (3)");
   EXPECT_EQ(import_error("{" + kTotals + R"(, "input_lens": [], "output_lens": []})"),
             "t: a trace without requests");
   EXPECT_EQ(import_error(first + "[]"),
@@ -130,8 +126,8 @@ TEST(VllmBench, ErrorsSayTheByteTheFieldAndWhatWasExpected) {
 
 TEST(VllmBench, AResultWithoutTheArraysSaysHowToHaveThem) {
   const std::string how =
-      "expected an entry per request, found a run without; vllm bench serve writes them with --save-result "
-      "--save-detailed, sglang.bench_serving with --output-details";
+      "expected an entry per request, found a run without them; use --save-result --save-detailed of vllm "
+      "bench serve, or --output-details of sglang.bench_serving";
   EXPECT_EQ(import_error("{" + kTotals + "}"), "t: byte 0: input_lens: " + how);
   EXPECT_EQ(import_error("\n{" + kTotals + R"(, "input_lens": [1]})"), "t: byte 1: output_lens: " + how);
 }

@@ -41,12 +41,12 @@ TEST(Waits, WhatIsNeverNamedIsCounted) {
   EXPECT_EQ(pairs_of(trace.waits), (Pairs{{1, 0}}));
   EXPECT_EQ(
       trace.provenance.warnings,
-      std::vector<std::string>{"2 waits are for requests that the file does not have; they were left out."});
+      std::vector<std::string>{"2 waits refer to requests that the file does not have; they were left out."});
 }
 
 TEST(Waits, ANameTwiceIsAnError) {
   EXPECT_EQ(import_error("t,i,o,id,w,p\n0,1,1,x,,\n1,1,1,x,,\n", kCsv),
-            "t:3: id: an earlier request has this id: \"x\"");
+            "t:3: id: an earlier request has the same id: \"x\"");
 }
 
 TEST(Waits, QuotedRowsAreReadOnce) {
@@ -57,7 +57,7 @@ TEST(Waits, QuotedRowsAreReadOnce) {
 TEST(Waits, IdsWithoutWaitsHaveNoMeaning) {
   const std::string error =
       import_error("t,i,o,id\n0,1,1,x\n", {.format = "csv", .map = "arrival=t,input=i,output=o,id=id"});
-  EXPECT_NE(error.find("--map: id has no meaning"), std::string::npos) << error;
+  EXPECT_NE(error.find("--map: id needs"), std::string::npos) << error;
 }
 
 std::string row(int at, const std::string& more) {
@@ -80,7 +80,7 @@ TEST(Waits, MooncakeRowsThatSayForWhom) {
                                row(3, R"(, "request_id": "s", "session_id": "a", "wait_for": "p")"));
   EXPECT_EQ(pairs_of(trace.waits), (Pairs{{1, 0}, {1, 2}, {3, 0}}));
   const std::string error = import_error(row(0, R"(, "request_id": "p", "wait_for": [{}])"), {});
-  EXPECT_NE(error.find("t:1: wait_for: expected an array of numbers or texts"), std::string::npos) << error;
+  EXPECT_NE(error.find("t:1: wait_for: expected an array of numbers or strings"), std::string::npos) << error;
 }
 
 TEST(Waits, BailianChatsWaitForTheirParents) {
@@ -93,7 +93,7 @@ TEST(Waits, BailianChatsWaitForTheirParents) {
   const Trace trace = imported(chat(5, -1) + chat(6, 4) + chat(7, 5) + chat(8, 7) + chat(9, 5));
   EXPECT_EQ(pairs_of(trace.waits), (Pairs{{2, 0}, {3, 2}, {4, 0}}));
   EXPECT_EQ(trace.provenance.warnings.back(),
-            "1 waits are for requests that the file does not have; they were left out.");
+            "1 waits refer to requests that the file does not have; they were left out.");
 }
 
 TEST(Waits, ConversationsAreTurns) {

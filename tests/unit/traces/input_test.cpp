@@ -241,7 +241,8 @@ TEST(Output, AFileSystemThatRefusesLeavesNothing) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(create_output(folder.file("no/such")).error().to_string(),
             folder.file("no/such") + ": cannot write: No such file or directory");
-  EXPECT_EQ(create_output(folder.path()).error().to_string(), folder.path() + ": cannot write: is a folder");
+  EXPECT_EQ(create_output(folder.path()).error().to_string(),
+            folder.path() + ": cannot write: it is a folder");
   const auto full = std::move(create_output("/dev/full")).value();
   ASSERT_TRUE(full->write("x").ok());  // still in the buffer
   EXPECT_EQ(full->commit().error().to_string(), "/dev/full: cannot write: No space left on device");

@@ -367,13 +367,13 @@ TEST(KvtContent, WrongCountsAndRangesAreNamed) {
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.add_new_session_bytes(5); }),
             "new_session_bytes: expected names of 1 to 1024 bytes within the text, found 5");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.set_new_tenant_text("x"); }),
-            "new_tenant_bytes: text beyond the last name");
+            "new_tenant_bytes: text after the last name");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.add_ttft_ns(-2); }),
             "ttft_ns: expected -1 to 9223372036854775807, found -2");
   EXPECT_EQ(complaint_after([](Parts& p) { p.index.set_requests(2); }),
             "requests: the index says 2, the chunks have 1");
   EXPECT_EQ(complaint_after([](Parts& p) { p.index.add_chunk_offset(1); }),
-            "the index does not list the chunks of this file");
+            "the index does not match the chunks of this file");
 }
 
 TEST(KvtContent, PartsOfLaterVersionsAreSkippedWhereTheyMayBe) {

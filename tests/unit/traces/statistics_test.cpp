@@ -135,10 +135,10 @@ TEST(TraceStatistics, CountedByHand) {
   EXPECT_EQ(found.prefix->infinite_hit_blocks, 3.0 / 8.0);
   EXPECT_EQ(found.prefix->infinite_hit_tokens, (15.0 + 10.0) / 70.0);
   ASSERT_EQ(trace.value().provenance.warnings.size(), 2u);
-  EXPECT_EQ(
-      trace.value().provenance.warnings[0],
-      "1 of 4 arrivals are earlier than the one before them; runs sort them, equal times in file order.");
-  EXPECT_EQ(trace.value().provenance.warnings[1].substr(0, 41), "1 prefix ids stand behind another id than");
+  EXPECT_EQ(trace.value().provenance.warnings[0],
+            "1 of 4 arrivals are earlier than the arrival before them; runs sort them, and keep the file's "
+            "order for equal times.");
+  EXPECT_EQ(trace.value().provenance.warnings[1].substr(0, 41), "1 prefix ids follow a different id than");
 }
 
 TEST(TraceStatistics, OneRequestAndNone) {

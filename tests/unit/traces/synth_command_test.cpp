@@ -60,28 +60,32 @@ TEST(SynthCommand, UsageErrorsAreOneLineAndLeaveNothing) {
     EXPECT_EQ(outcome.out, "");
     return outcome.err;
   };
-  EXPECT_EQ(error("--lengths fixed:input=1,output=1"),
-            "kvplan: --arrivals: is needed for --lengths, --prefixes, --turns and --duration\n");
-  EXPECT_EQ(error("--duration 5"),
-            "kvplan: --arrivals: is needed for --lengths, --prefixes, --turns and --duration\n");
+  EXPECT_EQ(
+      error("--lengths fixed:input=1,output=1"),
+      "kvplan: --arrivals: expected this option: --lengths, --prefixes, --turns and --duration need it\n");
+  EXPECT_EQ(
+      error("--duration 5"),
+      "kvplan: --arrivals: expected this option: --lengths, --prefixes, --turns and --duration need it\n");
   EXPECT_EQ(error("--service chat --arrivals poisson:rate_per_s=1"),
-            "kvplan: --service: goes without --arrivals\n");
+            "kvplan: --service: expected --service or --arrivals, found both\n");
   EXPECT_EQ(error("--service caht"),
             "kvplan: caht: unknown service \"caht\"; did you mean \"chat\"? (known: chat)\n");
   EXPECT_EQ(error("--arrivals poisson --requests 5"),
-            "kvplan: poisson:rate_per_s: must be given: Arrivals per second on average\n");
+            "kvplan: poisson:rate_per_s: must be given: Mean arrivals per second\n");
   EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --requests 0"),
             "kvplan: --requests: expected a whole number from 1 to 2147483647, found \"0\" (see --help)\n");
   EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --lengths fixed:input=1,output=1 --duration 1e-12"),
-            "kvplan: --duration: expected at least a nanosecond\n");
+            "kvplan: --duration: expected at least 1 ns\n");
   EXPECT_EQ(error("--arrivals poisson:rate_per_s=1e-6 --lengths fixed:input=1,output=1 --duration 1e-3"),
-            "kvplan: --duration: no request arrives in that time\n");
+            "kvplan: --duration: no request arrives in this time\n");
   EXPECT_EQ(folder.listing(), "");
   testing::write_file(out, "arrived_at,num_prefill_tokens,num_decode_tokens\n9,1,10\n");
-  EXPECT_EQ(error("--arrivals trace:file=" + out),
-            "kvplan: " + out + ": expected another file than the input, which it would replace\n");
-  EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --lengths empirical:file=" + out + " --requests 5"),
-            "kvplan: " + out + ": expected another file than the input, which it would replace\n");
+  EXPECT_EQ(
+      error("--arrivals trace:file=" + out),
+      "kvplan: " + out + ": expected a different file: this one is the input and would be overwritten\n");
+  EXPECT_EQ(
+      error("--arrivals poisson:rate_per_s=1 --lengths empirical:file=" + out + " --requests 5"),
+      "kvplan: " + out + ": expected a different file: this one is the input and would be overwritten\n");
 }
 
 TEST(SynthCommand, MoreIdsThanThereCanBeAreRefusedBeforeTheyAreMade) {

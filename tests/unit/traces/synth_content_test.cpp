@@ -277,12 +277,12 @@ TEST(Synth, TheFirstRequestsOfALongerTraceAreThoseOfAShorterOne) {
 }
 
 TEST(Synth, LimitsAreErrors) {
-  EXPECT_EQ(
-      synth_error({.arrivals = "constant:rate_per_s=1000000000",
-                   .lengths = "fixed:input=1,output=1",
-                   .turns = "sessions:turns=2,count=fixed,think_s=10000000",
-                   .requests = 3'000'000}),
-      "--turns: more than 1048576 sessions are open at once: fewer turns, shorter pauses or a lower rate");
+  EXPECT_EQ(synth_error({.arrivals = "constant:rate_per_s=1000000000",
+                         .lengths = "fixed:input=1,output=1",
+                         .turns = "sessions:turns=2,count=fixed,think_s=10000000",
+                         .requests = 3'000'000}),
+            "--turns: more than 1048576 sessions are open at once: expected fewer turns, shorter pauses or a "
+            "lower rate");
   EXPECT_EQ(synth_error({.arrivals = "constant:rate_per_s=1",
                          .lengths = "fixed:input=2097153,output=1",
                          .prefixes = "groups:tokens=1,length=included",
@@ -314,7 +314,7 @@ TEST(Synth, LimitsAreErrors) {
   EXPECT_EQ(
       synth_error({.arrivals = "trace:file=" + std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/chat.kvt",
                    .turns = "sessions:turns=2"}),
-      "--lengths: expected lengths that can be drawn for every turn: each arrival has only its own");
+      "--lengths: expected lengths that can be drawn for every turn; these lengths exist once per arrival");
 }
 
 TEST(Synth, TracesAreWellFormedAndSurviveConversion) {

@@ -108,8 +108,9 @@ TEST(SynthArrivals, OfAnotherTraceByTimeFromItsFirst) {
   EXPECT_EQ(synth_error({.arrivals = file, .requests = 5}),
             "--requests: there are 4, fewer than the 5 to make");
   testing::write_file(folder.file("l.csv"), "num_prefill_tokens,num_decode_tokens\n1,2\n");
-  EXPECT_EQ(synth_error({.arrivals = "trace:file=" + folder.file("l.csv")}),
-            folder.file("l.csv") + ": its requests share no clock: there are no arrivals to copy");
+  EXPECT_EQ(
+      synth_error({.arrivals = "trace:file=" + folder.file("l.csv")}),
+      folder.file("l.csv") + ": its requests have no common clock, so there are no arrival times to copy");
   EXPECT_EQ(synth_error({.arrivals = file + ",rate_scale=0"}),
             "trace:rate_scale: expected a positive number such as 2, 0.5 or 3/4, as a fraction of two "
             "numbers below "
@@ -199,7 +200,7 @@ TEST(SynthLengths, LognormalRefusesWhatNoLognormalHas) {
   EXPECT_EQ(error("100,input_p50=1e-300"),
             "lognormal:input_p50: expected a median from 0.01 to the mean 100, found 1e-300");
   EXPECT_EQ(error("100,input_p50=50,input_cv=1"),
-            "lognormal:input_p50: expected a median or a variation, not both");
+            "lognormal:input_p50: expected a median or a coefficient of variation, found both");
   EXPECT_EQ(error("100,input_p50=100"), "no error");
 }
 
@@ -317,9 +318,9 @@ TEST(Synth, HostileNumbersAreOneLine) {
   no({.arrivals = kSteady, .duration_ns = -1});
   no({.arrivals = kSteady, .duration_ns = 1});  // nothing arrives in a nanosecond
   EXPECT_EQ(synth_error({.arrivals = "poisson:rate_per_s=5", .lengths = kShort}),
-            "--requests: expected a number or a --duration: these arrivals have no end");
+            "--requests: expected a number of requests or a --duration: these arrivals never end");
   EXPECT_EQ(synth_error({.arrivals = "poisson:rate_per_s=5", .requests = 1}),
-            "--lengths: expected lengths: poisson arrivals come without any");
+            "--lengths: expected lengths: poisson arrivals have none");
   EXPECT_EQ(synth_error({.arrivals = "poison:rate_per_s=5", .requests = 1}).substr(0, 57),
             "poison: unknown arrivals \"poison\"; did you mean \"poisson\"");
 }

@@ -141,7 +141,7 @@ TEST(SynthServegen, ChosenClientsAtAnotherRate) {
   EXPECT_NEAR(static_cast<double>(few.size()), 3 * 86'400, 2000);
   EXPECT_EQ(synth({.arrivals = pool + ",clients=73", .duration_ns = hours}).digest,
             synth({.arrivals = pool, .duration_ns = hours}).digest)
-      << "all of them";
+      << "all clients";
   const Trace twice = synth({.arrivals = pool, .duration_ns = hours, .seed = 2});
   EXPECT_NE(twice.digest, synth({.arrivals = pool, .duration_ns = hours}).digest);
   EXPECT_EQ(twice.size(), synth({.arrivals = pool, .duration_ns = hours}).size())
@@ -244,7 +244,7 @@ TEST(SynthServegen, WhatIsWrongWithAPoolIsSaidInOneLine) {
   EXPECT_EQ(error("0,1,1,Gamma,0,1\n", kTable),
             csv + ":1: shape: expected a number from 1e-04 to 1e+06, found \"0\"");
   EXPECT_EQ(error("0,0,0,,0,0\n0.5,0,0,,0,0\n", kTable),
-            csv + ":2: start: expected windows of at least a second, in order of time");
+            csv + ":2: start: expected windows of at least one second, in order of time");
   EXPECT_EQ(error("0,0,0,,0,0\n10,0,0,,0,0\n", kTable),
             "P: servegen:rate_per_s: expected at least one request a day, found 0");
   EXPECT_EQ(error("0,1e9,1,Gamma,1,1\n10,0,0,,0,0\n", kTable),
@@ -255,7 +255,7 @@ TEST(SynthServegen, WhatIsWrongWithAPoolIsSaidInOneLine) {
             "servegen:from_s: expected a time before the end of the pool's day, 30 s");
   EXPECT_EQ(error(kRows, kTable, ",clients=2"), "P: servegen:clients: the pool has 1 clients with requests");
   EXPECT_EQ(error(kRows, R"({"0": {"input_tokens": "{}"}})"),
-            "P: chunk-1: the client has requests and no lengths");
+            "P: chunk-1: the client has requests but no lengths");
   EXPECT_EQ(error(kRows, R"({"x": {}})"),
             json + ": byte 1: expected the start of a window in seconds, found \"x\"");
   const auto dict = [&](const std::string& text) {
@@ -268,7 +268,7 @@ TEST(SynthServegen, WhatIsWrongWithAPoolIsSaidInOneLine) {
   EXPECT_EQ(dict("{2147483648: 1}"),
             at + "expected a whole number from 0 to 2147483647, found \"2147483648\"");
   EXPECT_EQ(dict("{1: 1"), at + "expected {TOKENS: PROBABILITY, ...}, found nothing");
-  EXPECT_EQ(dict("{1: 1} x"), at + "expected nothing after the dict, found \"x\"");
+  EXPECT_EQ(dict("{1: 1} x"), at + "expected nothing after the Python dict, found \"x\"");
   EXPECT_EQ(dict("[1]"), at + "expected {TOKENS: PROBABILITY, ...}, found \"[1]\"");
   EXPECT_EQ(error(kRows, R"({"0": {"input_tokens": 5}})"),
             at + "expected a string with a Python dict, found \"5\"");

@@ -51,10 +51,11 @@ TEST(Turns, WaitsBeyondTheLimitAreLeftOut) {
 TEST(Turns, ACircleNamesItsRequests) {
   const auto circle = turns_of(waits_of({{1, 0}, {2, 1}, {3, 2}, {1, 3}}), 5);
   ASSERT_FALSE(circle.ok());
-  EXPECT_EQ(circle.error().message, "waits go in a circle: request 1 before 2 before 3 before 1");
+  EXPECT_EQ(circle.error().message,
+            "requests wait for each other in a circle: request 1 before 2 before 3 before 1");
   const auto self = turns_of(waits_of({{2, 2}}), 5);
   ASSERT_FALSE(self.ok());
-  EXPECT_EQ(self.error().message, "waits go in a circle: request 2 waits for itself");
+  EXPECT_EQ(self.error().message, "requests wait for each other in a circle: request 2 waits for itself");
   std::vector<std::pair<std::int32_t, std::int32_t>> ring;
   for (std::int32_t r = 0; r < 100'000; ++r) ring.emplace_back(r, (r + 99'999) % 100'000);
   const auto many = turns_of(waits_of(ring), 100'000);
