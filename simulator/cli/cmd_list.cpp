@@ -360,8 +360,8 @@ struct ToPage {
     for (const Param& p : d.params) {
       const std::string fallback =
           p.fallback.empty() ? "must be given" : "default `" + std::string(p.fallback) + "`";
-      out += markdown_item("`" + std::string(p.name) + "`: " + markdown_escaped(p.help) + ". " +
-                           markdown_escaped(accepts(p)) + "; " + fallback + ".");
+      out += markdown_item("`" + std::string(p.name) + "`: " + markdown_escaped(p.help) + " (" +
+                           markdown_escaped(accepts(p)) + "; " + fallback + ").");
     }
     return d.params.empty() ? out + "No parameters.\n\n" : out + "\n";
   }
@@ -425,7 +425,7 @@ std::string family_use(std::string_view family) {
   for (const plan::Field& field : plan::scenario_fields())
     if (field.family == family || field.path == family ||
         (family == kTraceFormat && field.path == "workload.format"))
-      out += (out.empty() ? "Given at `" : " and at `") + std::string(field.path) + "`";
+      out += (out.empty() ? "Used as `" : " and as `") + std::string(field.path) + "`";
   return out.empty() ? out : out + " of a scenario.";
 }
 
