@@ -49,8 +49,8 @@
         <translation>%1。以下任一设置即可解决：%2</translation>
     </message>
     <message>
-        <source>The engine starts</source>
-        <translation>引擎可启动</translation>
+        <source>Memory suffices to start</source>
+        <translation>内存足以启动</translation>
     </message>
     <message>
         <source>Weights, buffers and a longest request fit</source>

@@ -58,7 +58,7 @@ void add_obstacles(const std::vector<model::Obstacle>& obstacles, std::vector<He
 }
 
 HeadlineRow starts_row(bool starts) {
-  return {Fits::tr("The engine starts"), truth(starts),
+  return {Fits::tr("Memory suffices to start"), truth(starts),
           Fits::tr("Weights, buffers and a longest request fit")};
 }
 

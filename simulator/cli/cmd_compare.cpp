@@ -18,7 +18,7 @@
 namespace kvplan::cli {
 namespace {
 
-/// Of the page's strips; more than their width can show helps nobody.
+/// Bins of the strips on the page: as many as their width can show.
 constexpr std::int64_t kTimelineBins = 320;
 
 struct CompareFlags {
@@ -26,6 +26,7 @@ struct CompareFlags {
   std::vector<std::string> varies;
   std::string json, html;
   int threads{1};
+  bool verbose{false};
 };
 
 std::string command_line(const CompareFlags& flags) {
@@ -77,7 +78,8 @@ Status run(const CompareFlags& flags) {
   if (!flags.html.empty())
     KVPLAN_TRY_DO(outputs.add(flags.html, report::comparison_html(comparison, command_line(flags))));
   KVPLAN_TRY_DO(outputs.commit());
-  if (!to_stdout) KVPLAN_TRY_DO(write_text("-", report::comparison_text(comparison, output_width())));
+  if (!to_stdout)
+    KVPLAN_TRY_DO(write_text("-", report::comparison_text(comparison, output_width(), flags.verbose)));
   return all_ran(comparison);
 }
 
@@ -92,6 +94,8 @@ void add_compare(Command& app, Outcome& outcome) {
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Variants that run at once; the results do not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");
+  command->add_flag("--verbose", flags->verbose,
+                    "Print every setting, and all variants and assumptions however many they are");
   command->add_option("--html", flags->html, "Write one HTML page: the answer, charts and tables");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -15,6 +15,7 @@
 #include "simulator/io/run_event_log.h"
 #include "simulator/report/html.h"
 #include "simulator/report/number_text.h"
+#include "simulator/report/overview.h"
 #include "simulator/report/text.h"
 #include "simulator/results/report.h"
 #include "simulator/run/run.h"
@@ -31,6 +32,7 @@ struct RunFlags {
   std::int64_t timeline_bins{kTimelineBins};
   int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
   bool step_by_step{false};
+  bool verbose{false};
 };
 
 int uses_stdout(const RunFlags& flags) {
@@ -100,7 +102,8 @@ Status run(const RunFlags& flags) {
   KVPLAN_TRY_DO(events.close());
   KVPLAN_TRY_DO(outputs.commit());
   if (uses_stdout(flags) > 0) return Done{};
-  return write_text("-", report::content_text(report::run_content(result), output_width()));
+  return write_text("-", flags.verbose ? report::content_text(report::run_content(result), output_width())
+                                       : report::overview_text(result, output_width()));
 }
 
 }  // namespace
@@ -110,6 +113,8 @@ void add_run(Command& app, Outcome& outcome) {
   auto flags = std::make_shared<RunFlags>();
   add_scenario_options(*command, flags->input);
   add_json_option(*command, flags->json, "the report");
+  command->add_flag("--verbose", flags->verbose,
+                    "Print every setting, memory state and assumption, and where the pool comes from");
   command->add_option("--report", flags->report,
                       "Write the report in binary form (.kvr), with the timeline if --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request to FILE");

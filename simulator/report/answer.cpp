@@ -39,17 +39,17 @@ std::string loss_words(State state, bool term) {
   };
   switch (state) {
     case State::kInternal:
-      return with("was reserved for tokens never made", "internal fragmentation");
+      return with("was reserved for tokens that never came", "internal fragmentation");
     case State::kReserved:
       return with("was held for tokens still to come", "reservation");
     case State::kStranded:
-      return with("lay idle while a request was refused memory", "external fragmentation");
+      return with("was idle while a request was refused memory", "external fragmentation");
     case State::kTail:
-      return with("was the empty end of last blocks", "internal fragmentation");
+      return with("was unused in last blocks", "internal fragmentation");
     case State::kHole:
-      return with("held tokens that the policy had dropped", "holes in blocks that are still held");
+      return with("held evicted tokens", "holes in blocks that are still held");
     default:
-      return with("fits no block", "padding");
+      return with("was lost to block sizes", "padding");
   }
 }
 
@@ -62,7 +62,7 @@ std::string limit_words(const RunSummary& r) {
       out = "memory was never short";
       break;
     case Shortage::kUnknown:
-      out = "whether a request waited for memory does not show";
+      out = "it does not show whether a request waited for memory";
       break;
     case Shortage::kHappens:
       out = r.preemptions > 0 ? "memory ran out: " + count_words(r.preemptions, "preemption", "preemptions")
@@ -99,7 +99,7 @@ std::vector<std::size_t> users_of_one_memory(const View& view) {
   return out;
 }
 
-/// Whose batch is the larger for the memory's sake, the best first. One that is slower for its larger batch has no
+/// The variant with the largest batch that memory alone explains, the best first. One that is slower for its larger batch has no
 /// merit of it, and one that was never short of memory lost no request to its use.
 std::optional<Pair> larger_batch(const View& view) {
   const plan::Metric& batch = plan::answer_metric("mean_running");
@@ -112,7 +112,7 @@ std::optional<Pair> larger_batch(const View& view) {
   };
   std::vector<std::size_t> those = users;
   if (plan::shortage_of(view.result(first)) == Shortage::kNever) {
-    // Held against who was short, where somebody was.
+    // Compared with the variants that were short of memory, where there are any.
     std::erase_if(those, [&](std::size_t v) {
       return v != first && (plan::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
     });
@@ -141,9 +141,9 @@ std::string headline(const View& view) {
   if (tied(pair->best_value, pair->other_value)) {
     const std::int64_t alike = pair->alike + 1;
     const std::string all = alike == 2 ? "both" : "all " + grouped(alike);
-    return out.empty() ? "As many requests run at once, on average, with " + all + " (" +
+    return out.empty() ? "Equally many requests run at once, on average, with " + all + " (" +
                              rounded(pair->best_value) + ")."
-                       : out + "as many requests run at once, on average, with " + all + " (" +
+                       : out + "equally many requests run at once, on average, with " + all + " (" +
                              rounded(pair->best_value) + ").";
   }
   const Shortage shortage = plan::shortage_of(other);
@@ -154,7 +154,7 @@ std::string headline(const View& view) {
              : std::string("requests where that runs none");
   out += " (" + rounded(pair->best_value) + " against " + rounded(pair->other_value) + " on average)";
   if (shortage != Shortage::kHappens)
-    out += "; whether " + view.name(pair->other) + " was short of memory does not show";
+    out += "; it does not show whether " + view.name(pair->other) + " was short of memory";
   return out + ".";
 }
 
@@ -171,7 +171,7 @@ std::string no_limit_sentence(const View& view) {
     if (!fullest || idle_share(v) < idle_share(*fullest)) fullest = v;
   }
   if (!fullest) return {};
-  return "Memory is not the limit here: nothing waits for it, nothing is preempted, and even at its fullest "
+  return "Memory is not the limit: no request waits for it, none is preempted, and even at its fullest "
          "(with " +
          view.name(*fullest) + ") " + share_text(idle_share(*fullest)) + " of it is idle.";
 }
@@ -180,14 +180,13 @@ std::string throughput_sentence(const View& view) {
   const auto pair = best_and_other(view, plan::answer_metric("output_tokens_per_s"));
   if (!pair || pair->other_value <= 0) return {};
   if (tied(pair->best_value, pair->other_value))
-    return "Output is the same with each: " + rounded(pair->best_value) +
-           " tokens per second, within half a percent.";
+    return "All variants output " + rounded(pair->best_value) + " tokens per second, within half a percent.";
   return "Output is " + times_words(pair->best_value, pair->other_value) + " as fast with " +
          best_words(view, *pair) + " as with " + view.name(pair->other) + ": " + rounded(pair->best_value) +
          " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
-/// Who is not served as fast as requests come: their latencies say nothing.
+/// Variants in which requests come faster than they are served: their latencies say nothing.
 std::string saturation_sentence(const View& view) {
   std::vector<std::size_t> those;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
@@ -198,17 +197,17 @@ std::string saturation_sentence(const View& view) {
       those.begin(), those.end(), [&](std::size_t a, std::size_t b) { return backlog(a) < backlog(b); });
   const auto ran = std::count_if(view.comparison.variants.begin(), view.comparison.variants.end(),
                                  [](const plan::Variant& v) { return v.result.has_value(); });
-  std::string whom = "With " + view.name(worst);
+  std::string with = "With " + view.name(worst);
   if (static_cast<std::ptrdiff_t>(those.size()) == ran)
-    whom = "With each";
+    with = "In every variant";
   else if (those.size() > 1)
-    whom = "With " + grouped(static_cast<std::int64_t>(those.size())) + " of the variants";
+    with = "In " + grouped(static_cast<std::int64_t>(those.size())) + " of the variants";
   const plan::Saturation& s = *view.result(worst).saturation;
-  return whom + " requests come faster than they are served" +
-         (those.size() > 1 ? "; most so with " + view.name(worst) : std::string()) + ": " +
+  return with + " requests come faster than they are served" +
+         (those.size() > 1 ? "; the worst is " + view.name(worst) : std::string()) + ": " +
          count_words(s.backlog, "request waits", "requests wait") +
-         " when the last one comes, and it takes " + seconds_text(seconds(s.drain)) +
-         " until they have begun. Latencies there grow with the trace.";
+         " when the last one arrives, and it takes " + seconds_text(seconds(s.drain)) +
+         " until they have started. Such latencies grow with the length of the trace.";
 }
 
 std::string wait_sentence(const View& view) {
@@ -216,13 +215,12 @@ std::string wait_sentence(const View& view) {
   std::erase_if(steady, [&](std::size_t v) { return plan::is_saturated(view.result(v)); });
   const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"), steady);
   if (!pair) return {};
-  const std::string each = steady.size() < view.same.size() ? "each of the others" : "each";
+  const std::string all = steady.size() < view.same.size() ? "all others" : "all variants";
   if (tied(pair->best_value, pair->other_value))
-    return "The first token takes as long with " + each + ": " + seconds_text(pair->best_value) +
-           " at the 99th percentile.";
-  std::string out = "The first token takes " + seconds_text(pair->best_value) +
-                    " at the 99th percentile with " + best_words(view, *pair) + " and " +
-                    seconds_text(pair->other_value) + " with " + view.name(pair->other);
+    return "TTFT is the same in " + all + ": " + seconds_text(pair->best_value) + " at the 99th percentile.";
+  std::string out = "TTFT is " + seconds_text(pair->best_value) + " at the 99th percentile with " +
+                    best_words(view, *pair) + " and " + seconds_text(pair->other_value) + " with " +
+                    view.name(pair->other);
   if (pair->best_value > 0) out += ", " + times_words(pair->other_value, pair->best_value) + " as long";
   return out + ".";
 }
@@ -261,45 +259,21 @@ std::string preemption_sentence(const View& view) {
   const auto best = std::llround(pair->best_value);
   const auto other = std::llround(pair->other_value);
   if (best == other)
-    return best == 0 ? std::string() : "Each preempts as often: " + grouped(best) + " times.";
-  return view.start(pair->best) +
-         (best == 0 ? " preempts nothing" : " preempts " + count_words(best, "time", "times")) + "; " +
-         view.name(pair->other) + " preempts " + count_words(other, "time", "times") + ".";
+    return best == 0 ? std::string()
+                     : "All variants have " + count_words(best, "preemption", "preemptions") + ".";
+  return view.start(pair->best) + " has " +
+         (best == 0 ? std::string("no preemptions") : count_words(best, "preemption", "preemptions")) + "; " +
+         view.name(pair->other) + " has " + grouped(other) + ".";
 }
 
 std::string goodput_sentence(const View& view) {
   const auto pair = best_and_other(view, plan::answer_metric("goodput_per_s"));
   if (!pair || pair->best_value <= 0) return {};
   if (tied(pair->best_value, pair->other_value))
-    return "As many requests meet all targets with each: " + rounded(pair->best_value) +
-           " per second, within half a percent.";
-  return "Requests that meet all targets: " + rounded(pair->best_value) + " per second with " +
-         best_words(view, *pair) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) +
-         ".";
-}
-
-/// Of variants with targets, prices and the same load, the cheapest that meets them often enough.
-std::string cheapest_sentence(const View& view) {
-  std::optional<std::size_t> cheapest;
-  bool differ = false;
-  const auto per_hour = [&](std::size_t v) { return view.result(v).cost->per_hour; };
-  std::optional<std::size_t> first;
-  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
-    if (!view.comparison.variants[v].result || !view.result(v).cost || !view.result(v).slo_met) continue;
-    const RunSummary& r = view.result(v);
-    if (!plan::same_load(r, view.result(view.base))) return {};
-    if (!first) first = v;
-    if (r.cost->currency != view.result(*first).cost->currency) return {};
-    differ = differ || per_hour(v) != per_hour(*first);
-    if (*r.slo_met && (!cheapest || per_hour(v) < per_hour(*cheapest))) cheapest = v;
-  }
-  if (!cheapest || !differ) return {};
-  const RunSummary& r = view.result(*cheapest);
-  std::string out = "Of those tried, " + view.name(*cheapest) + " costs least where " + targets_text(r) +
-                    ": " + rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
-  if (const auto million = plan::cost_per_million_output_tokens(r))
-    out += ", " + rounded(*million) + " a million output tokens";
-  return out + ".";
+    return "Goodput is the same in all variants: " + rounded(pair->best_value) +
+           " requests per second meet all targets, within half a percent.";
+  return "Goodput is " + rounded(pair->best_value) + " requests per second with " + best_words(view, *pair) +
+         ", " + rounded(pair->other_value) + " with " + view.name(pair->other) + ".";
 }
 
 std::string work_words(const RunSummary& r) {
@@ -329,7 +303,7 @@ std::string too_long_for_pool(const RunSummary& r) {
          grouped(tokens) + ")";
 }
 
-/// Who is not held against the first, and why.
+/// Variants that are not compared with the first, and why.
 void add_apart(const View& view, std::vector<std::string>& out) {
   constexpr std::size_t kMost = 6;
   const RunSummary& base = view.result(view.base);
@@ -339,7 +313,7 @@ void add_apart(const View& view, std::vector<std::string>& out) {
     if (++named > kMost) continue;
     if (r.trace_digest != base.trace_digest || r.arrived != base.arrived) {
       out.push_back(view.start(v) + " was given other requests than " + view.name(view.base) +
-                    ", so that no ratio between them is told.");
+                    ", so the two are not compared.");
     } else if (r.arrived > 0 && r.rejected == r.arrived) {
       out.push_back(view.start(v) + " rejected every request on arrival" + too_long_for_pool(r) + ".");
     } else if (v != view.base) {
@@ -348,7 +322,7 @@ void add_apart(const View& view, std::vector<std::string>& out) {
     }
   }
   if (view.apart.size() > kMost)
-    out.push_back("As many as " + grouped(static_cast<std::int64_t>(view.apart.size() - kMost)) +
+    out.push_back(grouped(static_cast<std::int64_t>(view.apart.size() - kMost)) +
                   " more variants did other work and are left out of the ratios.");
 }
 
@@ -360,12 +334,12 @@ std::string variant_sentence(const View& view, std::size_t v) {
   const auto loss = plan::largest_loss(r);
   const double lost = loss ? share_of(r, *loss) : 0;
   if (r.scenario.keeps_nothing())
-    out += ": nothing was kept, all tokens were computed again in each step";
+    out += ": without a cache, all tokens were computed again in each step";
   else if (lost >= kWorthWords)
     out += ": " + share_text(lost) + " of the memory " + loss_words(*loss, true) +
            (*loss == State::kStranded ? stranded_kinds(r) : "");
   else
-    out += ": no reservation or fragmentation took more than " + share_text(lost) + " of the memory";
+    out += ": reservation and fragmentation took at most " + share_text(lost) + " of the memory each";
   out += ", " + share_text(share_of(r, State::kLive)) + " held live tokens; " +
          rounded(r.mean_running.value_or(0)) + " requests at once on average, at most " +
          grouped(r.max_running);
@@ -409,36 +383,6 @@ std::vector<std::size_t> described(const View& view) {
   return out;
 }
 
-/// Where one figure stops to gain by a larger pool.
-std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const plan::Knee& knee) {
-  const auto figure = [&](std::size_t at) {
-    return metric_text(
-        knee.metric, *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result));
-  };
-  const auto pool = [&](std::size_t at) { return names.in_words(knee.variants[at]); };
-  const std::size_t last = knee.variants.size() - 1;
-  std::string out = knee.at ? "The knee of " : "No knee of ";
-  out += metric_words(knee.metric);
-  if (!knee.at)
-    return out.append(": the largest pool tried, ")
-               .append(pool(last))
-               .append(", still has ")
-               .append(figure(last)) +
-           ".";
-  if (*knee.at == last) {
-    out.append(" is not below the largest pool tried, ").append(pool(last)).append(" (").append(figure(last));
-    out.append("; the next, ").append(pool(last - 1)).append(", gives ").append(figure(last - 1));
-    return out + "): a larger one may still help.";
-  }
-  out += *knee.at == 0 ? " is at or below the smallest pool tried, " : " is ";
-  out += pool(*knee.at);
-  if (knee.metric != "preemptions") {
-    out.append(" (").append(figure(*knee.at)).append("; the largest, ").append(pool(last));
-    out.append(", gives ").append(figure(last)).append(")");
-  }
-  return out + ".";
-}
-
 }  // namespace
 
 std::string_view metric_words(std::string_view metric) {
@@ -454,8 +398,11 @@ std::string metric_text(std::string_view metric, double value) {
   return rounded(value);
 }
 
-std::vector<std::string> answer_sentences(const Comparison& comparison) {
-  const View view(comparison);
+namespace {
+
+/// What is said of variants in relation to each other.
+std::vector<std::string> relations(const View& view) {
+  const Comparison& comparison = view.comparison;
   std::vector<std::string> out;
   const auto add = [&](std::string sentence) {
     if (!sentence.empty()) out.push_back(std::move(sentence));
@@ -490,22 +437,26 @@ std::vector<std::string> answer_sentences(const Comparison& comparison) {
     add_apart(view, out);
     add(load_sentence(comparison));
   }
-  for (const std::size_t v : described(view)) out.push_back(variant_sentence(view, v));
-  add(failed_sentence(comparison));
   return out;
 }
 
-std::vector<std::string> knee_sentences(const Comparison& comparison) {
-  std::vector<std::string> out;
-  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
-  if (knees.empty()) return out;
-  const VariantNames names(comparison);
-  out.push_back("The knee of a figure is the smallest pool tried from which on it is within " +
-                fixed(plan::kKneeShare * 100, 0) +
-                " % of what the largest pool gives (preemptions: from which on there are none), with the "
-                "same requests completed.");
-  for (const plan::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
+std::vector<std::string> answer(const Comparison& comparison, bool each_variant) {
+  const View view(comparison);
+  std::vector<std::string> out = relations(view);
+  if (each_variant || out.empty())
+    for (const std::size_t v : described(view)) out.push_back(variant_sentence(view, v));
+  if (std::string failed = failed_sentence(comparison); !failed.empty()) out.push_back(std::move(failed));
   return out;
+}
+
+}  // namespace
+
+std::vector<std::string> answer_sentences(const Comparison& comparison) {
+  return answer(comparison, true);
+}
+
+std::vector<std::string> short_answer_sentences(const Comparison& comparison) {
+  return answer(comparison, false);
 }
 
 void write_answer(JsonWriter& json, const Comparison& comparison) {

@@ -14,6 +14,9 @@ namespace kvplan::report {
 /// one is the best that did the same work as the first, the other the first, or, where that is the best, the worst.
 std::vector<std::string> answer_sentences(const plan::Comparison& comparison);
 
+/// The same without the sentence that each variant has of its own, unless there are no others: tables say the same.
+std::vector<std::string> short_answer_sentences(const plan::Comparison& comparison);
+
 /// A sentence for each knee, behind one that says what a knee is. Empty without knees.
 std::vector<std::string> knee_sentences(const plan::Comparison& comparison);
 

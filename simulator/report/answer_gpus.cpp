@@ -89,11 +89,12 @@ std::string per_gpu_sentence(const View& view) {
   const auto good = pair_of("goodput_per_s_per_gpu");
   const auto pair = good ? good : pair_of("output_tokens_per_s_per_gpu");
   if (!pair || pair->best_value <= 0) return {};
-  const char* const what = good ? " requests that meet all targets" : " output tokens";
+  const std::string per_gpu = std::string(good ? "Goodput" : "Output") + " per GPU is ";
+  const char* const what = good ? " requests" : " tokens";
   if (tied(pair->best_value, pair->other_value))
-    return "A GPU gives as much with each: " + rounded(pair->best_value) + what +
+    return per_gpu + "the same in all variants: " + rounded(pair->best_value) + what +
            " per second, within half a percent.";
-  return "A GPU gives most with " + gpu_words(view, pair->best, pair->alike) + ": " +
+  return per_gpu + "highest with " + gpu_words(view, pair->best, pair->alike) + ": " +
          rounded(pair->best_value) + what + " per second, against " + rounded(pair->other_value) + " with " +
          gpu_words(view, pair->other) + ".";
 }
@@ -112,29 +113,50 @@ std::string fewest_gpus_sentence(const View& view) {
     const RunSummary& r = view.result(v);
     return percentiles ? came_to_text(r) : percent(r.slo_met_fraction.value_or(0));
   };
-  const char* const these = percentiles ? "" : " do";
-  const char* const most = percentiles ? "nearest is " : "most do with ";
   if (!all.meets && !percentiles && best.slo_met_fraction.value_or(0) == 0)
-    return "With no variant tried does any request meet all targets.";
+    return "In no variant does any request meet all targets.";
   if (!all.meets)
-    return (percentiles ? "With no variant tried the targets hold (" + targets_text(best) + ")"
-                        : "With no variant tried " + fraction_text(best.scenario.target_fraction) +
+    return (percentiles ? "In no variant do the targets hold (" + targets_text(best) + ")"
+                        : "In no variant do " + fraction_text(best.scenario.target_fraction) +
                               " of the requests meet all targets") +
-           "; " + most + gpu_words(view, *all.best) + ": " + met(*all.best) + ".";
+           "; the nearest is " + gpu_words(view, *all.best) + ": " + met(*all.best) + ".";
   const std::string enough = targets_text(best);
   if (kinds.size() == 1)
-    return "Of those tried, " + view.name(*all.meets) + " takes the fewest GPUs with which " + enough + ": " +
-           grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + these + ").";
-  std::string out = "The fewest GPUs of each kind tried with which " + enough + ":";
+    return view.start(*all.meets) + " takes the fewest GPUs with which " + enough + ": " +
+           grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + ").";
+  std::string out = "The fewest GPUs of each kind with which " + enough + ":";
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     const Fewest of_kind = fewest_of(view, &kinds[k]);
     if (!of_kind.best) continue;
-    out += (out.back() == ':' ? " " : "; ") + kinds[k] + ", ";
+    out += (out.back() == ':' ? " " : "; ") + kinds[k] + ": ";
     out += of_kind.meets
                ? grouped(plan::gpus_of(view.result(*of_kind.meets))) + " with " + view.name(*of_kind.meets) +
-                     " (" + met(*of_kind.meets) + these + ")"
-               : "none (" + std::string(most) + view.name(*of_kind.best) + ", " + met(*of_kind.best) + ")";
+                     " (" + met(*of_kind.meets) + ")"
+               : "none (the nearest is " + view.name(*of_kind.best) + ": " + met(*of_kind.best) + ")";
   }
+  return out + ".";
+}
+
+std::string cheapest_sentence(const View& view) {
+  std::optional<std::size_t> cheapest;
+  bool differ = false;
+  const auto per_hour = [&](std::size_t v) { return view.result(v).cost->per_hour; };
+  std::optional<std::size_t> first;
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    if (!view.comparison.variants[v].result || !view.result(v).cost || !view.result(v).slo_met) continue;
+    const RunSummary& r = view.result(v);
+    if (!plan::same_load(r, view.result(view.base))) return {};
+    if (!first) first = v;
+    if (r.cost->currency != view.result(*first).cost->currency) return {};
+    differ = differ || per_hour(v) != per_hour(*first);
+    if (*r.slo_met && (!cheapest || per_hour(v) < per_hour(*cheapest))) cheapest = v;
+  }
+  if (!cheapest || !differ) return {};
+  const RunSummary& r = view.result(*cheapest);
+  std::string out = view.start(*cheapest) + " costs least where " + targets_text(r) + ": " +
+                    rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
+  if (const auto million = plan::cost_per_million_output_tokens(r))
+    out += ", " + rounded(*million) + " a million output tokens";
   return out + ".";
 }
 

@@ -49,7 +49,7 @@ std::string in_theme(std::string_view svg, Theme theme) {
       return variable.name == svg.substr(0, end);
     });
     if (known == kVariables.end()) {
-      out += kBegin;  // words of a title, or a variable of somebody else
+      out += kBegin;  // words of a title, or a variable from elsewhere
       continue;
     }
     out += theme == Theme::kDark ? known->dark : known->light;

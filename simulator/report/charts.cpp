@@ -253,7 +253,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
   high = std::max(std::pow(10.0, std::ceil(std::log10(high) - 1e-9)), low * 10);
 
   Markup svg;
-  std::string description = "Share of completed requests whose latency is at most a time.";
+  std::string description = "Share of completed requests with a latency of at most a time.";
   for (const Curve& curve : curves)
     if (!curve.sorted_s.empty())
       description += " " + curve.name + ": median " +

@@ -9,6 +9,7 @@
 #include "simulator/report/comparison_charts.h"
 #include "simulator/report/html.h"
 #include "simulator/report/number_text.h"
+#include "simulator/report/overview.h"
 #include "simulator/report/palette.h"
 #include "simulator/report/text.h"
 #include "simulator/report/variant_names.h"
@@ -158,8 +159,8 @@ std::vector<std::string> failures(const Comparison& comparison) {
 }
 
 /// "replicas=1: ", "variant 2, variant 3 and 4 others: ", "all but variant 2: "; empty where it is all that ran.
-std::string of_whom(const VariantNames& names, const std::vector<std::size_t>& said_by,
-                    const std::vector<std::size_t>& ran) {
+std::string of_variants(const VariantNames& names, const std::vector<std::size_t>& said_by,
+                        const std::vector<std::size_t>& ran) {
   if (said_by.size() == ran.size()) return {};
   std::vector<std::size_t> rest;
   std::set_difference(ran.begin(), ran.end(), said_by.begin(), said_by.end(), std::back_inserter(rest));
@@ -195,11 +196,11 @@ std::vector<std::string> notes(const Comparison& comparison,
     }
   }
   const VariantNames names(comparison);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].insert(0, of_whom(names, said_by[i], ran));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].insert(0, of_variants(names, said_by[i], ran));
   return out;
 }
 
-/// Nobody chose it, but variants' step times are made in different ways, so that they differ by more than what was
+/// No latency model was given, and variants got different ones, so that they differ by more than what was
 /// varied.
 std::string ways_of_step_times(const Comparison& comparison) {
   std::vector<std::string> ways;
@@ -222,8 +223,10 @@ std::string title_of(const Comparison& comparison) {
   return grouped(count) + (count == 1 ? " variant" : " variants") + " of one scenario";
 }
 
-Table common_scenario(const Comparison& comparison) {
-  Table table = run_content(first_result(comparison)).scenario;
+/// Settings of the first variant that ran, all or those of the short form; what differs is called varied.
+Table common_scenario(const Comparison& comparison, bool all) {
+  const RunResult& first = first_result(comparison);
+  Table table = all ? run_content(first).scenario : settings_table(first.scenario);
   table.title = "Scenario of " +
                 std::find_if(comparison.variants.begin(), comparison.variants.end(), [](const Variant& v) {
                   return v.result.has_value();
@@ -282,19 +285,23 @@ std::string comparison_json(const Comparison& comparison) {
   return json.take();
 }
 
-std::string comparison_text(const Comparison& comparison, std::size_t width) {
+std::string comparison_text(const Comparison& comparison, std::size_t width, bool verbose) {
   std::string out = title_of(comparison) + "\n";
-  const auto list = [&](const char* title, const std::vector<std::string>& lines) {
-    if (lines.empty()) return;
-    out += std::string("\n") + title + "\n";
-    for (const std::string& line : lines) out += "  " + wrapped(line, width - 2, "    ") + "\n";
-  };
-  list("Answer", answer_sentences(comparison));
-  out += "\n" + table_text(common_scenario(comparison), width);
-  for (const Table& table : comparison_tables(comparison)) out += "\n" + table_text(table, width);
-  list("Could not run", failures(comparison));
-  list("Warnings", notes(comparison, &RunResult::warnings));
-  list("Assumed", notes(comparison, &RunResult::assumptions));
+  const auto part = [&](const std::string& text) { out += text.empty() ? "" : "\n" + text; };
+  const auto sentences = verbose ? answer_sentences(comparison) : short_answer_sentences(comparison);
+  part(list_text("Answer", sentences, width));
+  for (const Table& table : comparison_tables(comparison)) part(table_text(table, width));
+  part(list_text("Could not run", failures(comparison), width));
+  part(table_text(common_scenario(comparison, verbose), width));
+  part(list_text("Warnings", notes(comparison, &RunResult::warnings), width));
+  const std::vector<std::string> assumed = notes(comparison, &RunResult::assumptions);
+  if (verbose) {
+    part(list_text("Assumed", assumed, width));
+    return out;
+  }
+  const std::size_t used = lines_of(out) + 3;
+  part(fitting_list("Assumed", assumed, width, std::max(kOverviewLines, used) - used));
+  part("--verbose prints a sentence about each variant, every setting and every assumption.\n");
   return out;
 }
 
@@ -341,7 +348,7 @@ std::string comparison_html(const Comparison& comparison, const std::string& com
   write_list(html, "Warnings", notes(comparison, &RunResult::warnings));
   write_charts(html, comparison, names);
   for (const Table& table : comparison_tables(comparison)) write_table(html, table);
-  write_table(html, common_scenario(comparison));
+  write_table(html, common_scenario(comparison, true));
   write_list(html, "Assumed", notes(comparison, &RunResult::assumptions));
   end_page(html, command);
   return html.take();

@@ -19,21 +19,6 @@ std::string or_none(const std::optional<double>& value, std::string (*text)(doub
   return value ? text(*value) : kNone;
 }
 
-/// Where field i was said, and then where parameters of it were that come from elsewhere.
-std::string sources_text(const plan::Scenario& scenario, std::size_t i) {
-  std::vector<std::string> texts{plan::source_text(scenario.sources[i])};
-  for (const plan::ParamSource& each : scenario.param_sources[i]) {
-    std::string text = plan::source_text(each.source);
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
-  }
-  // What is derived of a default is not the default any more.
-  if (texts.size() > 1 && scenario.sources[i].from == plan::Source::From::kDefault)
-    texts.erase(texts.begin());
-  std::string all;
-  for (const std::string& text : texts) all.append(all.empty() ? "" : ", ").append(text);
-  return all;
-}
-
 Table scenario_table(const plan::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
   const bool own_order = scenario.engine_traits().index_of_its_own;
@@ -41,7 +26,7 @@ Table scenario_table(const plan::Scenario& scenario) {
     for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
       if (scenario.texts[i].empty() || scenario.origin(i) != origin) continue;
       const std::string_view path = plan::scenario_fields()[i].path;
-      if (path == "memory.replacement" && own_order) continue;  // nobody asks for it
+      if (path == "memory.replacement" && own_order) continue;  // it is ignored
       table.rows.push_back(
           {.label = std::string(path), .cells = {sources_text(scenario, i), scenario.texts[i]}});
     }
@@ -70,34 +55,6 @@ Table requests_table(const RunSummary& r) {
   return table;
 }
 
-Table latency_table(const RunSummary& r) {
-  const plan::Scenario& s = r.scenario;
-  const bool targets = s.has_request_targets();
-  Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
-  if (targets) table.columns.emplace_back("target");
-  const bool grows = plan::is_saturated(r);
-  const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
-                       const std::optional<double>& target, bool waits) {
-    Row out{.label = label, .cells = {}};
-    if (waits && grows) {
-      out.cells.assign(6, kNone);
-      out.note = "grows with the trace: the run is saturated";
-    } else if (l) {
-      for (const double value : {l->mean, l->p50, l->p90, l->p95, l->p99, l->max})
-        out.cells.push_back(seconds_text(value));
-    } else {
-      out.cells.assign(6, kNone);
-    }
-    if (targets) out.cells.push_back(or_none(target, seconds_text));
-    table.rows.push_back(std::move(out));
-  };
-  row("queue", r.queue, {}, true);
-  row("first token (TTFT)", r.ttft, s.target_ttft_s, true);
-  row("per token (TPOT)", r.tpot, s.target_tpot_s, false);
-  row("whole (E2E)", r.e2e, s.target_e2e_s, true);
-  return table;
-}
-
 Table throughput_table(const RunSummary& r) {
   Table table{.title = "Throughput", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
@@ -106,8 +63,8 @@ Table throughput_table(const RunSummary& r) {
   row("makespan", seconds_text(seconds(r.makespan)));
   row("requests per second", or_none(r.requests_per_s, rounded));
   row("output tokens per second", or_none(r.output_tokens_per_s, rounded));
-  row("mean batch", or_none(r.mean_running, rounded));
-  row("largest batch", grouped(r.max_running));
+  row("mean batch, requests", or_none(r.mean_running, rounded));
+  row("largest batch, requests", grouped(r.max_running));
   if (r.slo_met_fraction) {
     row("requests that met the targets", percent(*r.slo_met_fraction));
     row("goodput per second", or_none(r.goodput_per_s, rounded));
@@ -119,29 +76,25 @@ std::string truth(const std::optional<bool>& holds) {
   return !holds ? kNone : *holds ? "yes" : "no";
 }
 
-/// The three meanings of "fits", and whether the load can be served at all.
+/// The three meanings of "fits", and whether the load can be served at all. Labels are statements that the cell calls
+/// true or false.
 Table fits_table(const RunSummary& r) {
   Table table{.title = "What fits", .columns = {""}, .rows = {}};
-  if (r.starts)
-    table.rows.push_back({.label = "the engine starts",
-                          .cells = {truth(r.starts)},
-                          .note = "weights, buffers and a longest request fit"});
-  table.rows.push_back(
-      {.label = "unhindered", .cells = {truth(r.unhindered)}, .note = "nothing rejected or preempted"});
+  const auto row = [&](std::string label, const std::optional<bool>& holds, std::string note = {}) {
+    table.rows.push_back({.label = std::move(label), .cells = {truth(holds)}, .note = std::move(note)});
+  };
+  if (r.starts) row("weights, buffers and one longest request fit", r.starts);
+  row("no request was rejected or preempted", r.unhindered);
   if (r.slo_met)
-    table.rows.push_back({.label = "targets hold",
-                          .cells = {truth(r.slo_met)},
-                          .note = r.slo_met_fraction || r.percentiles.empty()
-                                      ? "for at least " + fraction_text(r.scenario.target_fraction)
-                                      : "all percentiles"});
+    row("the targets hold", r.slo_met,
+        r.slo_met_fraction || r.percentiles.empty()
+            ? "for at least " + fraction_text(r.scenario.target_fraction)
+            : "all percentiles");
   for (const plan::PercentileOutcome& each : r.percentiles)
-    table.rows.push_back({.label = percentile_name(each.name) + " at most " + seconds_text(each.need_s),
-                          .cells = {truth(each.holds)},
-                          .note = each.holds ? "it is " + have_text(each) : "no request arrived"});
+    row(percentile_name(each.name) + " is at most " + seconds_text(each.need_s), each.holds,
+        each.holds ? "it is " + have_text(each) : "no request arrived");
   if (r.saturation && r.saturation->saturated)
-    table.rows.push_back({.label = "saturated",
-                          .cells = {truth(r.saturation->saturated)},
-                          .note = "requests come faster than they are served"});
+    row("requests came no faster than they were served", !*r.saturation->saturated);
   return table;
 }
 
@@ -159,24 +112,6 @@ Table cost_table(const RunSummary& r) {
   return table;
 }
 
-Table memory_table(const RunSummary& r) {
-  Table table{.title = "Memory: " + bytes_text(static_cast<double>(r.capacity_bytes)),
-              .columns = {"mean", "share", "at the peak"},
-              .rows = {}};
-  if (!r.memory) return table;
-  const bool timed = r.memory->timed;
-  for (std::size_t s = 0; s < kStates; ++s) {
-    table.rows.push_back({.label = std::string(kStateNames[s]),
-                          .cells = {timed ? bytes_text(r.memory->mean_bytes[s]) : kNone,
-                                    timed ? percent(r.memory->mean_fraction[s]) : kNone,
-                                    bytes_text(static_cast<double>(r.memory->peak_bytes[s]))},
-                          .bar = timed ? r.memory->mean_fraction[s] : -1,
-                          .note = std::string(state_words(static_cast<observe::State>(s)))});
-  }
-  table.title += ", peak at " + seconds_text(r.memory->peak_time_s);
-  return table;
-}
-
 std::string_view overlay_words(observe::Overlay overlay) {
   switch (overlay) {
     case observe::Overlay::kAvailable:
@@ -190,7 +125,7 @@ std::string_view overlay_words(observe::Overlay overlay) {
     case observe::Overlay::kCachedUnreachable:
       return "of cached: its prefix is gone, which no lookup passes";
     case observe::Overlay::kSavedBySharing:
-      return "would be held too if nobody shared";
+      return "would be held too without sharing";
   }
   return {};
 }
@@ -305,6 +240,68 @@ Table replica_table(const RunSummary& r) {
 
 }  // namespace
 
+std::string sources_text(const plan::Scenario& scenario, std::size_t field) {
+  std::vector<std::string> texts{plan::source_text(scenario.sources[field])};
+  for (const plan::ParamSource& each : scenario.param_sources[field]) {
+    std::string text = plan::source_text(each.source);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  // What is derived of a default is not the default any more.
+  if (texts.size() > 1 && scenario.sources[field].from == plan::Source::From::kDefault)
+    texts.erase(texts.begin());
+  std::string all;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : ", ").append(text);
+  return all;
+}
+
+Table latency_table(const RunSummary& r) {
+  const plan::Scenario& s = r.scenario;
+  const bool targets = s.has_request_targets();
+  Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
+  if (targets) table.columns.emplace_back("target");
+  const bool grows = plan::is_saturated(r);
+  if (grows) table.title += " (what includes waiting grows with the trace, and is left out)";
+  const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
+                       const std::optional<double>& target, bool waits) {
+    Row out{.label = label, .cells = {}};
+    if (waits && grows) {
+      out.cells.assign(6, kNone);
+    } else if (l) {
+      for (const double value : {l->mean, l->p50, l->p90, l->p95, l->p99, l->max})
+        out.cells.push_back(seconds_text(value));
+    } else {
+      out.cells.assign(6, kNone);
+    }
+    if (targets) out.cells.push_back(or_none(target, seconds_text));
+    table.rows.push_back(std::move(out));
+  };
+  row("queue", r.queue, {}, true);
+  row("first token (TTFT)", r.ttft, s.target_ttft_s, true);
+  row("per token (TPOT)", r.tpot, s.target_tpot_s, false);
+  row("whole (E2E)", r.e2e, s.target_e2e_s, true);
+  return table;
+}
+
+Table memory_table(const RunSummary& r, bool used_only) {
+  Table table{.title = "Memory: " + bytes_text(static_cast<double>(r.capacity_bytes)),
+              .columns = {"mean", "share", "at the peak"},
+              .rows = {}};
+  if (!r.memory) return table;
+  const bool timed = r.memory->timed;
+  for (std::size_t s = 0; s < kStates; ++s) {
+    const bool used = r.memory->peak_bytes[s] > 0 || r.memory->mean_bytes[s] > 0;
+    if (used_only && !used) continue;
+    table.rows.push_back({.label = std::string(kStateNames[s]),
+                          .cells = {timed ? bytes_text(r.memory->mean_bytes[s]) : kNone,
+                                    timed ? percent(r.memory->mean_fraction[s]) : kNone,
+                                    bytes_text(static_cast<double>(r.memory->peak_bytes[s]))},
+                          .bar = timed ? r.memory->mean_fraction[s] : -1,
+                          .note = std::string(state_words(static_cast<observe::State>(s)))});
+  }
+  table.title += ", peak at " + seconds_text(r.memory->peak_time_s);
+  return table;
+}
+
 Table derivation_table(const std::vector<model::PoolItem>& items, std::string title) {
   Table table{.title = std::move(title), .columns = {"", "bytes"}, .rows = {}};
   for (const model::PoolItem& item : items) {
@@ -327,10 +324,10 @@ std::string stranded_kinds(const RunSummary& r) {
   const double stranded = r.memory->mean_bytes[index(observe::State::kStranded)];
   const double fragmented = r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)];
   if (stranded <= 0) return {};
-  if (fragmented <= 0) return " (all of it too short for the request)";
+  if (fragmented <= 0) return " (too little for the request)";
   if (r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedTooShort)] <= 0)
     return " (enough for the request, but fragmented)";
-  return " (of it " + percent(1 - fragmented / stranded) + " too short for the request, " +
+  return " (" + percent(1 - fragmented / stranded) + " of it too little for the request, " +
          percent(fragmented / stranded) + " fragmented)";
 }
 
@@ -360,15 +357,20 @@ std::string_view state_words(observe::State state) {
   return {};
 }
 
+std::string title_of(const RunSummary& r) {
+  return grouped(r.arrived) + (r.arrived == 1 ? " request on " : " requests on ") +
+         (r.scenario.model != nullptr ? r.scenario.model->name : std::string(r.scenario.text("model"))) +
+         ", " + (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
+}
+
 Content run_content(const RunSummary& r) {
   Content content;
-  content.title = grouped(r.arrived) + (r.arrived == 1 ? " request on " : " requests on ") +
-                  std::string(r.scenario.text("model")) + ", " +
-                  (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
+  content.title = title_of(r);
+  content.verdict = verdict_of(r);
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), fits_table(r)};
   if (r.cost) content.tables.push_back(cost_table(r));
-  content.tables.push_back(memory_table(r));
+  content.tables.push_back(memory_table(r, false));
   if (Table beside = overlay_table(r); !beside.rows.empty()) content.tables.push_back(std::move(beside));
   if (Table groups = layer_group_table(r); !groups.rows.empty()) content.tables.push_back(std::move(groups));
   if (!r.derivation.empty())

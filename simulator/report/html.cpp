@@ -111,7 +111,7 @@ std::string run_html(const plan::RunResult& result, const std::string& command) 
   Markup html;
   begin_page(html, content.title,
              "Trace " + result.trace_digest + ", " + grouped(result.trace_requests) + " requests.");
-  write_table(html, content.scenario);
+  write_list(html, "Verdict", content.verdict);
   write_list(html, "What it means", content.meaning);
   write_list(html, "Warnings", content.warnings);
   const bool timeline = !result.details.empty() && !result.details.front().timeline.empty() &&
@@ -122,6 +122,7 @@ std::string run_html(const plan::RunResult& result, const std::string& command) 
   }
   if (result.completed > 0) write_chart(html, "Latencies", latency_chart(result, "latency"));
   for (const Table& table : content.tables) write_table(html, table);
+  write_table(html, content.scenario);
   write_list(html, "Assumed", content.assumptions);
   end_page(html, command);
   return html.take();

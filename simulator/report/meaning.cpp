@@ -25,7 +25,7 @@ std::string bytes_sentence(const RunSummary& r) {
   if (share(State::kCached) > 0) {
     const bool any_hit = r.prefix_hit_tokens + r.rehit_tokens > 0;
     out += " and " + percent(share(State::kCached)) +
-           (any_hit ? " is idle but may be hit again" : " is idle and holds what nobody asked for again");
+           (any_hit ? " is idle but may be hit again" : " is idle and holds what no request asked for again");
   }
   out += '.';
   double rest = 0;
@@ -54,8 +54,8 @@ std::string memory_sentence(const RunSummary& r, double stranded) {
     out += "nothing was preempted";
   }
   if (stranded > 0) {
-    out += ", and " + percent(stranded) +
-           " of the memory lay idle, time-weighted, while a request was refused" + stranded_kinds(r);
+    out += ", and " + percent(stranded) + " of the memory, on average, was idle while a request was refused" +
+           stranded_kinds(r);
   } else if (least_idle(r) == 0) {
     out += ", and at the peak" + of_a_replica(r) + " no byte was idle";
   }
@@ -90,11 +90,9 @@ std::string limit_sentence(const RunSummary& r) {
 /// REQUIRES: it is saturated.
 std::string saturation_sentence(const RunSummary& r) {
   const plan::Saturation& s = *r.saturation;
-  return "Requests came faster than they were served: when the last one arrived " +
-         counted(s.backlog, "request was", "requests were") + " waiting, and it took another " +
-         seconds_text(seconds(s.drain)) +
-         " until the last of them began. Latencies tell how long requests came, not how the service is: "
-         "they grow with the trace.";
+  return "Requests came faster than they were served: " + counted(s.backlog, "request was", "requests were") +
+         " waiting when the last one arrived, and it took another " + seconds_text(seconds(s.drain)) +
+         " until the last of them started. Such latencies grow with the length of the trace.";
 }
 
 /// REQUIRES: targets were judged, or there is a share of requests that met them.
@@ -110,15 +108,57 @@ std::string targets_sentence(const RunSummary& r) {
   return out + (*r.slo_met ? "hold." : "do not hold.");
 }
 
+std::string completion_sentence(const RunSummary& r) {
+  std::string out =
+      r.completed == r.arrived
+          ? (r.arrived == 1 ? std::string("The request completed")
+                            : "All " + grouped(r.arrived) + " requests completed")
+          : grouped(r.completed) + " of " + counted(r.arrived, "request", "requests") + " completed";
+  if (r.unfinished > 0) out += ", " + grouped(r.unfinished) + " did not finish";
+  if (r.preempted == 0) return out + "; none was preempted.";
+  return out + "; " + grouped(r.preempted) +
+         (r.preempted == 1 ? " was preempted at least once." : " were preempted at least once.");
+}
+
+/// REQUIRES: a request was rejected.
+std::string rejection_sentence(const RunSummary& r) {
+  return (r.rejected == 1 ? std::string("One request was") : grouped(r.rejected) + " requests were") +
+         " rejected on arrival: empty, longer than " +
+         std::string(r.scenario.engine_traits().request_tokens.param) +
+         ", or more than the whole pool holds.";
+}
+
+/// Why the engine would not start, and what would change that.
+std::string obstacle_sentence(const model::Obstacle& o) {
+  const auto amount = [&](std::int64_t n) {
+    return o.unit == Unit::kBytes ? bytes_text(static_cast<double>(n))
+                                  : grouped(n) + " " + std::string(unit_name(o.unit));
+  };
+  std::string out = "The engine would not start: ";
+  out += o.obstacle == model::kLongestRequest ? "one longest request needs "
+         : o.obstacle == model::kStartMemory  ? "what lies beside the share of the pool rule needs "
+                                              : "weights and buffers need ";
+  out += amount(o.need) + ", and " + amount(o.have) + " are there";
+  for (std::size_t i = 0; i < o.remedies.size(); ++i) out += (i == 0 ? "; " : " or ") + o.remedies[i];
+  return out + (o.remedies.empty() ? "." : " would help.");
+}
+
 }  // namespace
 
-std::vector<std::string> meaning_of(const RunSummary& r) {
-  std::vector<std::string> out;
+std::vector<std::string> verdict_of(const RunSummary& r) {
   if (r.arrived == 0) return {"No request arrived, so there is nothing to measure."};
-  if (r.memory && r.memory->timed) {
-    out.push_back(bytes_sentence(r));
-    out.push_back(limit_sentence(r));
-  }
+  std::vector<std::string> out{completion_sentence(r)};
+  if (r.rejected > 0) out.push_back(rejection_sentence(r));
+  if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
+  if (plan::is_saturated(r)) out.push_back(saturation_sentence(r));
+  for (const model::Obstacle& each : r.obstacles) out.push_back(obstacle_sentence(each));
+  return out;
+}
+
+std::vector<std::string> limits_of(const RunSummary& r) {
+  std::vector<std::string> out;
+  if (r.arrived == 0) return out;
+  if (r.memory && r.memory->timed) out.push_back(limit_sentence(r));
   if (r.recomputed_tokens > 0 && r.computed_tokens > 0)
     out.push_back(std::string(r.scenario.keeps_nothing() ? "The lack of a cache" : "Preemption") +
                   " made the engine compute " + grouped(r.recomputed_tokens) + " tokens again, " +
@@ -128,14 +168,12 @@ std::vector<std::string> meaning_of(const RunSummary& r) {
     out.push_back("Prefix caching spared " +
                   percent(static_cast<double>(r.prefix_hit_tokens) / static_cast<double>(r.input_tokens)) +
                   " of the prompt tokens.");
-  if (r.rejected > 0)
-    out.push_back(
-        (r.rejected == 1 ? std::string("One request was") : grouped(r.rejected) + " requests were") +
-        " rejected on arrival: empty, longer than " +
-        std::string(r.scenario.engine_traits().request_tokens.param) +
-        ", or more than the whole pool holds.");
-  if (plan::is_saturated(r)) out.push_back(saturation_sentence(r));
-  if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
+  return out;
+}
+
+std::vector<std::string> meaning_of(const RunSummary& r) {
+  std::vector<std::string> out = limits_of(r);
+  if (r.arrived > 0 && r.memory && r.memory->timed) out.insert(out.begin(), bytes_sentence(r));
   return out;
 }
 

@@ -51,6 +51,10 @@ std::string broken(const std::string& cell, std::size_t width, const std::string
       out += "\n" + indent;
       column = 0;
     }
+    if (column == 0 && piece == " " && !out.empty()) {  // a line begins with a word
+      at = end;
+      continue;
+    }
     out += piece;
     column += characters(piece);
     at = end;
@@ -142,17 +146,22 @@ std::string table_text(const Table& given, std::size_t width) {
   return out;
 }
 
+std::string list_text(const std::string& title, const std::vector<std::string>& lines, std::size_t width) {
+  if (lines.empty()) return {};
+  std::string out = title + "\n";
+  for (const std::string& line : lines) out += "  " + wrapped(line, width - 2, "  ") + "\n";
+  return out;
+}
+
 std::string content_text(const Content& content, std::size_t width) {
-  std::string out = shown(content.title) + "\n\n" + table_text(content.scenario, width);
-  for (const Table& table : content.tables) out += "\n" + table_text(table, width);
-  const auto list = [&](const char* title, const std::vector<std::string>& lines) {
-    if (lines.empty()) return;
-    out += std::string("\n") + title + "\n";
-    for (const std::string& line : lines) out += "  " + wrapped(line, width - 2, "  ") + "\n";
-  };
-  list("Warnings", content.warnings);
-  list("Assumed", content.assumptions);
-  list("What it means", content.meaning);
+  std::string out = shown(content.title) + "\n";
+  const auto part = [&](const std::string& text) { out += text.empty() ? "" : "\n" + text; };
+  part(list_text("Verdict", content.verdict, width));
+  part(list_text("What it means", content.meaning, width));
+  for (const Table& table : content.tables) part(table_text(table, width));
+  part(table_text(content.scenario, width));
+  part(list_text("Warnings", content.warnings, width));
+  part(list_text("Assumed", content.assumptions, width));
   return out;
 }
 

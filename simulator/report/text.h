@@ -11,6 +11,9 @@ namespace kvplan::report {
 /// wrap. Ends in a newline.
 std::string content_text(const Content& content, std::size_t width);
 
+/// A list of sentences under a title, wrapped; empty without sentences.
+std::string list_text(const std::string& title, const std::vector<std::string>& lines, std::size_t width);
+
 /// One table, its title as the first line.
 std::string table_text(const Table& table, std::size_t width);
 

@@ -72,7 +72,7 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
   run.replicas.resize(1);
   run.cost = plan::Cost{7, 12.5, "USD", {}};
   EXPECT_EQ(texts(fit_rows(run)),
-            (Rows{{"The engine starts", "no"},
+            (Rows{{"Memory suffices to start", "no"},
                   {"Outside the engine's share", "needs 3.00 GiB, has 2.00 GiB"},
                   {"Longest request",
                    "needs 262,144 tokens, has 9 tokens\nengine.max_model_len=9\ndeployment.tp=2"},
@@ -87,7 +87,7 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
                   {"Cost per hour", "12.5 USD"},
                   {"Cost per million output tokens", "–"}}));
   EXPECT_EQ(texts(fit_rows(run.obstacles)).front(),
-            (std::pair<std::string, std::string>{"The engine starts", "no"}));
+            (std::pair<std::string, std::string>{"Memory suffices to start", "no"}));
   EXPECT_EQ(fit_rows(run.obstacles).size(), 3U);
 }
 
@@ -124,7 +124,7 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   window->edit(QStringLiteral("prices"), to_qstring(kPrices));
   ASSERT_TRUE(wait_settled(*window));
   const plan::RunSummary& run = window->result()->run;
-  EXPECT_EQ(value_of(*window, QStringLiteral("The engine starts")), QStringLiteral("no"));
+  EXPECT_EQ(value_of(*window, QStringLiteral("Memory suffices to start")), QStringLiteral("no"));
   ASSERT_EQ(run.obstacles.size(), 1U) << "a request of 262,144 tokens";
   EXPECT_EQ(value_of(*window, QStringLiteral("Longest request")),
             QStringLiteral("needs %1 tokens, has %2 tokens")
@@ -161,7 +161,7 @@ TEST(GuiFits, AnEngineWithoutRoomSaysWhatItNeeds) {
   window->edit(QStringLiteral("model"), QStringLiteral("llama-3-70b"));
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));
   ASSERT_TRUE(wait_for(
-      [&] { return value_of(*window, QStringLiteral("The engine starts")) == QStringLiteral("no"); }));
+      [&] { return value_of(*window, QStringLiteral("Memory suffices to start")) == QStringLiteral("no"); }));
   const QString shown = window->fits()->text();
   EXPECT_TRUE(shown.contains(QStringLiteral("Weights and buffers\tneeds "))) << to_utf8(shown);
   EXPECT_TRUE(shown.contains(QStringLiteral("\ndeployment.tp="))) << to_utf8(shown);
@@ -173,7 +173,7 @@ TEST(GuiFits, AnEngineWithoutRoomSaysWhatItNeeds) {
   window->edit(QStringLiteral("engine.max_model_len"), QStringLiteral("4096"));
   window->edit(QStringLiteral("deployment.tp"), way);
   ASSERT_TRUE(wait_settled(*window));
-  EXPECT_EQ(value_of(*window, QStringLiteral("The engine starts")), QStringLiteral("yes"));
+  EXPECT_EQ(value_of(*window, QStringLiteral("Memory suffices to start")), QStringLiteral("yes"));
 }
 
 TEST(GuiFits, TheDockCanBeHiddenAndComesBackWithTheLayout) {

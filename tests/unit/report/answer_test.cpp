@@ -99,30 +99,25 @@ TEST(Answer, SaysWhatTheIssueAsksFor) {
                                                                                .ttft_p99 = 0.9,
                                                                                .preemptions = 7}}}));
   // The first was never preempted and left nothing idle: that it was short does not show.
-  EXPECT_EQ(
-      sentences[0],
-      "With contiguous:reserve=max, 57.3 % of the memory was reserved for tokens never made; paged "
-      "runs 2.90 times "
-      "as many requests at once (30.4 against 10.5 on average); whether contiguous:reserve=max was short of "
-      "memory does not show.");
+  EXPECT_EQ(sentences[0],
+            "With contiguous:reserve=max, 57.3 % of the memory was reserved for tokens that never came; "
+            "paged runs 2.90 times as many requests at once (30.4 against 10.5 on average); it does not show "
+            "whether contiguous:reserve=max was short of memory.");
   EXPECT_EQ(sentences[1],
             "Output is 2.00 times as fast with paged as with contiguous:reserve=max: 400 against 200 tokens "
             "per second.");
   EXPECT_EQ(sentences[2],
-            "The first token takes 900 ms at the 99th percentile with paged and 90.0 s with "
-            "contiguous:reserve=max, 100 "
+            "TTFT is 900 ms at the 99th percentile with paged and 90.0 s with contiguous:reserve=max, 100 "
             "times as long.");
-  EXPECT_EQ(sentences[3], "contiguous:reserve=max preempts nothing; paged preempts 7 times.");
+  EXPECT_EQ(sentences[3], "contiguous:reserve=max has no preemptions; paged has 7.");
+  EXPECT_EQ(sentences[4],
+            "variant 1, contiguous:reserve=max: 57.3 % of the memory was reserved for tokens that never came "
+            "(internal fragmentation), 20.4 % held live tokens; 10.5 requests at once on average, at most 5; "
+            "it does not show whether a request waited for memory.");
   EXPECT_EQ(
-      sentences[4],
-      "variant 1, contiguous:reserve=max: 57.3 % of the memory was reserved for tokens never made (internal "
-      "fragmentation), 20.4 % held live tokens; 10.5 requests at once on average, at most 5; whether a "
-      "request "
-      "waited for memory does not show.");
-  EXPECT_EQ(sentences[5],
-            "variant 2, paged: 2.0 % of the memory was the empty end of last blocks (internal "
-            "fragmentation), 96.3 % "
-            "held live tokens; 30.4 requests at once on average, at most 5; memory ran out: 7 preemptions.");
+      sentences[5],
+      "variant 2, paged: 2.0 % of the memory was unused in last blocks (internal fragmentation), 96.3 % held "
+      "live tokens; 30.4 requests at once on average, at most 5; memory ran out: 7 preemptions.");
   ASSERT_EQ(sentences.size(), 6U);
 }
 
@@ -152,14 +147,13 @@ TEST(Answer, WhatTheCacheBuysIsSaid) {
                          [&](const std::string& s) { return s.find(text) != std::string::npos; });
   };
   EXPECT_EQ(
-      said("What the cache buys: no-cache computes 90,000,000 tokens where paged computes 300,000, 300 "
-           "times as many, a token takes 150 times as long (3.00 s against 20.0 ms at the median), and the "
-           "run 40.0 times as long; it costs 5.00 GiB of keys and values on average, 7.00 GiB at the peak."),
+      said("What the cache buys: no-cache computes 90,000,000 tokens where paged computes 300,000, 300 times "
+           "as many, a token takes 150 times as long (3.00 s against 20.0 ms at the median), and the run "
+           "40.0 times as long; it costs 5.00 GiB of keys and values on average, 7.00 GiB at the peak."),
       1);
   // That many run at once where none gets on is no merit.
   EXPECT_EQ(said("paged runs 2.00 times as many requests at once"), 1) << sentences[0];
-  EXPECT_EQ(said("nothing was kept, all tokens were computed again in each step, 0.00 % held live tokens"),
-            1);
+  EXPECT_EQ(said("without a cache, all tokens were computed again in each step, 0.00 % held live tokens"), 1);
 }
 
 TEST(Answer, AShortageIsSaidWhereItIs) {
@@ -167,15 +161,14 @@ TEST(Answer, AShortageIsSaidWhereItIs) {
       "memory.allocator", {{"buddy", {.lost = 0.4, .mean_running = 4}}, {"paged", {.mean_running = 12}}});
   comparison.variants[0].result->memory->mean_fraction[index(State::kStranded)] = 0.1;
   EXPECT_EQ(answer_sentences(comparison)[0],
-            "With buddy, 40.0 % of the memory was reserved for tokens never made; paged would run 3.00 times "
-            "as many "
-            "requests at once (12.0 against 4.00 on average).");
+            "With buddy, 40.0 % of the memory was reserved for tokens that never came; paged would run 3.00 "
+            "times as many requests at once (12.0 against 4.00 on average).");
   // The largest loss decides the words.
   comparison.variants[0].result->memory->mean_fraction[index(State::kStranded)] = 0.5;
-  EXPECT_EQ(answer_sentences(comparison)[0].find(
-                "With buddy, 50.0 % of the memory lay idle while a request was refused "
-                "memory; paged would run"),
-            0U);
+  EXPECT_EQ(
+      answer_sentences(comparison)[0].find(
+          "With buddy, 50.0 % of the memory was idle while a request was refused memory; paged would run"),
+      0U);
   // And how it was stranded.
   auto& memory = *comparison.variants[0].result->memory;
   memory.mean_bytes[index(State::kStranded)] = 500;
@@ -185,9 +178,9 @@ TEST(Answer, AShortageIsSaidWhereItIs) {
     const std::string sentence = answer_sentences(comparison)[0];
     return sentence.substr(sentence.find("refused"), sentence.find(';') - sentence.find("refused"));
   };
-  EXPECT_EQ(told(500, 0), "refused memory (all of it too short for the request)");
+  EXPECT_EQ(told(500, 0), "refused memory (too little for the request)");
   EXPECT_EQ(told(0, 500), "refused memory (enough for the request, but fragmented)");
-  EXPECT_EQ(told(125, 375), "refused memory (of it 25.00 % too short for the request, 75.00 % fragmented)");
+  EXPECT_EQ(told(125, 375), "refused memory (25.00 % of it too little for the request, 75.00 % fragmented)");
 }
 
 TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
@@ -199,20 +192,18 @@ TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
   EXPECT_EQ(sentences[0], "c would run 2.04 times as many requests at once (10.2 against 5.00 on average).");
   EXPECT_EQ(sentences[1],
             "Output is 3.00 times as fast with a (and 1 other within half a percent) as with no eviction: "
-            "300 against "
-            "100 tokens per second.");
-  EXPECT_EQ(sentences[3], "a preempts nothing; no eviction preempts 2 times.");
+            "300 against 100 tokens per second.");
+  EXPECT_EQ(sentences[3], "a has no preemptions; no eviction has 2.");
   // Never short, and yet fewer run: memory is not why.
   const auto never = answer_sentences(comparison_of(
       "eviction", {{"none", {.mean_running = 5}}, {"a", {.mean_running = 10, .preemptions = 2}}}));
-  EXPECT_EQ(never[0], "Output is the same with each: 1,000 tokens per second, within half a percent.");
+  EXPECT_EQ(never[0], "All variants output 1,000 tokens per second, within half a percent.");
   const auto lost =
       answer_sentences(comparison_of("eviction", {{"none", {.lost = 0.3, .mean_running = 5}},
                                                   {"a", {.mean_running = 10, .preemptions = 2}}}));
-  EXPECT_EQ(
-      lost[0],
-      "With no eviction, 30.0 % of the memory was reserved for tokens never made; memory was never short "
-      "all the same.");
+  EXPECT_EQ(lost[0],
+            "With no eviction, 30.0 % of the memory was reserved for tokens that never came; memory was "
+            "never short all the same.");
   const auto slower = answer_sentences(
       comparison_of("eviction", {{"none", {.mean_running = 5, .tokens_per_s = 100, .preemptions = 1}},
                                  {"a", {.mean_running = 10, .tokens_per_s = 80, .preemptions = 1}}}));
@@ -223,10 +214,9 @@ TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
       "eviction", {{"none", {.mean_running = 10}},
                    {"a", {.mean_running = 10.4}},
                    {"b", {.lost = 0.5, .mean_running = 5, .tokens_per_s = 400, .preemptions = 2}}}));
-  EXPECT_EQ(
-      first[0],
-      "With b, 50.0 % of the memory was reserved for tokens never made; no eviction would run 2.00 times "
-      "as many requests at once (10.0 against 5.00 on average).");
+  EXPECT_EQ(first[0],
+            "With b, 50.0 % of the memory was reserved for tokens that never came; no eviction would run "
+            "2.00 times as many requests at once (10.0 against 5.00 on average).");
 }
 
 TEST(Answer, MemoryThatIsNeverShortIsNotTheLimit) {
@@ -234,15 +224,13 @@ TEST(Answer, MemoryThatIsNeverShortIsNotTheLimit) {
       comparison_of("memory.allocator.block_tokens",
                     {{"16", {.idle_at_peak = 0.5}}, {"64", {.lost = 0.004, .idle_at_peak = 0.25}}}));
   EXPECT_EQ(sentences[0],
-            "Memory is not the limit here: nothing waits for it, nothing is preempted, and even at its "
-            "fullest (with "
-            "blocks of 64 tokens) 25.0 % of it is idle.");
-  EXPECT_EQ(sentences[1], "Output is the same with each: 1,000 tokens per second, within half a percent.");
-  EXPECT_EQ(sentences[2], "The first token takes as long with each: 1.00 s at the 99th percentile.");
+            "Memory is not the limit: no request waits for it, none is preempted, and even at its fullest "
+            "(with blocks of 64 tokens) 25.0 % of it is idle.");
+  EXPECT_EQ(sentences[1], "All variants output 1,000 tokens per second, within half a percent.");
+  EXPECT_EQ(sentences[2], "TTFT is the same in all variants: 1.00 s at the 99th percentile.");
   EXPECT_EQ(sentences[4],
-            "block_tokens=64: no reservation or fragmentation took more than 0.40 % of the memory, 50.0 % "
-            "held live "
-            "tokens; 10.0 requests at once on average, at most 5; memory was never short.");
+            "block_tokens=64: reservation and fragmentation took at most 0.40 % of the memory each, 50.0 % "
+            "held live tokens; 10.0 requests at once on average, at most 5; memory was never short.");
   EXPECT_EQ(sentences.size(), 5U);
 }
 
@@ -251,10 +239,10 @@ TEST(Answer, TheFirstIsHeldAgainstTheWorstWhereItIsTheBest) {
       answer_sentences(comparison_of("eviction", {{"none", {.tokens_per_s = 400, .preemptions = 3}},
                                                   {"a", {.tokens_per_s = 200, .preemptions = 9}},
                                                   {"b", {.tokens_per_s = 100, .preemptions = 3}}}));
-  EXPECT_EQ(sentences[0], "As many requests run at once, on average, with all 3 (10.0).");
+  EXPECT_EQ(sentences[0], "Equally many requests run at once, on average, with all 3 (10.0).");
   EXPECT_EQ(sentences[1],
             "Output is 4.00 times as fast with no eviction as with b: 400 against 100 tokens per second.");
-  EXPECT_EQ(sentences[3], "No eviction preempts 3 times; a preempts 9 times.");
+  EXPECT_EQ(sentences[3], "No eviction has 3 preemptions; a has 9.");
 }
 
 TEST(Answer, OtherWorkIsNotPutIntoRelation) {
@@ -269,15 +257,14 @@ TEST(Answer, OtherWorkIsNotPutIntoRelation) {
   EXPECT_EQ(
       head,
       (std::vector<std::string>{
-          "As many requests run at once, on average, with both (10.0).",
+          "Equally many requests run at once, on average, with both (10.0).",
           "Output is 2.00 times as fast with max_model_len=100 as with max_model_len=400: 1,000 against 500 "
           "tokens per second.",
-          "The first token takes as long with each: 1.00 s at the 99th percentile.",
-          "max_model_len=100 preempts 1 time; max_model_len=400 preempts 2 times.",
+          "TTFT is the same in all variants: 1.00 s at the 99th percentile.",
+          "max_model_len=100 has 1 preemption; max_model_len=400 has 2.",
           "max_model_len=200 is left out of the ratios: it completed 900 of 1,000 requests, 100 rejected; "
           "max_model_len=100 completed 1,000 of 1,000 requests.",
-          "max_model_len=300 was given other requests than max_model_len=100, so that no ratio between them "
-          "is told.",
+          "max_model_len=300 was given other requests than max_model_len=100, so the two are not compared.",
           "max_model_len=500 rejected every request on arrival."}));
   std::size_t ratios = 0;
   for (const plan::Fact& fact : plan::facts_of(comparison)) {
@@ -322,21 +309,20 @@ TEST(Answer, ALargerBatchIsNoMeritOfOtherHardware) {
                                            {4, {.mean_running = 17.5, .ttft_p99 = 0.3}, -1}});
   const auto sentences = answer_sentences(comparison);
   EXPECT_EQ(first_of(sentences, 4),
-            (std::vector<std::string>{
-                "Output is the same with each: 1,000 tokens per second, within half a percent.",
-                "The first token takes 300 ms at the 99th percentile with replicas=4 and 1.20 s with "
-                "replicas=1, 4.00 times as long.",
-                "A GPU gives most with replicas=1 (4 GPUs): 250 output tokens per second, against 62.5 with "
-                "replicas=4 (16 GPUs).",
-                "replicas=2 preempts nothing; replicas=1 preempts 4 times."}));
+            (std::vector<std::string>{"All variants output 1,000 tokens per second, within half a percent.",
+                                      "TTFT is 300 ms at the 99th percentile with replicas=4 and 1.20 s with "
+                                      "replicas=1, 4.00 times as long.",
+                                      "Output per GPU is highest with replicas=1 (4 GPUs): 250 tokens per "
+                                      "second, against 62.5 with replicas=4 (16 GPUs).",
+                                      "replicas=2 has no preemptions; replicas=1 has 4."}));
   for (const std::string& sentence : sentences)
     EXPECT_EQ(sentence.find("as many requests at once"), std::string::npos) << sentence;
-  const std::string text = comparison_text(comparison, 100);
+  const std::string text = comparison_text(comparison, 100, true);
   EXPECT_NE(
       text.find("GPUs, and what each gives\n              GPUs  out tok/s\n  replicas=1     4        250\n"),
       std::string::npos)
       << text;
-  EXPECT_EQ(comparison_text(comparison_of("eviction", {{"none", {}}, {"a", {}}}), 100).find("GPUs"),
+  EXPECT_EQ(comparison_text(comparison_of("eviction", {{"none", {}}, {"a", {}}}), 100, true).find("GPUs"),
             std::string::npos)
       << "as many everywhere";
 }
@@ -348,15 +334,15 @@ TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
   };
   EXPECT_EQ(first_of(sentences(0.5, 0.995, 1), 3),
             (std::vector<std::string>{
-                "Requests that meet all targets: 8.00 per second with replicas=4, 4.00 with replicas=1.",
-                "Of those tried, replicas=2 takes the fewest GPUs with which " + enough + "8 (99.50 % do).",
-                "A GPU gives most with replicas=1 (4 GPUs): 1.00 requests that meet all targets per second, "
-                "against 0.500 with replicas=4 (16 GPUs)."}));
+                "Goodput is 8.00 requests per second with replicas=4, 4.00 with replicas=1.",
+                "replicas=2 takes the fewest GPUs with which " + enough + "8 (99.50 %).",
+                "Goodput per GPU is highest with replicas=1 (4 GPUs): 1.00 requests per second, against "
+                "0.500 with replicas=4 (16 GPUs)."}));
   EXPECT_EQ(sentences(0.5, 0.6, 0.9899)[1],
-            "With no variant tried 99 % of the requests meet all targets; most do with replicas=4 (16 GPUs): "
+            "In no variant do 99 % of the requests meet all targets; the nearest is replicas=4 (16 GPUs): "
             "98.99 %.");
   EXPECT_EQ(sentences(0.99, 0.6, 1)[1],
-            "Of those tried, replicas=1 takes the fewest GPUs with which " + enough + "4 (99.00 % do).");
+            "replicas=1 takes the fewest GPUs with which " + enough + "4 (99.00 %).");
   // At other loads a number of devices says nothing.
   Comparison loads = fleets_of({{1, {}, 1}, {2, {}, 1}});
   auto settings = testing::small_settings();
@@ -381,18 +367,15 @@ TEST(Answer, TheFewestGpusForPercentilesAreNamed) {
   const auto has = [](const std::vector<std::string>& all, const std::string& sentence) {
     return std::find(all.begin(), all.end(), sentence) != all.end();
   };
-  EXPECT_TRUE(has(
-      sentences(9, 1.5, 1),
-      "Of those tried, replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is "
-      "at most 50.0 ms: 8 (TTFT p99 is 1.50 s, TPOT p50 is 10.0 ms)."));
-  EXPECT_TRUE(
-      has(sentences(9, 3, std::nullopt),
-          "With no variant tried the targets hold (TTFT p99 is at most 2.00 s, TPOT p50 is at most 50.0 ms); "
-          "nearest is replicas=2 (8 GPUs): TTFT p99 is 3.00 s, TPOT p50 is 10.0 ms."));
-  EXPECT_TRUE(has(
-      sentences(9, 2, 1),
-      "Of those tried, replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is "
-      "at most 50.0 ms: 8 (TTFT p99 is 2.00 s, TPOT p50 is 10.0 ms)."));
+  EXPECT_TRUE(has(sentences(9, 1.5, 1),
+                  "replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is at "
+                  "most 50.0 ms: 8 (TTFT p99 is 1.50 s, TPOT p50 is 10.0 ms)."));
+  EXPECT_TRUE(has(sentences(9, 3, std::nullopt),
+                  "In no variant do the targets hold (TTFT p99 is at most 2.00 s, TPOT p50 is at most 50.0 "
+                  "ms); the nearest is replicas=2 (8 GPUs): TTFT p99 is 3.00 s, TPOT p50 is 10.0 ms."));
+  EXPECT_TRUE(has(sentences(9, 2, 1),
+                  "replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is at "
+                  "most 50.0 ms: 8 (TTFT p99 is 2.00 s, TPOT p50 is 10.0 ms)."));
 }
 
 /// Four of one kind are not more than two of another.
@@ -411,20 +394,17 @@ TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
     return answer_sentences(fleets);
   };
   const std::string each =
-      "The fewest GPUs of each kind tried with which at least 99 % of the requests meet all targets: ";
+      "The fewest GPUs of each kind with which at least 99 % of the requests meet all targets: ";
   EXPECT_EQ(sentences(1, 0.5, 1)[1],
-            each + "h100-sxm, 4 with replicas=1 (100.00 % do); l40s, 16 with replicas=4 (100.00 % do).");
-  EXPECT_EQ(
-      sentences(0.995, 0.5, 0.75)[1],
-      each + "h100-sxm, 4 with replicas=1 (99.50 % do); l40s, none (most do with replicas=4, 75.00 %).");
-  EXPECT_EQ(
-      sentences(1, 0.5, 1)[2],
-      "A GPU gives most with replicas=1 (4 GPUs of kind h100-sxm): 2.00 requests that meet all targets per "
-      "second, against 0.500 with replicas=2 (8 GPUs of kind l40s).");
-  EXPECT_EQ(
-      sentences(0.5, 0.6, 0.9)[1],
-      "With no variant tried 99 % of the requests meet all targets; most do with replicas=4 (16 GPUs of kind "
-      "l40s): 90.00 %.");
+            each + "h100-sxm: 4 with replicas=1 (100.00 %); l40s: 16 with replicas=4 (100.00 %).");
+  EXPECT_EQ(sentences(0.995, 0.5, 0.75)[1],
+            each + "h100-sxm: 4 with replicas=1 (99.50 %); l40s: none (the nearest is replicas=4: 75.00 %).");
+  EXPECT_EQ(sentences(1, 0.5, 1)[2],
+            "Goodput per GPU is highest with replicas=1 (4 GPUs of kind h100-sxm): 2.00 requests per second, "
+            "against 0.500 with replicas=2 (8 GPUs of kind l40s).");
+  EXPECT_EQ(sentences(0.5, 0.6, 0.9)[1],
+            "In no variant do 99 % of the requests meet all targets; the nearest is replicas=4 (16 GPUs of "
+            "kind l40s): 90.00 %.");
 }
 
 TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
@@ -460,7 +440,7 @@ TEST(Answer, NotesNameTheirVariants) {
   EXPECT_EQ(comparison_warnings(comparison),
             (std::vector<std::string>{"could not run: seed=5: no", "All.", "seed=1 and seed=2: Two.",
                                       "all but seed=4: Not the fourth."}));
-  const std::string text = comparison_text(comparison, 100);
+  const std::string text = comparison_text(comparison, 100, true);
   EXPECT_NE(text.find("  seed=6: Six.\n"), std::string::npos);
   EXPECT_NE(text.find("  all but seed=6: Others.\n"), std::string::npos);
 }
@@ -557,7 +537,7 @@ TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
   for (const simdjson::dom::element one : root["answer"]["sentences"])
     sentences.emplace_back(std::string_view(one));
   EXPECT_EQ(sentences, answer_sentences(result.value()));
-  const std::string shown = comparison_text(result.value(), 1000);
+  const std::string shown = comparison_text(result.value(), 1000, true);
   const std::string page = testing::parse_xml(comparison_html(result.value(), "x")).all_text();
   for (const std::string& sentence : sentences) {
     EXPECT_NE(shown.find("  " + sentence + "\n"), std::string::npos) << sentence;
@@ -613,18 +593,16 @@ TEST(Knee, IsSaidWithItsDefinition) {
       "memory.pool_tokens", {{"10000", {.tokens_per_s = 500, .ttft_p99 = 9, .preemptions = 3}},
                              {"20000", {.tokens_per_s = 960, .ttft_p99 = 3, .preemptions = 2}},
                              {"40000", {.tokens_per_s = 1000, .ttft_p99 = 2, .preemptions = 1}}});
-  EXPECT_EQ(knee_sentences(comparison),
-            (std::vector<std::string>{
-                "The knee of a figure is the smallest pool tried from which on it is within 5 % of what the "
-                "largest pool "
-                "gives (preemptions: from which on there are none), with the same requests completed.",
-                "The knee of output tokens per second is a pool of 20,000 tokens (960; the largest, a pool "
-                "of 40,000 "
-                "tokens, gives 1,000).",
-                "The knee of p99 of the time to first token is not below the largest pool tried, a pool of "
-                "40,000 tokens "
-                "(2.00 s; the next, a pool of 20,000 tokens, gives 3.00 s): a larger one may still help.",
-                "No knee of preemptions: the largest pool tried, a pool of 40,000 tokens, still has 1.00."}));
+  EXPECT_EQ(
+      knee_sentences(comparison),
+      (std::vector<std::string>{
+          "The knee of a figure is the smallest pool tried from which on it is within 5 % of what the "
+          "largest pool gives (preemptions: from which on there are none), with the same requests completed.",
+          "The knee of output tokens per second is a pool of 20,000 tokens (960; the largest, a pool of "
+          "40,000 tokens, gives 1,000).",
+          "The knee of p99 of the time to first token is not below the largest pool tried, a pool of 40,000 "
+          "tokens (2.00 s; the next, a pool of 20,000 tokens, gives 3.00 s): a larger one may still help.",
+          "No knee of preemptions: the largest pool tried, a pool of 40,000 tokens, still has 1.00."}));
   EXPECT_TRUE(knee_sentences(comparison_of("memory.pool_tokens", {{"1", {}}, {"2", {}}})).empty())
       << "two are no curve";
   EXPECT_TRUE(knee_sentences(comparison_of("seed", {{"1", {}}, {"2", {}}, {"3", {}}})).empty());

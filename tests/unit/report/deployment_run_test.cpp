@@ -214,12 +214,12 @@ TEST(DeploymentRun, BinaryReportsHaveTheSame) {
 TEST(DeploymentRun, TextAndPagesShowTheDerivation) {
   const TemporaryFolder folder;
   const Outcome outcome =
-      run_kvplan(run_of(" --set deployment.device=h200-sxm --html " + folder.file("r.html")));
+      run_kvplan(run_of(" --set deployment.device=h200-sxm --verbose --html " + folder.file("r.html")));
   EXPECT_NE(outcome.out.find("Where the pool comes from"), std::string::npos);
   EXPECT_NE(outcome.out.find("KV pool"), std::string::npos);
   EXPECT_NE(outcome.out.find("activations, workspace, context and graphs"), std::string::npos);
   EXPECT_NE(read_file(folder.file("r.html")).find("Where the pool comes from"), std::string::npos);
-  EXPECT_EQ(run_kvplan(run_of("")).out.find("Where the pool"), std::string::npos);
+  EXPECT_EQ(run_kvplan(run_of(" --verbose")).out.find("Where the pool"), std::string::npos);
 }
 
 TEST(DeploymentRun, ErrorsAreOneLine) {

@@ -38,7 +38,7 @@ TEST(Html, HasTheTextsContentAndTheCharts) {
       for (const std::string& cell : row.cells) has(cell);
     }
   const std::string text = page.all_text();
-  for (const auto* lines : {&content.meaning, &content.assumptions, &content.warnings})
+  for (const auto* lines : {&content.verdict, &content.meaning, &content.assumptions, &content.warnings})
     for (const std::string& line : *lines) EXPECT_NE(text.find(line), std::string::npos) << line;
   EXPECT_EQ(page.named("svg").size(), 3U);
   ASSERT_EQ(page.named("pre").size(), 1U);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/report/number_text.h"
+#include "simulator/report/overview.h"
 #include "simulator/report/text.h"
 #include "tests/unit/report/cases.h"
 
@@ -101,19 +102,20 @@ TEST(ReportText, NamesFromFilesAreHarmless) {
 
 TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
   plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  const auto shown = [&] { return content_text(run_content(result), 100); };
   const auto line_of = [&](const std::string& label) {
-    const std::string text = content_text(run_content(result), 100);
+    const std::string text = shown();
     const std::size_t at = text.find("\n  " + label);
     return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
   };
   for (const bool saturated : {false, true}) {
     result.saturation.emplace().saturated = saturated;
-    for (const char* label : {"queue", "first token (TTFT)", "whole (E2E)"})
-      EXPECT_EQ(line_of(label).find("grows with the trace") != std::string::npos, saturated) << label;
+    EXPECT_EQ(shown().find("grows with the trace, and is left out") != std::string::npos, saturated);
     const auto has_numbers = [&](const char* label) {
       return line_of(label).substr(20).find_first_of("0123456789") != std::string::npos;
     };
-    EXPECT_EQ(has_numbers("whole (E2E)"), !saturated) << line_of("whole (E2E)");
+    for (const char* label : {"queue", "whole (E2E)"})  // first token has a target
+      EXPECT_EQ(has_numbers(label), !saturated) << line_of(label);
     EXPECT_TRUE(has_numbers("per token (TPOT)"));
   }
 }
@@ -159,7 +161,7 @@ bool any_has(const std::vector<std::string>& sentences, const std::string& part)
 TEST(ReportText, SentencesFollowFromTheNumbers) {
   const plan::RunResult tight = result_of(small_settings(), small_trace(), 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "Memory limits: " + grouped(tight.preemptions) + " preemption"));
-  EXPECT_TRUE(any_has(meaning_of(tight), "One request was rejected"));
+  EXPECT_TRUE(any_has(verdict_of(tight), "One request was rejected"));
 
   auto settings = small_settings();
   settings.push_back({"memory.pool_blocks", "4000", {}, 0});
@@ -169,7 +171,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
   // The trace names no prefixes: only those who were preempted find anything.
   EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts share prefixes"));
-  EXPECT_TRUE(any_has(meaning_of(full), "is idle and holds what nobody asked for again"));
+  EXPECT_TRUE(any_has(meaning_of(full), "is idle and holds what no request asked for again"));
   ASSERT_GT(tight.rehit_tokens, 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "is idle but may be hit again"));
 
@@ -199,9 +201,70 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
                       "mostly internal (" + percent(whole.memory->mean_fraction[index(State::kInternal)])));
 
   settings.push_back({"workload.limit", "0", {}, 0});
-  const auto nothing = meaning_of(result_of(settings, small_trace(), 0));
+  EXPECT_TRUE(meaning_of(result_of(settings, small_trace(), 0)).empty());
+  const auto nothing = verdict_of(result_of(settings, small_trace(), 0));
   ASSERT_EQ(nothing.size(), 1U);
   EXPECT_TRUE(any_has(nothing, "No request arrived"));
+}
+
+TEST(Overview, BeginsWithTheVerdictAndLeavesDefaultsOut) {
+  const plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  const std::string text = overview_text(result, 100);
+  std::size_t at = 0;
+  for (const char* title :
+       {"13 requests on llama-3-8b, one replica\n", "\nVerdict\n", "\nLatency", "\nWhat limits\n",
+        "\nMemory: ", "\nWork\n", "\nScenario\n", "\nAssumed\n", "\n--verbose "}) {
+    const std::size_t found = text.find(title, at);
+    ASSERT_NE(found, std::string::npos) << title << " is not behind the others:\n" << text;
+    at = found;
+  }
+  EXPECT_NE(text.find("12 of 13 requests completed; "), std::string::npos) << text;
+  EXPECT_NE(text.find("One request was rejected"), std::string::npos);
+  EXPECT_NE(text.find("of the requests met all targets"), std::string::npos);
+  EXPECT_NE(text.find("\n  memory.pool_blocks  given"), std::string::npos) << text;
+  for (const char* left_out : {"workload.rate_scale", "targets.fraction", "\n  hole ", "deployment.tp"})
+    EXPECT_EQ(text.find(left_out), std::string::npos) << left_out;
+  EXPECT_NE(text.find("model=llama-3-8b"), std::string::npos) << "the default of a bare trace";
+}
+
+/// A label with its cell is a statement; none of them contradicts another.
+TEST(Overview, SaysNoBareYesOrNo) {
+  for (const bool saturated : {false, true}) {
+    plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+    result.saturation.emplace().saturated = saturated;
+    result.starts = false;
+    result.obstacles = {{model::kLongestRequest, 262144, 1000, Unit::kTokens, {"deployment.tp=2"}}};
+    const std::string text = overview_text(result, 100);
+    for (const char* word : {"unhindered", "  yes", "  no\n", "saturated  "})
+      EXPECT_EQ(text.find(word), std::string::npos) << word << text;
+    EXPECT_EQ(text.find("Requests came faster than they were served") != std::string::npos, saturated);
+    EXPECT_NE(
+        text.find(
+            "The engine would not start: one longest request needs 262,144 tokens, and 1,000 tokens are "
+            "there;"),
+        std::string::npos)
+        << text;
+  }
+}
+
+TEST(Overview, KeepsWithinAScreenAndAHalf) {
+  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  for (int i = 0; i < 60; ++i) {
+    result.assumptions.push_back("Assumption " + std::to_string(i) + ": " + std::string(150, 'x') +
+                                 " and more.");
+    result.warnings.push_back("Warning " + std::to_string(i) + ".");
+    result.replicas.push_back(result.replicas[0]);
+    const std::string text = overview_text(result, 100);
+    EXPECT_LE(lines_of(text), kOverviewLines) << text;
+    EXPECT_NE(text.find("\nAssumed\n  "), std::string::npos);
+    EXPECT_NE(text.find("\nWarnings\n  Warning 0."), std::string::npos);
+  }
+  result.warnings.clear();
+  result.assumptions.clear();
+  result.saturation.emplace().saturated = false;
+  const std::string text = overview_text(result, 100);
+  EXPECT_LE(lines_of(text), kOverviewLines) << text;
+  EXPECT_NE(text.find("\n  and 56 more\n"), std::string::npos) << text;
 }
 
 TEST(ReportText, NothingToMeasureIsADashNotANumber) {

@@ -62,7 +62,8 @@ TEST(Compare, SameBytesForAnyNumberOfThreads) {
     const auto many = compare_small(kTwo, threads);
     ASSERT_TRUE(many.ok());
     EXPECT_EQ(report::comparison_json(many.value()), report::comparison_json(one.value()));
-    EXPECT_EQ(report::comparison_text(many.value(), 100), report::comparison_text(one.value(), 100));
+    EXPECT_EQ(report::comparison_text(many.value(), 100, false),
+              report::comparison_text(one.value(), 100, false));
     EXPECT_EQ(report::comparison_html(many.value(), "x"), report::comparison_html(one.value(), "x"));
   }
 }
@@ -90,7 +91,7 @@ TEST(Compare, AVariantThatCannotRunIsARowWithItsReason) {
   const std::string json = report::comparison_json(comparison.value());
   EXPECT_NE(json.find("\"error\": null"), std::string::npos);
   EXPECT_NE(json.find("\"name\": \"allocator=contiguous\""), std::string::npos);
-  EXPECT_NE(report::comparison_text(comparison.value(), 400).find("allocator=contiguous: " + reason),
+  EXPECT_NE(report::comparison_text(comparison.value(), 400, false).find("allocator=contiguous: " + reason),
             std::string::npos);
   const auto page = report::testing::parse_xml(report::comparison_html(comparison.value(), "x"));
   EXPECT_NE(page.all_text().find(reason), std::string::npos);

@@ -1,0 +1,56 @@
+// Where a larger pool stops to help, as sentences.
+#include "simulator/report/answer.h"
+#include "simulator/report/number_text.h"
+#include "simulator/report/variant_names.h"
+
+namespace kvplan::report {
+namespace {
+
+using plan::Comparison;
+
+/// Where one figure stops to gain by a larger pool.
+std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const plan::Knee& knee) {
+  const auto figure = [&](std::size_t at) {
+    return metric_text(
+        knee.metric, *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result));
+  };
+  const auto pool = [&](std::size_t at) { return names.in_words(knee.variants[at]); };
+  const std::size_t last = knee.variants.size() - 1;
+  std::string out = knee.at ? "The knee of " : "No knee of ";
+  out += metric_words(knee.metric);
+  if (!knee.at)
+    return out.append(": the largest pool tried, ")
+               .append(pool(last))
+               .append(", still has ")
+               .append(figure(last)) +
+           ".";
+  if (*knee.at == last) {
+    out.append(" is not below the largest pool tried, ").append(pool(last)).append(" (").append(figure(last));
+    out.append("; the next, ").append(pool(last - 1)).append(", gives ").append(figure(last - 1));
+    return out + "): a larger one may still help.";
+  }
+  out += *knee.at == 0 ? " is at or below the smallest pool tried, " : " is ";
+  out += pool(*knee.at);
+  if (knee.metric != "preemptions") {
+    out.append(" (").append(figure(*knee.at)).append("; the largest, ").append(pool(last));
+    out.append(", gives ").append(figure(last)).append(")");
+  }
+  return out + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> knee_sentences(const Comparison& comparison) {
+  std::vector<std::string> out;
+  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
+  if (knees.empty()) return out;
+  const VariantNames names(comparison);
+  out.push_back("The knee of a figure is the smallest pool tried from which on it is within " +
+                fixed(plan::kKneeShare * 100, 0) +
+                " % of what the largest pool gives (preemptions: from which on there are none), with the "
+                "same requests completed.");
+  for (const plan::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
+  return out;
+}
+
+}  // namespace kvplan::report
