@@ -28,10 +28,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+constexpr std::size_t kLongestWord = 64;  // of longer ones no name is near
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// The word may come from a hostile file; the message is one line all the same.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return text;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> known) {
-  if (word.size() > 64) return {};
+  if (word.size() > kLongestWord) return {};
   std::string_view best;
   std::size_t best_distance = 0;
   for (const std::string_view name : known) {
@@ -49,9 +65,7 @@ std::string unknown_name(std::string_view kind, std::string_view word,
                          std::span<const std::string_view> known) {
   std::string out = "unknown ";
   out.append(kind).append(" ").append(found_text(word));
-  // The word may come from a hostile file; the message is one line all the same.
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  out = one_line(std::move(out));
   const std::string_view near = nearest_name(word, known);
   if (!near.empty()) out.append("; did you mean \"").append(near).append("\"?");
   out += " (known: ";
@@ -61,6 +75,39 @@ std::string unknown_name(std::string_view kind, std::string_view word,
   }
   out += ')';
   return out;
+}
+
+std::vector<std::string_view> near_names(std::string_view word, std::span<const std::string_view> known,
+                                         std::size_t most) {
+  std::vector<std::string_view> out;
+  if (word.empty() || word.size() > kLongestWord) return out;
+  const std::string wanted = lower_case(word);
+  std::vector<std::pair<std::size_t, std::string_view>> ranked;
+  for (const std::string_view name : known) {
+    const std::string lower = lower_case(name);
+    const std::size_t longer = std::max(wanted.size(), lower.size());
+    const std::size_t distance = edit_distance(wanted, lower);
+    if (distance * 3 <= longer)
+      ranked.emplace_back(distance, name);
+    else if (lower.find(wanted) != std::string::npos || (lower.size() > 2 && wanted.starts_with(lower)))
+      ranked.emplace_back(longer + distance, name);  // behind all slips
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [rank, name] : ranked)
+    if (out.size() < most && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  return out;
+}
+
+std::string unknown_name_of_many(std::string_view kind, std::string_view word,
+                                 std::span<const std::string_view> known, std::string_view where_all_are) {
+  constexpr std::size_t kMost = 5;
+  std::string out = one_line("unknown " + std::string(kind) + " " + found_text(word));
+  const std::vector<std::string_view> near = near_names(word, known, kMost);
+  for (std::size_t i = 0; i < near.size(); ++i)
+    out.append(i == 0 ? "; did you mean \"" : i + 1 == near.size() ? "\" or \"" : "\", \"").append(near[i]);
+  if (!near.empty()) out += "\"?";
+  return out.append(near.empty() ? "; " : " ").append(where_all_are);
 }
 
 }  // namespace kvplan

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kvplan {
 
@@ -14,5 +15,14 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 /// `unknown KIND "WORD"; did you mean "NAME"? (known: a, b, c)`
 std::string unknown_name(std::string_view kind, std::string_view word,
                          std::span<const std::string_view> known);
+
+/// At most `most` names of `known` that `word` may mean, the nearest first: slips as above, then names that contain the
+/// word or begin it, without regard to case.
+std::vector<std::string_view> near_names(std::string_view word, std::span<const std::string_view> known,
+                                         std::size_t most);
+
+/// `unknown KIND "WORD"; did you mean "A", "B" or "C"? WHERE_ALL_ARE`: for more names than a reader wants to see.
+std::string unknown_name_of_many(std::string_view kind, std::string_view word,
+                                 std::span<const std::string_view> known, std::string_view where_all_are);
 
 }  // namespace kvplan

@@ -266,8 +266,17 @@ std::vector<std::string> model_lines(const model::ModelShape& m) {
   return lines;
 }
 
+/// "Taken for: A, B": repositories with the same model (modelfile/catalogue.h).
+std::string other_names(const model::ModelShape& m) {
+  std::string out;
+  for (const std::string& alias : model::model_aliases(m))
+    out += (out.empty() ? "Taken for: " : ", ") + alias;
+  return out;
+}
+
 std::string model_text(const model::ModelShape& m) {
   std::string out = m.name + " (model)\n" + lines_of("Source: " + m.source, "  ");
+  if (const std::string names = other_names(m); !names.empty()) out += lines_of(names, "  ");
   for (const std::string& line : model_lines(m)) out += lines_of(line, "  ");
   return out;
 }
@@ -373,6 +382,7 @@ struct ToPage {
   }
   std::string operator()(const model::ModelShape& m) const {
     std::string out = source(m.source);
+    if (const std::string names = other_names(m); !names.empty()) out += paragraph(names);
     for (const std::string& line : model_lines(m)) out += markdown_item(markdown_escaped(line) + ".");
     return out + "\n";
   }
@@ -455,6 +465,29 @@ Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& 
   return outputs.commit();
 }
 
+/// A row for each member: its name and what it is.
+std::string members_of(std::string_view family) {
+  report::Table table{.title = std::string(family), .columns = {""}, .rows = {}, .numbers = false};
+  each_of(family, [&](std::string_view name, std::string_view summary, const auto&) {
+    table.rows.push_back({.label = std::string(name), .cells = {std::string(summary)}});
+  });
+  return report::table_text(table, output_width()) + "\nkvplan explain NAME shows the details of one.\n";
+}
+
+/// A row for each family: the names of its members.
+std::string overview_of(const std::vector<std::string_view>& families) {
+  report::Table table{.title = "Families and their members", .columns = {""}, .rows = {}, .numbers = false};
+  for (const auto family : families) {
+    std::string names;
+    each_of(family, [&](std::string_view name, const auto&, const auto&) {
+      names.append(names.empty() ? "" : ", ").append(name);
+    });
+    table.rows.push_back({.label = std::string(family), .cells = {std::move(names)}});
+  }
+  return report::table_text(table, output_width()) +
+         "\nkvplan list FAMILY says what each member is; kvplan explain NAME says what it accepts.\n";
+}
+
 Status list(const ListFlags& flags) {
   const std::vector<std::string_view> known = all_families();
   std::vector<std::string_view> chosen = known;
@@ -472,16 +505,7 @@ Status list(const ListFlags& flags) {
     json.end_array().end_object();
     return write_text("-", json.take());
   }
-  std::string out;
-  for (const auto family : chosen) {
-    report::Table table{.title = std::string(family), .columns = {""}, .rows = {}, .numbers = false};
-    each_of(family, [&](std::string_view name, std::string_view summary, const auto&) {
-      table.rows.push_back({.label = std::string(name), .cells = {std::string(summary)}});
-    });
-    out += (out.empty() ? "" : "\n") + report::table_text(table, output_width());
-  }
-  out += "\nkvplan explain NAME shows the details of one.\n";
-  return write_text("-", out);
+  return write_text("-", flags.name.empty() ? overview_of(chosen) : members_of(flags.name));
 }
 
 std::string joined(const std::vector<std::string_view>& names) {
@@ -497,8 +521,10 @@ Status explain(const ListFlags& flags) {
   json.begin_object().key("components").begin_array();
   std::vector<std::string_view> names;
   bool found = false;
-  const auto device = model::find_device(flags.name);  // its alias is a name too
-  const std::string_view wanted = device.ok() ? std::string_view(device.value()->name) : flags.name;
+  std::string_view wanted = flags.name;
+  // An alias of a device or a model is a name too.
+  if (const auto device = model::find_device(flags.name); device.ok()) wanted = device.value()->name;
+  if (const auto shape = model::find_model(flags.name); shape.ok()) wanted = shape.value()->name;
   for (const auto family : all_families()) {
     each_of(family, [&](std::string_view name, const auto&, const auto& member) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -511,7 +537,12 @@ Status explain(const ListFlags& flags) {
   const auto families = all_families();
   const bool is_family = std::find(families.begin(), families.end(), flags.name) != families.end();
   if (!found && is_family) return list(flags);
-  if (!found) return bad_input(unknown_name("name", flags.name, names));
+  if (!found) {
+    std::string error = unknown_name_of_many("name", flags.name, names, "kvplan list shows all of them");
+    if (const std::string hint = model::model_hint(flags.name); !hint.empty())
+      error += ". As a model: " + hint;
+    return bad_input(std::move(error));
+  }
   if (is_family)
     text += "\n" + flags.name + " is also the name of a family: kvplan list " + flags.name +
             " lists its members.\n";

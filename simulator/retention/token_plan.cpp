@@ -37,6 +37,9 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   model::ModelShape shape;
   if (s.model != nullptr) {
     shape = *s.model;
+    if (const std::string& named = s.text("model"); named != shape.name)
+      assumptions.push_back(named + " is the bundled model " + shape.name +
+                            ": the same shape and the same bits of weights.");
   } else {
     if (!open) return bad_input("model files cannot be read here").at_field("model");
     KVPLAN_TRY(shape, open(s.model_file));

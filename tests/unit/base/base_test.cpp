@@ -91,6 +91,24 @@ TEST(Suggest, NearestName) {
             "unknown policy \"ze?bra\" (known: window, streaming-llm, h2o)");
 }
 
+TEST(Suggest, AFewNearNamesOfMany) {
+  constexpr std::array<std::string_view, 6> kNames{"paged", "paged-view", "growing", "lru", "plru", "Qwen3"};
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(near_names("pagde", kNames, 5), (Names{"paged"}));
+  EXPECT_EQ(near_names("page", kNames, 5), (Names{"paged", "paged-view"}))
+      << "slips first, then what contains it";
+  EXPECT_EQ(near_names("page", kNames, 1), (Names{"paged"}));
+  EXPECT_EQ(near_names("qwen3-next", kNames, 5), (Names{"Qwen3"})) << "what begins it, in either case";
+  EXPECT_EQ(near_names("LRU", kNames, 5), (Names{"lru", "plru"}));
+  EXPECT_EQ(near_names("zebra", kNames, 5), Names{});
+  EXPECT_EQ(near_names("", kNames, 5), Names{});
+  EXPECT_EQ(near_names(std::string(65, 'l'), kNames, 5), Names{});
+  EXPECT_EQ(unknown_name_of_many("name", "page", kNames, "list shows all"),
+            "unknown name \"page\"; did you mean \"paged\" or \"paged-view\"? list shows all");
+  EXPECT_EQ(unknown_name_of_many("name", "ze\nbra", kNames, "list shows all"),
+            "unknown name \"ze?bra\"; list shows all");
+}
+
 TEST(Result, ErrorTextIsOneHarmlessLine) {
   EXPECT_EQ(bad_input("found \"a\nb\x1B[2J\"").to_string(), "found \"a\\x0Ab\\x1B[2J\"");
 }

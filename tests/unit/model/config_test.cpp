@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+#include <set>
+
 #include "simulator/modelfile/catalogue.h"
 
 namespace kvplan::model {
@@ -181,6 +185,52 @@ TEST(ModelConfig, WeightsThatCannotBeCounted) {
   EXPECT_EQ(counts.read, 6 * (layer + 4 * 3 * 64 * 10) + 100 * 64 + 64);
   EXPECT_EQ(counts.multiplied, 6 * (layer + 2 * 3 * 64 * 10) + 100 * 64 + 64);
   EXPECT_EQ(counts.all, counts.read + 100 * 64);
+}
+
+TEST(ModelCatalogue, AliasesAreOtherNamesOfOneModelEach) {
+  for (const char* name : {"Llama-3.1-70B", "meta-llama/Llama-3.1-70B-Instruct", "LLAMA-3-70B",
+                           "llama-3.3-70b-instruct", "Meta-LLAMA/meta-llama-3-70b"}) {
+    const auto found = find_model(name);
+    ASSERT_TRUE(found.ok()) << name;
+    EXPECT_EQ(found.value()->name, "llama-3-70b") << name;
+    EXPECT_FALSE(names_model_file(name)) << name;
+  }
+  std::set<std::string> names;
+  const auto add = [&](std::string name) {
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    EXPECT_TRUE(names.insert(name).second) << name << " names two models";
+  };
+  for (const ModelShape& shape : models()) {
+    std::set<std::string> own{shape.name};  // behind the slash an alias may be the model's name
+    for (const std::string& alias : model_aliases(shape)) {
+      EXPECT_EQ(find_model(alias).value(), &shape) << alias;
+      EXPECT_EQ(std::count(alias.begin(), alias.end(), '/'), 1) << alias << " is a repository";
+      std::string part = alias.substr(alias.find('/') + 1);
+      std::transform(part.begin(), part.end(), part.begin(), [](unsigned char c) { return std::tolower(c); });
+      own.insert(part);
+    }
+    for (const std::string& name : own) add(name);
+  }
+}
+
+/// An ending that changes the bits of weights, and a repository of someone else, are no aliases; the error says what to
+/// do.
+TEST(ModelCatalogue, OtherWeightsAreNoAlias) {
+  const auto error = [](std::string_view name) { return find_model(name).error().to_string(); };
+  EXPECT_EQ(
+      error("Qwen3-32B-FP8"),
+      "model: unknown model \"Qwen3-32B-FP8\"; \"-FP8\" may stand for other weights than those of qwen3-32b: "
+      "give its config.json, or model=qwen3-32b with deployment.weight_bits if only the bits of weights "
+      "differ");
+  EXPECT_NE(error("Llama-3.1-8B-Instruct-AWQ-INT4")
+                .find("\"-AWQ-INT4\" may stand for other weights than those of "
+                      "llama-3-8b:"),
+            std::string::npos);
+  EXPECT_NE(error("someone/Qwen3-32B").find("a repository of another organisation than Qwen/Qwen3-32B"),
+            std::string::npos);
+  EXPECT_TRUE(names_model_file("someone/Qwen3-32B")) << "a path";
+  EXPECT_EQ(model_hint("a/b"), "");
+  EXPECT_EQ(model_hint("zebra-1b"), "");
 }
 
 TEST(ModelCatalogue, EveryFileIsAModelByItsName) {
