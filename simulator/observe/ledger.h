@@ -4,7 +4,7 @@
 // `cached`, `stranded` and `free` are the pool's own counts. No state is computed as a remainder. So comparing the sum
 // with the capacity checks two independent accounts against each other. This check runs at construction, at the end of
 // every pass and of every step, and when what the end of a step frees is free (on_settled). A difference stops the
-// program. What a new state has to touch: simulator/docs/model.md, "The ledger".
+// program. What a new state has to touch: simulator/docs/measurements.md, "The ledger".
 //
 // Three accounts know which request holds which cells and keeps which: keep_account.h for keep rules, course_account.h
 // for courses, group_account.h for groups of layers. The ledger sums, checks and reports.

@@ -13,7 +13,7 @@
 
 namespace kvplan::observe {
 
-/// The states in order of decision: a byte is in the first state that matches (simulator/docs/model.md).
+/// The states in order of decision: a byte is in the first state that matches (simulator/docs/measurements.md).
 enum class State : std::uint8_t {
   kMetadata,  ///< block table, index or accumulator placed in the pool, or scales of a live cell
   kLive,      ///< held, written, and kept by at least one holder

@@ -47,7 +47,7 @@ TEST(Reads, AreAsCountedByHand) {
       {"window:window=5", 25, 6 + 7 + 8 + 5 + 6},
       // 1 + 5 each; the block of the sink never comes back, the second one does when 8 cells were dropped or kept
       {"streaming-llm:sink=1,recent=5", 30, 10 + 11 + 12 + 9 + 10},
-      // the table of the example in simulator/docs/model.md
+      // the table of the example in simulator/docs/semantics.md
       {"window:window=5,placement=compact", 25, 5 + 6 + 7 + 8 + 5},
       // a token takes the cell that was dropped: only the prompt leaves holes, which are not read as they wait
       {"window:window=5,placement=reuse", 25, 25},

@@ -247,7 +247,7 @@ TEST(GatheredCourse, EqualsATableOfCells) {
   EXPECT_GT(compactions, 5000);
 }
 
-/// The example of simulator/docs/model.md.
+/// The example of simulator/docs/semantics.md.
 TEST(CountedCourse, ManualsExample) {
   Table table;
   compare({10, 15, 4, true, core::Placement::kCompact}, {{5, false}}, table);

@@ -131,7 +131,7 @@ TEST(NoCache, APromptIsWholeWhateverTheBudget) {
   }
 }
 
-/// Two requests in a batch, prompts of 1000 and 10: by hand from the roofline's sentence in docs/model.md.
+/// Two requests in a batch, prompts of 1000 and 10: by hand from the roofline's sentence in docs/equations.md.
 TEST(NoCache, AttentionIsChargedByPairs) {
   const RandomCase c =
       without_cache({{1000, 2}, {10, 2}}, "roofline:overhead_ns=0,flops=1e12,bandwidth=1e15");

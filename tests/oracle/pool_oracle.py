@@ -1,5 +1,5 @@
 """Pools derived a second time: from the data files of models and devices, tensor by tensor, and compared with
-`kvplan pool`. Written from simulator/docs/model.md; no packages."""
+`kvplan pool`. Written from simulator/docs/equations.md; no packages."""
 import json
 import math
 import pathlib

@@ -1,5 +1,5 @@
 // The replica one request and one step at a time. Written to be read beside the definition
-// (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
+// (simulator/docs/semantics.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
 // yardstick for fast_replica.cpp and shares no helper with it.
 #include "simulator/scheduling/vllm/replicas.h"
 
