@@ -416,7 +416,7 @@ TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
   EXPECT_EQ(plan::shortage_of(r), plan::Shortage::kNever) << "the largest request fits into what was idle";
   EXPECT_LE(plan::least_idle(r), plan::idle_at_peak(r) / 3);
   RunResult full = r;
-  full.replicas[1].least_idle_bytes = r.details[1].layout.quantum_bytes();
+  full.replicas[1].least_idle_bytes = r.details[1].layout.alloc_unit_bytes();
   EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
   full.replicas[1].least_idle_bytes = 0;
   EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
