@@ -323,7 +323,7 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
       layers
           ? "A block covers all layers, so it stays as long as the layer that keeps most needs it. The "
             "tokens that other layers evicted are holes: " +
-                figure + "Block tables per layer (memory.allocator=paged:table=layer) would free them."
+                figure + "Block tables per layer (memory.allocator=paged:table=layer) would free these holes."
           : std::string("A block covers all ") +
                 (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
                 ", which may keep different numbers of tokens, so it stays as long as one of them needs it. "

@@ -48,8 +48,9 @@ const ReaderKind kOracle{
                               "holds more attention mass",
                    .source = "kvplan (an upper bound)",
                    .params = kParams,
-                   .divergences = "It knows the attention row before it reads. It bounds the attention mass, "
-                                  "not the error of the output, and no metadata is counted."},
+                   .divergences =
+                       "The oracle knows the attention row before it reads. It bounds the attention mass, "
+                       "not the error of the output, and no metadata is counted."},
     .budget = "budget",
     .ranks_products = false,
     .counted = counted,
