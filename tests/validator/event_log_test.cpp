@@ -175,7 +175,7 @@ TEST(EventLog, ErrorsSayWhere) {
   log = test::read_log(bytes);
   log.header.alloc_units = std::int64_t{1} << 31;
   log.header.alloc_unit_tokens = std::int64_t{1} << 31;
-  EXPECT_NE(error_of(test::write_log(log)).find("capacity_bytes: expected room for all quanta"),
+  EXPECT_NE(error_of(test::write_log(log)).find("capacity_bytes: expected room for all allocation units"),
             std::string::npos);
   log = test::read_log(bytes);
   log.records[0].fact = event_log::Chunk{1_r, 0, -3};
@@ -209,15 +209,15 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
               ++h.rows.front().bytes;
             }).find("rows: expected tensor rows that add up to the bytes of a token"),
             std::string::npos);
-  EXPECT_NE(error_with([](Header& h) { ++h.odd_alloc_unit_bytes; }).find("rows: expected rows"),
+  EXPECT_NE(error_with([](Header& h) { ++h.odd_alloc_unit_bytes; }).find("rows: expected tensor rows"),
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               h.returns_alloc_units = true;
-            }).find("table_form: expected quanta of 1 token"),
+            }).find("table_form: expected allocation units of 1 token"),
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               h.capacity_bytes = h.alloc_units * h.odd_alloc_unit_bytes - 1;
-            }).find("capacity_bytes: expected room for all quanta"),
+            }).find("capacity_bytes: expected room for all allocation units"),
             std::string::npos);
   // Nothing of it may stand in a log of whole tokens.
   EXPECT_NE(error_with([](Header& h) {
@@ -251,9 +251,10 @@ TEST(EventLog, HeadersOfGroups) {
   EXPECT_NE(
       error_with([](Header& h) { h.groups.front().layers = 1000; }).find("token_bytes: expected a multiple"),
       std::string::npos);
-  EXPECT_NE(
-      error_with([](Header& h) { h.returns_alloc_units = false; }).find("groups: expected blocks of tokens"),
-      std::string::npos);
+  EXPECT_NE(error_with([](Header& h) {
+              h.returns_alloc_units = false;
+            }).find("groups: expected blocks without retention schedules"),
+            std::string::npos);
 }
 
 const LogCase& case_named(const std::vector<LogCase>& cases, const std::string& name) {
@@ -504,9 +505,10 @@ TEST(EventLog, HeadersWhereNothingIsKept) {
               h.rows = {{7, 1}};
             }).find("rows: expected 0 to 0, found 1"),
             std::string::npos);
-  EXPECT_NE(
-      error_with([](Header& h) { h.returns_alloc_units = true; }).find("table_form: expected quanta of 1"),
-      std::string::npos);
+  EXPECT_NE(error_with([](Header& h) {
+              h.returns_alloc_units = true;
+            }).find("table_form: expected allocation units of 1"),
+            std::string::npos);
 }
 
 TEST(EventLog, AFrameThatPromisesMoreThanAFrameMayHaveIsRefused) {

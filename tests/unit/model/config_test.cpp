@@ -142,12 +142,12 @@ TEST(ModelConfig, WhatIsMissingOrAbsurd) {
 TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
   EXPECT_EQ(
       error("{" + kDims + R"(,"attention_chunk_size":8192})"),
-      "c.json: attention_chunk_size: expected keys and values of each token in each layer, found attention "
+      "c.json: attention_chunk_size: expected keys and values for each token in each layer, found attention "
       "in chunks");
   // MiMo-V2's: 4 KV heads in one kind of layer, 8 in the other.
   EXPECT_EQ(
       error("{" + kDims + R"(,"sliding_window":128,"hybrid_layer_pattern":[0,1,1,1,1,0]})"),
-      "c.json: hybrid_layer_pattern: expected keys and values of each token in each layer, found layers "
+      "c.json: hybrid_layer_pattern: expected keys and values for each token in each layer, found layers "
       "of different shapes");
   EXPECT_EQ(error("{" + kDims + R"(,"num_kv_shared_layers":2})").substr(0, 29),
             "c.json: num_kv_shared_layers:");
