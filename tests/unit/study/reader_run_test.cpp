@@ -199,7 +199,7 @@ TEST(RunsWithReaders, RefuseWhatIsNotFollowed) {
     EXPECT_NE(error.find(field), std::string::npos) << error;
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
-  expect_refused({"reader=quest:budget=64", "eviction=window:window=100"}, "reader", "drops some");
+  expect_refused({"reader=quest:budget=64", "eviction=window:window=100"}, "reader", "evicts some");
   expect_refused({"reader=clusterkv:budget=64"}, "reader",
                  "(full, quest, infinigen, retrieval-heads, oracle)");
   expect_refused({"reader=retro-infer"}, "reader", "depends on the keys");
