@@ -64,7 +64,7 @@
         <translation>分配器</translation>
     </message>
     <message>
-        <source>Like closed, but only for requests whose trace says explicitly what they wait for; all others arrive at their recorded times.</source>
+        <source>Like closed, but only for requests with explicit waits in the trace; all others arrive at their recorded times.</source>
         <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
     </message>
     <message>
@@ -1888,7 +1888,7 @@
         <translation>新块进入小的先进先出队列，主队列给予第二次机会，并记住离开小队列的块。</translation>
     </message>
     <message>
-        <source>Each use gives a block a lease; evicts the block whose lease ends or ended first.</source>
+        <source>Each use gives a block a lease; evicts the block with the lease that ends or ended first.</source>
         <translation>使用已缓存的块会租用它一段时间；租期最先结束的块被让出。</translation>
     </message>
     <message>
@@ -1896,7 +1896,7 @@
         <translation>离开先进先出队列后仍被记住的块，为缓存的倍数</translation>
     </message>
     <message>
-        <source>Evicted blocks whose history is kept, as a multiple of the cache</source>
+        <source>Size of the history of evicted blocks, as a multiple of the cache</source>
         <translation>被让出后仍被记住的块，为缓存的倍数</translation>
     </message>
     <message>
@@ -1914,10 +1914,6 @@
     <message>
         <source>Segmented LRU: a block used again moves to a protected segment; the least recently used block outside it is evicted.</source>
         <translation>再次用过的块在一定份额内受保护；其余块中最久未用的被让出。</translation>
-    </message>
-    <message>
-        <source>Evicted blocks whose uses are remembered, as a multiple of the cache</source>
-        <translation>被让出后其使用仍被记住的块，为缓存的倍数</translation>
     </message>
     <message>
         <source>Fixed cost of recomputing a block, in units of the cost per earlier block</source>
@@ -2008,7 +2004,7 @@
         <translation>到来后使用次数最少的块被让出；次数相同时取最先达到该次数的块。</translation>
     </message>
     <message>
-        <source>Evicts the block whose K-th latest use is oldest; blocks with fewer than K uses are evicted first.</source>
+        <source>Evicts the block with the oldest K-th latest use; blocks with fewer than K uses are evicted first.</source>
         <translation>倒数第 K 次使用最久远的块被让出；使用次数更少的块先被让出。</translation>
     </message>
     <message>
@@ -2016,7 +2012,7 @@
         <translation>优先级 = L + 使用次数，最小者被让出，L 变为其优先级。</translation>
     </message>
     <message>
-        <source>The offline optimum: evicts the block whose next use is farthest in the future.</source>
+        <source>The offline optimum: evicts the block with the farthest next use.</source>
         <translation>离线最优：下次使用最远的已缓存块被让出。</translation>
     </message>
     <message>

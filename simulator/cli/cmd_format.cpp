@@ -75,7 +75,7 @@ Status run_format(const FormatOptions& options) {
   if (!options.evict.empty()) {
     KVPLAN_TRY(evict, parse_policy_input(options.evict, "--evict", options.budget));
   } else if (!options.budget.empty()) {
-    return bad_input("expected a policy whose number of tokens is a parameter (--evict)")
+    return bad_input("expected a policy with a parameter for its number of tokens (--evict)")
         .at_field("--budget");
   }
   KVPLAN_TRY(const auto recording, open_recording(options.input));

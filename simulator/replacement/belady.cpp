@@ -75,8 +75,7 @@ extern const ReplacementEntry kBelady;
 const ReplacementEntry kBelady{
     .descriptor = {.family = "replacement",
                    .name = "belady",
-                   .summary =
-                       "The offline optimum: evicts the block whose next use is farthest in the future.",
+                   .summary = "The offline optimum: evicts the block with the farthest next use.",
                    .source = "Belady 1966 (IBM Systems Journal 5(2)); Mattson et al. 1970",
                    .params = kParams},
     .uses_time = false,

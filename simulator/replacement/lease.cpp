@@ -72,7 +72,7 @@ extern const ReplacementEntry kLease;
 const ReplacementEntry kLease = member<Lease, params_of>(
     {.family = "replacement",
      .name = "lease",
-     .summary = "Each use gives a block a lease; evicts the block whose lease ends or ended first.",
+     .summary = "Each use gives a block a lease; evicts the block with the lease that ends or ended first.",
      .source = "kvplan",
      .params = kParams},
     true);

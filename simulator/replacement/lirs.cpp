@@ -161,7 +161,7 @@ constexpr std::array<Param, 3> kParams{{
      .low = 0,
      .high = 1},
     {.name = "history",
-     .help = "Evicted blocks whose history is kept, as a multiple of the cache",
+     .help = "Size of the history of evicted blocks, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "2",

@@ -111,7 +111,7 @@ constexpr std::array<Param, 3> kParams{{
      .low = 1,
      .high = LruK::kMostUses},
     {.name = "history",
-     .help = "Evicted blocks whose uses are remembered, as a multiple of the cache",
+     .help = "Size of the history of evicted blocks, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
      .unit = Unit::kRatio,
      .fallback = "1",
@@ -132,7 +132,7 @@ const ReplacementEntry kLruK = member<LruK, params_of>(
     {.family = "replacement",
      .name = "lru-k",
      .summary =
-         "Evicts the block whose K-th latest use is oldest; blocks with fewer than K uses are evicted first.",
+         "Evicts the block with the oldest K-th latest use; blocks with fewer than K uses are evicted first.",
      .source = "O'Neil, O'Neil, Weikum 1993 (SIGMOD), no correlated reference period",
      .params = kParams});
 

@@ -373,8 +373,8 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
         .at_field("eviction");
   if (!is_counted(kind, traits) && !counted_by_steps(s, traits) && !traits.recorded && s.attention.empty() &&
       traits.needs_recording())
-    return bad_input("expected a policy whose number of tokens follows from lengths (" + counted_policies() +
-                     ") with " + found + "\"" + std::string(kind.descriptor.name) +
+    return bad_input("expected a policy with a number of tokens that follows from lengths (" +
+                     counted_policies() + ") with " + found + "\"" + std::string(kind.descriptor.name) +
                      "\", which needs a recording (workload.attention)")
         .at_field("eviction");
   if (kind.layer_counts == nullptr && traits.count && traits.count->budget < 1)

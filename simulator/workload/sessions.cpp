@@ -43,8 +43,8 @@ constexpr Descriptor kOpen{.family = "sessions",
 constexpr Descriptor kStated{.family = "sessions",
                              .name = "stated",
                              .summary =
-                                 "Like closed, but only for requests whose trace says explicitly what they "
-                                 "wait for; all others arrive at their recorded times.",
+                                 "Like closed, but only for requests with explicit waits in the trace; all "
+                                 "others arrive at their recorded times.",
                              .source = "kvplan",
                              .params = kPauses};
 

@@ -252,19 +252,20 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
                              "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
     EXPECT_EQ(error_of(values).rfind(
-                  "eviction: expected a policy whose number of tokens follows from lengths (", 0),
+                  "eviction: expected a policy with a number of tokens that follows from lengths (", 0),
               0U)
         << policy;
     EXPECT_EQ(error_of({values[0], {"workload.attention", "r"}}), "resolved") << policy;
   }
   // Those that are, and no others; what they have to be given for it.
-  EXPECT_EQ(error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
-            "eviction: expected a policy whose number of tokens follows from lengths (window, seed-ring, "
-            "streaming-llm, h2o, tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, "
-            "pyramidinfer, finch, duo-attention, razor-attention, seed-pyramid-select, seed-dynamic with "
-            "by=phase, knorm, keydiff, lagkv, r-kv, expected-attention, critical-kv, seed-proportional, "
-            "seed-lfu, seed-lru, random, expr, oracle-suffix, oracle-exact) with placement=compact, found "
-            "\"keyformer-gptj\", which needs a recording (workload.attention)");
+  EXPECT_EQ(
+      error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
+      "eviction: expected a policy with a number of tokens that follows from lengths (window, seed-ring, "
+      "streaming-llm, h2o, tova, keyformer, scissorhands, observed-attention, snapkv, pyramidkv, "
+      "pyramidinfer, finch, duo-attention, razor-attention, seed-pyramid-select, seed-dynamic with "
+      "by=phase, knorm, keydiff, lagkv, r-kv, expected-attention, critical-kv, seed-proportional, "
+      "seed-lfu, seed-lru, random, expr, oracle-suffix, oracle-exact) with placement=compact, found "
+      "\"keyformer-gptj\", which needs a recording (workload.attention)");
   // Numbers that go up and down: not where blocks are filled with bytes.
   for (const char* falls : {"scissorhands:budget=20,", "pyramidinfer:"})
     EXPECT_NE(error_of({{"eviction", std::string(falls) + "placement=compact"}, {"format", "nvfp4"}})

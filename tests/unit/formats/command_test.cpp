@@ -81,7 +81,7 @@ TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
   const auto alone = run_kvplan("format " + sample + " --format int-token" + budget + "0");
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_EQ(alone.err,
-            "kvplan: --budget: expected a policy whose number of tokens is a parameter (--evict)\n");
+            "kvplan: --budget: expected a policy with a parameter for its number of tokens (--evict)\n");
 }
 
 /// kvplan evict --format: what kvplan evict and kvplan format --evict say of the same tokens, in one.
