@@ -18,9 +18,11 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="kvplan-record", description=__doc__.split(": ", 1)[1])
     add = parser.add_argument
     add("model", help="name or folder of a Hugging Face model")
-    add("prompts", help="prompts, one JSON object per line: text, ids or random_tokens; max_new_tokens, spans (prompts.py)")
+    add("prompts",
+        help="prompts, one JSON object per line: text, ids or random_tokens; max_new_tokens, spans (prompts.py)")
     add("-o", "--out", required=True, metavar="FILE.kva")
-    add("--parts", default="queries,keys,values", help="parts to record, of rows, queries, keys, values, top_rows, value_norms, "
+    add("--parts", default="queries,keys,values",
+        help="parts to record, of rows, queries, keys, values, top_rows, value_norms, "
         "layer_inputs, output_weights (default: %(default)s)")
     add("--layers", metavar="0,2-5", help="layers to record (default: all)")
     add("--kv-heads", metavar="0,2-5", help="KV heads to record, each with its query heads (default: all)")
@@ -29,22 +31,26 @@ def parse(arguments):
     add("--element", choices=("f32", "f16", "bf16"), help="number format of tensors (default: as computed)")
     add("--row-element", choices=("f64", "f32", "f16"), help="number format of rows (default: f32)")
     add("--max-prompt-tokens", type=int, default=0, metavar="N", help="cut prompts to their first N tokens")
-    add("--max-new-tokens", type=int, default=0, metavar="N", help="tokens to generate for a prompt without its own number")
+    add("--max-new-tokens", type=int, default=0, metavar="N",
+        help="tokens to generate for a prompt without its own number")
     add("--beyond-context", action="store_true",
         help="also record prompts that are longer than the model's context (default: refuse them)")
     add("--temperature", type=float, default=0.0, help="sampling temperature; 0: the most likely token (default)")
     add("--top-k", type=int, default=0, help="sample from this many of the most likely tokens (0: all)")
     add("--seed", type=int, default=0, help="seed of all random draws, including random weights")
     add("--ignore-end", action="store_true", help="continue after the model's end-of-text token")
-    add("--prefill-tokens", type=int, default=0, metavar="N", help="compute prompts in chunks of N tokens, which takes less memory")
-    add("--flush-tokens", type=int, default=256, metavar="N", help="write the file after every N tokens (default: %(default)s)")
+    add("--prefill-tokens", type=int, default=0, metavar="N",
+        help="compute prompts in chunks of N tokens, which takes less memory")
+    add("--flush-tokens", type=int, default=256, metavar="N",
+        help="write the file after every N tokens (default: %(default)s)")
     add("--dtype", choices=("f32", "f16", "bf16"), help="data type of the weights (default: as stored)")
     add("--device", default="cpu", help="device: cpu (default), cuda, ...")
     add("--threads", type=int, default=0)
     add("--random", action="store_true", help="use random weights; only the model's config.json is needed")
     add("--rotary", choices=("measured", "unstated"), default="measured",
         help="rotation of keys: measure it on the model, or leave it out")
-    add("--no-verify", action="store_true", help="do not compare the model's rows with rows computed from the recording")
+    add("--no-verify", action="store_true",
+        help="do not compare the model's rows with rows computed from the recording")
     add("--no-digest", action="store_true", help="leave out the digest of the weights")
     add("--name", default="", help="name of the model in the file")
     add("--source", default="", help="source of the texts and their licences, for the file")

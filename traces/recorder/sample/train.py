@@ -154,9 +154,10 @@ def parse(arguments):
     parser.add_argument("texts", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=80, help="time limit in minutes, over all parts of a run")
-    parser.add_argument("--steps", type=int, default=2500, help="at most so many")
+    parser.add_argument("--steps", type=int, default=2500, help="most steps")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--checkpoint-minutes", type=float, default=2, help="write a checkpoint this often, and at the end")
+    parser.add_argument("--checkpoint-minutes", type=float, default=2,
+                        help="write a checkpoint this often, and at the end")
     return parser.parse_args(arguments)
 
 
