@@ -226,7 +226,7 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
                (many ? ": the one with the most bytes of " + grouped(options.tensor_ranks * options.stages) +
                            " ranks"
                      : std::string()),
-      .columns = {"bytes a token", "tokens held", "bytes"},
+      .columns = {"bytes per token", "tokens held", "bytes"},
       .rows = {}};
   for (const Group& group : groups_of(answer.all))
     table.rows.push_back({.label = group_label(group),

@@ -121,7 +121,7 @@ std::string answer_text(const Answer& answer) {
     return report::Row{.label = label, .cells = {std::move(cell)}};
   };
   report::Table fits{.title = "What fits", .columns = {""}, .rows = {}};
-  fits.rows.push_back(row("bytes a token", grouped(bytes.token_bytes)));
+  fits.rows.push_back(row("bytes per token", grouped(bytes.token_bytes)));
   if (bytes.ranks() > 1) {
     fits.rows.push_back(row("on all ranks", grouped(bytes.all_token_bytes)));
     fits.rows.push_back(row("of which replicated", grouped(bytes.replicated_token_bytes)));

@@ -351,7 +351,8 @@ std::string variant_sentence(const View& view, std::size_t v) {
 std::string load_sentence(const Comparison& comparison) {
   for (const plan::Vary& vary : comparison.varies)
     if (vary.path.rfind("workload.rate_scale", 0) == 0)
-      return "The requests come at different rates: what differs is the load too, not the memory alone.";
+      return "The requests arrive at different rates, so differences come from the load too, not from memory "
+             "alone.";
   return {};
 }
 

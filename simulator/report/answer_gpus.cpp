@@ -156,7 +156,7 @@ std::string cheapest_sentence(const View& view) {
   std::string out = view.start(*cheapest) + " costs least where " + targets_text(r) + ": " +
                     rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
   if (const auto million = plan::cost_per_million_output_tokens(r))
-    out += ", " + rounded(*million) + " a million output tokens";
+    out += ", " + rounded(*million) + " per million output tokens";
   return out + ".";
 }
 

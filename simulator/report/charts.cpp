@@ -253,7 +253,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
   high = std::max(std::pow(10.0, std::ceil(std::log10(high) - 1e-9)), low * 10);
 
   Markup svg;
-  std::string description = "Share of completed requests with a latency of at most a time.";
+  std::string description = "Share of completed requests with a latency of at most the time on the x axis.";
   for (const Curve& curve : curves)
     if (!curve.sorted_s.empty())
       description += " " + curve.name + ": median " +
@@ -262,7 +262,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
   begin_chart(svg, id, kWidth, plot.bottom + 48, "Distribution of latencies", description);
   const Scale x{low, high, plot.left, plot.right, true};
   const Scale y{0, 1, plot.bottom, plot.top};
-  x_axis(svg, plot, x, decades(low, high), "time (logarithmic; what is shorter is at the left edge)",
+  x_axis(svg, plot, x, decades(low, high), "time (logarithmic; shorter times are at the left edge)",
          [](double s) {
            const double shown = s < 1e-3 ? s * 1e6 : s < 1 ? s * 1e3 : s;
            return grouped(std::llround(shown)) + (s < 0.9e-3 ? " µs" : s < 0.9 ? " ms" : " s");

@@ -111,7 +111,7 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
 
 /// Devices, and what each of them gives. Empty where all variants have as many.
 std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames& names) {
-  Table table{.title = "GPUs, and what each gives", .columns = {"GPUs", "out tok/s"}, .rows = {}};
+  Table table{.title = "Results per GPU", .columns = {"GPUs", "out tok/s"}, .rows = {}};
   const auto has = [&](const auto& what) {
     return std::any_of(comparison.variants.begin(), comparison.variants.end(),
                        [&](const Variant& v) { return v.result && what(*v.result); });
@@ -136,7 +136,7 @@ std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames&
 
 /// What variants cost. Empty without prices.
 std::optional<Table> cost_table(const Comparison& comparison, const VariantNames& names) {
-  Table table{.title = "Cost", .columns = {"nodes", "an hour", "a million output tokens", ""}, .rows = {}};
+  Table table{.title = "Cost", .columns = {"nodes", "an hour", "per million output tokens", ""}, .rows = {}};
   for (const Variant& variant : comparison.variants) {
     if (!variant.result || !variant.result->cost) continue;
     const RunResult& r = *variant.result;
@@ -214,8 +214,8 @@ std::string ways_of_step_times(const Comparison& comparison) {
   if (ways.size() < 2) return {};
   std::string names;
   for (const std::string& way : ways) names += (names.empty() ? "" : " and ") + way;
-  return "Step times are made in different ways (" + names +
-         "), as devices and models allow: give latency to compare variants by what was varied alone.";
+  return "Step times come from different latency models (" + names +
+         "), because devices or models differ: set latency to compare only the varied paths.";
 }
 
 std::string title_of(const Comparison& comparison) {

@@ -70,7 +70,7 @@ std::string running_chart(const std::vector<RunningRow>& rows, const std::string
   const double most = most_running(rows, bins);
   Markup svg;
   begin_chart(svg, id, kWidth, plot.bottom + 48, "Running requests over time, per variant",
-              "A strip for each variant: the mean number of requests that run at once in each bin of time.");
+              "One strip per variant: the mean number of running requests per time bin.");
   const AxisUnit unit = time_unit(longest);
   const Scale x{0, longest, plot.left, plot.right};
   x_axis(svg, plot, {0, longest / unit.size, plot.left, plot.right}, round_ticks(longest / unit.size, 8),

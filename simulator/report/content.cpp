@@ -107,7 +107,7 @@ Table cost_table(const RunSummary& r) {
   row("GPUs", grouped(plan::gpus_of(r)));
   row("nodes, spare ones included", grouped(r.cost->nodes));
   row(("an hour, " + r.cost->currency).c_str(), rounded(r.cost->per_hour));
-  row(("a million output tokens, " + r.cost->currency).c_str(),
+  row(("per million output tokens, " + r.cost->currency).c_str(),
       or_none(plan::cost_per_million_output_tokens(r), rounded));
   return table;
 }
@@ -117,22 +117,22 @@ std::string_view overlay_words(observe::Overlay overlay) {
     case observe::Overlay::kAvailable:
       return "cached, stranded or free";
     case observe::Overlay::kStrandedTooShort:
-      return "of stranded: all that was idle was less than was asked for";
+      return "of stranded: less than the request needed";
     case observe::Overlay::kStrandedFragmented:
-      return "of stranded: it was enough, but not in one place";
+      return "of stranded: enough for the request, but fragmented";
     case observe::Overlay::kCachedDuplicate:
-      return "of cached: a second copy, which no lookup finds";
+      return "of cached: a duplicate, which no lookup returns";
     case observe::Overlay::kCachedUnreachable:
-      return "of cached: its prefix is gone, which no lookup passes";
+      return "of cached: unreachable, because a block before it was evicted";
     case observe::Overlay::kSavedBySharing:
-      return "would be held too without sharing";
+      return "would be held without sharing";
   }
   return {};
 }
 
 /// Beside the states. Empty where there is nothing that these do not say.
 Table overlay_table(const RunSummary& r) {
-  Table table{.title = "Beside the states", .columns = {"mean", "at the peak"}, .rows = {}};
+  Table table{.title = "In addition to the states", .columns = {"mean", "at the peak"}, .rows = {}};
   if (!r.memory) return table;
   for (std::size_t i = 0; i < observe::kOverlays; ++i) {
     const bool any = r.memory->mean_overlay_bytes[i] > 0 || r.memory->peak_overlay_bytes[i] > 0;
@@ -180,16 +180,16 @@ Table rank_table(const RunSummary& r) {
   };
   row("tensor parallel", grouped(r.ranks.tensor_ranks));
   row("pipeline stages", grouped(r.ranks.stages));
-  row("bytes a token on a rank", grouped(r.ranks.token_bytes));
+  row("bytes per token on a rank", grouped(r.ranks.token_bytes));
   row("on all ranks", grouped(r.ranks.all_token_bytes));
-  row("of it stored again", grouped(r.ranks.replicated_token_bytes));
-  row("live bytes stored again, mean", or_none(r.replicated_mean_bytes, bytes_text));
+  row("replicated bytes per token", grouped(r.ranks.replicated_token_bytes));
+  row("replicated live bytes, mean", or_none(r.replicated_mean_bytes, bytes_text));
   return table;
 }
 
 Table eviction_table(const RunSummary& r) {
   Table table{.title = "Eviction", .columns = {""}, .rows = {}};
-  table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
+  table.rows.push_back({.label = "tokens evicted", .cells = {grouped(r.evicted_tokens)}});
   table.rows.push_back({.label = "blocks freed", .cells = {grouped(r.evicted_blocks)}});
   if (r.compactions > 0) {
     table.rows.push_back({.label = "compactions", .cells = {grouped(r.compactions)}});
@@ -210,10 +210,9 @@ Table placing_table(const RunSummary& r) {
   const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
   table.rows.push_back(
       {.label = "ranges copied to grow", .cells = {grouped(p.copies), bytes(p.copied_bytes)}});
-  table.rows.push_back(
-      {.label = "passes that slid ranges", .cells = {grouped(p.compactions), bytes(p.compaction_bytes)}});
-  table.rows.push_back(
-      {.label = "time that steps took longer", .cells = {seconds_text(seconds(p.delay)), ""}});
+  table.rows.push_back({.label = "passes that moved ranges together",
+                        .cells = {grouped(p.compactions), bytes(p.compaction_bytes)}});
+  table.rows.push_back({.label = "extra step time", .cells = {seconds_text(seconds(p.delay)), ""}});
   if (p.delay_fraction)
     table.rows.push_back({.label = "share of all time", .cells = {percent(*p.delay_fraction), ""}});
   return table;
@@ -260,7 +259,7 @@ Table latency_table(const RunSummary& r) {
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
   if (targets) table.columns.emplace_back("target");
   const bool grows = plan::is_saturated(r);
-  if (grows) table.title += " (what includes waiting grows with the trace, and is left out)";
+  if (grows) table.title += " (latencies with waiting grow with the length of the trace, and are left out)";
   const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
                        const std::optional<double>& target, bool waits) {
     Row out{.label = label, .cells = {}};
@@ -340,7 +339,7 @@ std::string_view state_words(observe::State state) {
     case observe::State::kReserved:
       return "held, will be written";
     case observe::State::kHole:
-      return "dropped tokens in memory still held";
+      return "evicted tokens in memory still held";
     case observe::State::kTail:
       return "ends of blocks that are never written";
     case observe::State::kPadding:
@@ -352,7 +351,7 @@ std::string_view state_words(observe::State state) {
     case observe::State::kStranded:
       return "idle while a request was refused memory";
     case observe::State::kFree:
-      return "idle and not asked for";
+      return "idle and available";
   }
   return {};
 }

@@ -25,7 +25,7 @@ std::string bytes_sentence(const RunSummary& r) {
   if (share(State::kCached) > 0) {
     const bool any_hit = r.prefix_hit_tokens + r.rehit_tokens > 0;
     out += " and " + percent(share(State::kCached)) +
-           (any_hit ? " is idle but may be hit again" : " is idle and holds what no request asked for again");
+           (any_hit ? " is idle but may be hit again" : " is idle, with content that no request hit again");
   }
   out += '.';
   double rest = 0;

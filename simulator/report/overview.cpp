@@ -66,7 +66,7 @@ Table work_table(const RunSummary& r) {
     words.row("cost", rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour for " +
                           grouped(plan::gpus_of(r)) + (plan::gpus_of(r) == 1 ? " GPU" : " GPUs") + " (" +
                           grouped(r.cost->nodes) + (r.cost->nodes == 1 ? " node)" : " nodes)") +
-                          (million ? ", " + rounded(*million) + " a million output tokens" : ""));
+                          (million ? ", " + rounded(*million) + " per million output tokens" : ""));
   }
   return words.table();
 }
@@ -94,7 +94,7 @@ Table more_table(const RunSummary& r) {
   if (r.ranks.ranks() > 1)
     words.row("ranks", grouped(r.ranks.tensor_ranks) + " tensor-parallel x " + grouped(r.ranks.stages) +
                            (r.ranks.stages == 1 ? " stage, " : " stages, ") + grouped(r.ranks.token_bytes) +
-                           " bytes a token on each");
+                           " bytes per token on each");
   return words.table();
 }
 

@@ -318,9 +318,8 @@ TEST(Answer, ALargerBatchIsNoMeritOfOtherHardware) {
   for (const std::string& sentence : sentences)
     EXPECT_EQ(sentence.find("as many requests at once"), std::string::npos) << sentence;
   const std::string text = comparison_text(comparison, 100, true);
-  EXPECT_NE(
-      text.find("GPUs, and what each gives\n              GPUs  out tok/s\n  replicas=1     4        250\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("Results per GPU\n              GPUs  out tok/s\n  replicas=1     4        250\n"),
+            std::string::npos)
       << text;
   EXPECT_EQ(comparison_text(comparison_of("eviction", {{"none", {}}, {"a", {}}}), 100, true).find("GPUs"),
             std::string::npos)
@@ -456,8 +455,8 @@ TEST(Answer, SaysWhereStepTimesAreMadeInDifferentWays) {
   comparison.variants[1].result->scenario = resolved("mi300x", nullptr);
   EXPECT_EQ(comparison_warnings(comparison),
             std::vector<std::string>{
-                "Step times are made in different ways (composed and roofline), as devices and models allow: "
-                "give latency to compare variants by what was varied alone."});
+                "Step times come from different latency models (composed and roofline), because devices or "
+                "models differ: set latency to compare only the varied paths."});
   comparison.variants[1].result->scenario = resolved("a100-sxm-80", nullptr);
   EXPECT_TRUE(comparison_warnings(comparison).empty());
   comparison.variants[0].result->scenario = resolved("h100-sxm", "composed");

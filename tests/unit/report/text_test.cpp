@@ -171,7 +171,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
   // The trace names no prefixes: only those who were preempted find anything.
   EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts share prefixes"));
-  EXPECT_TRUE(any_has(meaning_of(full), "is idle and holds what no request asked for again"));
+  EXPECT_TRUE(any_has(meaning_of(full), "is idle, with content that no request hit again"));
   ASSERT_GT(tight.rehit_tokens, 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "is idle but may be hit again"));
 
