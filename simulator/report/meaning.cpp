@@ -82,9 +82,10 @@ std::string limit_sentence(const RunSummary& r) {
     return "Running slots limit, not memory: a batch reached " + limit +
            ", nothing was preempted and no request was refused memory.";
   return "Neither memory nor running slots ran out: nothing was preempted, no request was refused memory, "
-         "and no "
-         "batch came to " +
-         limit + "; a request waits for the step under way or for the token budget alone.";
+         "and no batch came to " +
+         limit +
+         (plan::is_saturated(r) ? "; the time that steps take is the limit."
+                                : "; a request waits for the step under way or for the token budget alone.");
 }
 
 /// REQUIRES: it is saturated.
@@ -147,11 +148,13 @@ std::string obstacle_sentence(const model::Obstacle& o) {
 
 std::vector<std::string> verdict_of(const RunSummary& r) {
   if (r.arrived == 0) return {"No request arrived, so there is nothing to measure."};
-  std::vector<std::string> out{completion_sentence(r)};
+  std::vector<std::string> out;
+  for (const model::Obstacle& each : r.obstacles) out.push_back(obstacle_sentence(each));
+  if (!out.empty()) out.emplace_back("This run shows the requests all the same, as if it had started.");
+  out.push_back(completion_sentence(r));
   if (r.rejected > 0) out.push_back(rejection_sentence(r));
   if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
   if (plan::is_saturated(r)) out.push_back(saturation_sentence(r));
-  for (const model::Obstacle& each : r.obstacles) out.push_back(obstacle_sentence(each));
   return out;
 }
 
