@@ -1,10 +1,11 @@
-// Times of decode attention on one GPU with one engine, from its measured tables. A call is read
+// Times of decode attention on one GPU with one engine, from its measured tables. A call is looked up
 //
-//   in its own table  of the same head size, window and element: measured calls as they are, others as grid_reader.h
-//                     says. Where its window hides nothing of the table's first length yet, shorter ones take the
-//                     share of it that they take where there is no window: the same tokens are read
-//   in another table  where there is none: that without a window of the nearest element, then the nearest head size,
-//                     with as many bytes in each sequence and head; a window shows min(window, tokens). Extrapolated
+//   in its own table  of the same head size, window and element: measured calls exactly, others as in grid_reader.h.
+//                     Where the window hides nothing of the table's first length yet, shorter lengths take the same
+//                     share of it as without a window: the same tokens are read
+//   in another table  if there is none: the table without a window with the nearest element, then the nearest head
+//   size,
+//                     with the same bytes in each sequence and head; a window shows min(window, tokens). Extrapolated
 #pragma once
 
 #include <memory>
@@ -20,33 +21,34 @@
 
 namespace kvplan::kernels {
 
-/// Whose tables are asked for.
+/// The tables to be used.
 struct TableNames {
   std::vector<std::string> gpu;  ///< any of these
   std::string engine;
-  std::string engine_version;  ///< empty: the one that the tables have
+  std::string engine_version;  ///< empty: the version that the tables have
 };
 
 class DecodeTimes {
  public:
-  /// Those of `tables` that are asked for; where none has this version of the engine, those of the last version that
-  /// there is. Keeps no reference. May be asked by several threads.
+  /// Selects the tables that `names` asks for; if none has this version of the engine, those of the latest version.
+  /// Keeps no reference. Thread-safe.
   DecodeTimes(std::span<const KernelTable> tables, const TableNames& names);
 
-  /// No table: nothing can be asked.
+  /// True: there is no table, so no call may be asked for.
   [[nodiscard]] bool empty() const { return tables_.empty(); }
-  /// Of the tables; empty where there is none.
+  /// Version of the tables; empty if there is none.
   [[nodiscard]] const std::string& engine_version() const { return version_; }
-  /// Does a table have heads of this size?
+  /// True: a table has heads of this size.
   [[nodiscard]] bool has_head_size(std::int64_t head_dim) const;
-  /// Names of kernels in the tables, each once.
+  /// Names of the kernels in the tables, without repetition.
   [[nodiscard]] const std::vector<std::string>& kernels() const { return kernels_; }
 
-  /// Nothing where no table says anything. REQUIRES: positive members, a window or 0, q_heads a multiple of kv_heads.
+  /// The time of a call; nothing if no table helps. REQUIRES: positive members, a window or 0, q_heads a multiple of
+  /// kv_heads.
   [[nodiscard]] std::optional<SourcedTime> operator()(const DecodeCall& call) const;
-  /// The same over the cached tokens of a sequence, whatever the call says of them.
+  /// The same as a function of the cached tokens of a sequence, ignoring the call's own number.
   [[nodiscard]] std::optional<TimeCurve> curve(const DecodeCall& call) const;
-  /// What the tables measured of batches and lengths, all of them together.
+  /// Greatest batch and length measured in the tables.
   struct Reach {
     std::int64_t batch{0}, first_length{0}, last_length{0};
   };
@@ -54,7 +56,7 @@ class DecodeTimes {
   [[nodiscard]] Reach reach() const;
 
  private:
-  /// Filled when it is first asked for: most tables never are.
+  /// Filled when first used: most tables never are.
   struct Filled {
     std::once_flag once;
     std::optional<FilledGrid> grid;
@@ -80,7 +82,7 @@ class DecodeTimes {
   bool other_version_{false};
 };
 
-/// `first` comes before `second` as versions do: numbers in them by value, all else as text.
+/// True: version `first` is before `second`; numbers in versions are compared by value, everything else as text.
 bool version_before(std::string_view first, std::string_view second);
 
 }  // namespace kvplan::kernels

@@ -1,6 +1,6 @@
-// A measured grid without gaps where something can be said: measured times as they are, estimates for the other places
-// (grid_estimate.h), and behind the last of them along the cached tokens the straight line through the last two (level
-// where it falls or a window hides what is longer).
+// A measured grid with its gaps filled: measured times exactly, estimates for the other places (grid_estimate.h);
+// beyond the last cached length the straight line through the last two (constant if it falls, or if a window hides
+// longer ones).
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace kvplan::kernels {
 
 class FilledGrid {
  public:
-  /// `window`: tokens that a sequence sees at most; 0: all.
+  /// `window`: most tokens that a sequence sees; 0: all.
   FilledGrid(const MeasuredGrid& grid, std::int64_t window);
 
   [[nodiscard]] const GridAxes& axes() const { return axes_; }
   [[nodiscard]] std::int64_t window() const { return window_; }
-  /// Nothing where no neighbour was measured.
+  /// Nothing if no neighbour was measured.
   [[nodiscard]] std::optional<SourcedTime> at(const GridPlace& place) const;
-  /// What a cached token of a sequence and KV head adds where much is read: the median over all curves along the
-  /// cached tokens of the rise between their last two measured times. Microseconds.
+  /// Microseconds that a cached token of a sequence and KV head adds at large lengths: the median over all curves
+  /// along cached tokens of the rise between their last two measured times.
   [[nodiscard]] double us_per_token() const { return us_per_token_; }
 
  private:
@@ -30,7 +30,7 @@ class FilledGrid {
 
   GridAxes axes_;
   std::int64_t window_;
-  std::vector<SourcedTime> times_;  ///< 0 us: nothing is known
+  std::vector<SourcedTime> times_;  ///< 0 us: unknown
   double us_per_token_{0};
 };
 

@@ -92,7 +92,7 @@ class Evidence {
     return time(other);
   }
 
-  /// The nearest pair whose places lie alike on both sides.
+  /// The nearest pair with mirrored places on both sides.
   bool traded_pair(Field field) {
     const std::int64_t middle = call_.*field;
     const Axis& values = axis(field);

@@ -1,5 +1,5 @@
 // Measured tables: the times of one kernel of an engine on a GPU, for one head size, window and stored element.
-// Those of the folder data are part of the program (its README.md says where they are from and what a file looks like).
+// Tables in the folder data are compiled into the program (its README.md has their sources and the form of a file).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace kvplan::kernels {
 struct KernelTable {
   std::string gpu, engine, engine_version, kernel;
   std::int64_t head_dim{0};
-  std::int64_t window{0};  ///< tokens that a sequence sees at most; 0: all
+  std::int64_t window{0};  ///< most tokens that a sequence sees; 0: all
   double kv_elem_bytes{0};
-  MeasuredGrid grid;  ///< lengths: cached tokens of a sequence with its new one
+  MeasuredGrid grid;  ///< lengths: cached tokens of a sequence, its new one included
 };
 
-/// Reads a table's text. Errors: what is missing, twice, no number or no head count, with line and field.
+/// Parses a table. Errors, with line and field: missing or repeated calls, invalid numbers or head counts.
 Result<KernelTable> parse_kernel_table(std::string_view text, const std::string& file);
 
 /// All tables of the program.

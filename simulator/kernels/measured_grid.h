@@ -1,5 +1,5 @@
-// Times of one kernel, measured over four axes: sequences in the batch, cached tokens of each of them, KV heads, and
-// query heads that share a KV head (their group). Not every place of the grid was measured.
+// Times of one kernel, measured over four axes: sequences in the batch, cached tokens of each sequence, KV heads, and
+// query heads per KV head (the group). Some places of the grid may lack a measurement.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace kvplan::kernels {
 
-/// The values of one axis, ascending, each once.
+/// The values of one axis, ascending and distinct.
 using Axis = std::vector<std::int64_t>;
 
-/// The place of a value, if the axis has it.
+/// Index of a value on an axis, if the axis has it.
 std::optional<std::size_t> place_on(const Axis& axis, std::int64_t value);
 
 struct GridAxes {
   Axis batches, lengths, kv_heads, groups;
 };
 
-/// Places on the axes.
+/// Indices on the axes.
 struct GridPlace {
   std::size_t batch{0}, length{0}, kv_heads{0}, group{0};
 };
@@ -38,9 +38,9 @@ class MeasuredGrid {
 
   [[nodiscard]] const GridAxes& axes() const { return axes_; }
   [[nodiscard]] std::size_t measured() const { return measured_; }
-  /// Microseconds; 0 where nothing was measured.
+  /// Microseconds; 0 if not measured.
   [[nodiscard]] double at(const GridPlace& place) const { return us_[index(place)]; }
-  /// Forgets a time; the axes stay as they are. For tests of what is said without it.
+  /// Removes a time; the axes do not change. For tests of estimates without it.
   void forget(const GridPlace& place);
 
   [[nodiscard]] std::size_t places() const { return us_.size(); }

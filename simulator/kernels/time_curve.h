@@ -1,5 +1,5 @@
-// The time of a call as a function of one thing that grows, on straight lines between knots: cached tokens here, other
-// amounts where a reader says so.
+// The time of a call as a function of one growing amount, linear between knots. The amount is cached tokens here;
+// other users say so.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ struct Knot {
   TimeSource source{TimeSource::kTable};
 };
 
-/// Knots ascend and begin at 0, at least one. Behind the last one the curve goes on with `rise` per unit.
+/// At least one knot; knots ascend from 0. Behind the last one the curve rises by `rise` per unit.
 struct TimeCurve {
   std::vector<Knot> knots;
   double rise{0};
 
-  /// Exactly the knot's time at a knot. Between two knots the source is the less sure one of theirs, and at best
-  /// kInterpolated; behind the last one kExtrapolated. REQUIRES: at >= 0.
+  /// Exact at a knot. Between two knots the source is the less certain of theirs, at best kInterpolated; behind the
+  /// last one kExtrapolated. REQUIRES: at >= 0.
   [[nodiscard]] SourcedTime operator()(double at) const;
 };
 

@@ -1,4 +1,4 @@
-// Where a time comes from, the surest first. What is made of several times has the last of their sources.
+// How a time is known, most certain first. A time made from several has the least certain of their sources.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace kvplan::kernels {
 enum class TimeSource : std::uint8_t {
   kTable,         ///< measured, for exactly this call
   kInterpolated,  ///< between measured ones
-  kExtrapolated,  ///< beyond them, or a measured one of a call that is alike
+  kExtrapolated,  ///< beyond the measured ones, or from a measured call of a similar kind
   kRoofline,      ///< from the device's data sheet
 };
 
@@ -28,12 +28,12 @@ constexpr std::string_view source_name(TimeSource source) {
   return {};
 }
 
-/// A time of one call and where it is from.
+/// A time of one call and its source.
 struct SourcedTime {
   double us{0};
   TimeSource source{TimeSource::kTable};
 
-  /// At least as unsure as `other`.
+  /// The same time with a source that is at most as certain as `other`.
   constexpr SourcedTime but_no_surer_than(TimeSource other) const { return {us, std::max(source, other)}; }
 };
 

@@ -1,4 +1,4 @@
-// Sums of coefficient x amount in ticks, without overflow: what several latency models are made of.
+// Sums of coefficient x amount in ticks, without overflow: shared by several latency models.
 #pragma once
 
 #include <algorithm>
@@ -34,15 +34,15 @@ struct AffineTicks {
   std::int64_t token{0};
   std::int64_t context{0};
   std::int64_t pair{0};
-  /// Of `context` and `pair`, what the layers of each window take (StepLoad::unseen).
+  /// Parts of `context` and `pair` that belong to the layers of each window (StepLoad::unseen).
   std::array<std::int64_t, core::kMostWindows> window_context{}, window_pair{};
   std::size_t windows{0};  ///< how many there are
-  /// Of `context` and `pair`, what the layers take that read a part (StepLoad::unread_tokens); and a token that they
-  /// rank.
+  /// Parts of `context` and `pair` that belong to layers with sparse attention (StepLoad::unread_tokens); and the
+  /// time of a token that they rank.
   std::int64_t part_context{0}, part_pair{0}, ranked{0};
-  bool in_part{false};  ///< any of these is not 0
+  bool in_part{false};  ///< true: one of these is not 0
 
-  /// The shares of a model's layers with windows in `context` and `pair`, rounded down: layers are alike.
+  /// Sets the shares of layers with windows in `context` and `pair`, rounded down; all layers take the same.
   void share_windows(const model::ModelShape& shape) {
     const auto layers = model::windows_of(shape);
     windows = std::min(layers.size(), core::kMostWindows);
@@ -55,7 +55,7 @@ struct AffineTicks {
     }
   }
 
-  /// The shares of what reads a part, rounded down; `ranked_ticks`: what the metadata of a token takes.
+  /// Sets the shares of layers with sparse attention, rounded down; `ranked_ticks`: time for the metadata of a token.
   void share_parts(const model::ModelShape& shape, const PartlyRead& partly, std::int64_t ranked_ticks) {
     const auto share = [](std::int64_t all, double part) {
       return static_cast<std::int64_t>(static_cast<double>(all) * part);
@@ -65,7 +65,7 @@ struct AffineTicks {
     ranked = ranked_ticks;
     in_part = (part_context | part_pair | ranked) != 0;
   }
-  /// The same where metadata takes as long as as many bytes of context.
+  /// The same if metadata takes the time of as many bytes of context.
   void share_parts(const LatencyRequest& request) {
     if (request.partly == nullptr) return;
     const double bytes =
@@ -92,13 +92,13 @@ struct AffineTicks {
     if (in_part) more += of_parts(load.ranked_tokens, load.unread_tokens);
     return cut(more);
   }
-  /// By which that increase grows itself.
+  /// Increase of that growth from step to step.
   [[nodiscard]] std::int64_t curve(const core::LoadGrowth& load) const {
     return cut(Wide{pair} * load.pairs_growth);
   }
 
  private:
-  /// What ranking adds, and what is not fetched takes off.
+  /// Time added by ranking, minus time of what is not fetched.
   [[nodiscard]] Wide of_parts(std::int64_t ranked_tokens, std::int64_t unread_tokens) const {
     return Wide{ranked} * ranked_tokens - (Wide{part_context} + part_pair) * unread_tokens;
   }
@@ -107,7 +107,7 @@ struct AffineTicks {
   }
 };
 
-/// What is moved within memory is read once and written once, at so many bytes a tick.
+/// Time to move bytes within device memory: each byte is read once and written once.
 inline Ticks moving_ticks(std::int64_t bytes, double bytes_per_tick) {
   const double ticks = 2 * static_cast<double>(bytes) / bytes_per_tick;
   return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)

@@ -17,29 +17,29 @@
 
 namespace kvplan::latency {
 
-/// A model of which decode steps read a part (core::ReadRule).
+/// Sparse attention in decode steps (core::ReadRule), as latency models see it.
 struct PartlyRead {
-  /// Of each layer, the share of its KV heads that read a part, on the rank that reads most of it.
+  /// For each layer, the share of its KV heads with sparse attention, on the rank where that share is greatest.
   std::vector<double> layers;
   std::int64_t ranked_token_bytes{0};  ///< metadata of a token, on one rank of each stage together
 
-  /// The share of what is kept of a token that belongs to these heads.
+  /// The share of a token's bytes that belongs to these heads.
   [[nodiscard]] double of_bytes(const model::ModelShape& shape) const;
-  /// Of layers alike.
+  /// The same if all layers are equal.
   [[nodiscard]] double of_layers() const;
 };
 
-/// What a step works on. Ranks of a stage share its work evenly; a step passes the stages one after the other.
+/// What a step works on. The ranks of a stage share its work evenly; a step passes the stages one after the other.
 struct LatencyRequest {
   const model::ModelShape& model;
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   std::int64_t weight_bits{16};
-  std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
-  const StepTable* measured{nullptr};           ///< of the file that the choice names, where it names one
-  const model::DeviceShape* device{nullptr};    ///< of every rank, where it is known
-  bool follows_windows{false};  ///< layers with a window read what it shows; else every token that is held
-  const PartlyRead* partly{nullptr};  ///< null: decode steps read all that their queries see
+  std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
+  const StepTable* measured{nullptr};           ///< from the file that the choice names, if it names one
+  const model::DeviceShape* device{nullptr};    ///< device of every rank, if known
+  bool follows_windows{false};        ///< layers with a window read only what it shows; else every held token
+  const PartlyRead* partly{nullptr};  ///< null: decode steps read everything that their queries see
 
   /// On one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {
@@ -47,23 +47,23 @@ struct LatencyRequest {
   }
 };
 
-/// What somebody runs who does not say how step times are made.
+/// The deployment for which a latency model is chosen when the user names none.
 struct LatencyWish {
   const model::DeviceShape& device;         ///< of every rank
-  const model::ModelShape* model{nullptr};  ///< null: it is not known yet
+  const model::ModelShape* model{nullptr};  ///< null: not known yet
   std::string_view kernels{};               ///< of the engine (scheduling::EngineTraits)
 };
 
 struct LatencyEntry {
   Descriptor descriptor;
-  /// Errors: coefficients that do not fit once rounded to ticks; a model that does not say what is needed of it.
+  /// Errors: coefficients that do not fit after rounding to ticks; missing data about the model.
   Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const LatencyRequest&);
-  /// A sentence for the report where the model assumes what nobody measured; else empty.
+  /// A sentence for the report if the model assumes something that was not measured; else empty.
   std::string_view assumption{};
-  bool counts_weights{false};  ///< weights decide, by their number and bits
+  bool counts_weights{false};  ///< true: it depends on the number and bits of weights
   bool knows_parts{true};      ///< LatencyRequest::partly may be set
-  /// The text of the choice of this member that is taken where nobody says how step times are made; empty where another
-  /// has to do. Null: never.
+  /// The text of this member's choice if it can be the default for a deployment; empty if another member must be
+  /// used. Null: never a default.
   std::string (*text_for)(const LatencyWish&){nullptr};
 };
 
@@ -71,7 +71,7 @@ std::span<const LatencyEntry* const> latencies();
 Catalogue latency_descriptors();
 /// REQUIRES: the choice is of family "latency".
 const LatencyEntry& latency_entry(const Choice& choice);
-/// That of the first member that has one; empty: none has.
+/// The text of the first member that returns one; empty: none does.
 std::string latency_text_for(const LatencyWish& wish);
 
 }  // namespace kvplan::latency

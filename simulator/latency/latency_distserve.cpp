@@ -1,17 +1,18 @@
-// The step times of DistServe's planner (Zhong et al., OSDI 2024, appendix A). Its batches are of one phase:
+// The step times of DistServe's planner (Zhong et al., OSDI 2024, appendix A). A batch has one phase:
 //
 //   prompts   C1 (4 t h^2 + 2 t h m) + C2 3 h t2 / b + C3     t tokens of the batch, t2 squares of the prompts' tokens
 //   decoding  C4 (4 h^2 + 2 h m) + C5 3 h t                   t tokens of context
 //
-// h and m are the model's hidden and feed-forward size, b the block of the attention kernel: constants of a
-// deployment, as the C are, which somebody fits for it. So each term has one coefficient here, in ticks. The planner's
-// code has one more when it decodes, for each request.
+// h and m are the model's hidden and feed-forward size, b the block of the attention kernel: constants of a deployment,
+// like the C, which its users fit. So each term has one coefficient here, in ticks. The planner's code has one more for
+// each request when it decodes.
 //
-// A step decodes if no request computes more than one token in it. Any other step is one of prompts; a request that
-// computes n tokens behind c counts there as (c + n)^2 - c^2, so that the pieces of a prompt have the square of the
-// whole together. That is twice the query-key pairs less n. Batches of both phases are not in the paper: tokens of
-// context cost in a step of prompts what they cost while decoding, or else requests that decode beside a piece of a
-// prompt would read theirs for nothing.
+// A step decodes if no request computes more than one token in it; every other step is one of prompts. A request that
+// computes n tokens after c others counts there as (c + n)^2 - c^2, so that the chunks of a prompt together have the
+// square of the whole. That is twice the query-key pairs minus n. The paper has no batches with both phases: in a
+// step of
+// prompts, tokens of context cost what they cost while decoding; otherwise requests that decode beside a prompt chunk
+// would read theirs for free.
 #include <array>
 
 #include "simulator/latency/affine_ticks.h"

@@ -1,19 +1,18 @@
-// Durations of steps that were measured, and what is taken for those between and beyond them.
+// Measured durations of steps, and values between and beyond them.
 //
 // A measured step has a number of sequences, of prompt tokens (tokens computed beyond one for each sequence: none in a
-// decode step) and of context tokens. Steps with the same sequences and prompt tokens are one curve over the context;
-// curves with the same sequences are one row over the prompt tokens; rows lie over the sequences.
+// decode step) and of context tokens. Steps with the same sequences and prompt tokens form a curve over the context;
+// curves with the same sequences form a row over the prompt tokens; rows are ordered by sequences.
 //
-//   context        linear between two measured steps: whole ticks for each token, and one tick more for each of
-//                  the last tokens before the second one, as many as make its duration come out exactly
-//   prompt tokens  between the two curves beside, and sequences between the two rows beside: linear, rounded down to
-//                  a tick. That is done at every context that is measured on one of these curves; between these
-//                  contexts as on a curve
-//   below the least that was measured (of each of the three): as at the least
-//   beyond the greatest: along the line through the last two, or level where it falls or there is but one
+//   context        linear between two measured steps: each token adds the same whole number of ticks, and each of
+//                  the last tokens one tick more, so that the second step's duration is exact
+//   prompt tokens  between two curves, and sequences between two rows: linear, rounded down to a tick. This is done at
+//                  every context measured on one of these curves; between these contexts as on a curve
+//   below the least measured value (of each of the three): as at the least
+//   beyond the greatest: along the line through the last two, or constant if it falls or there is only one
 //
-// So a measured step has its duration exactly; a duration never falls where those measured around it do not; and
-// at fixed sequences and prompt tokens durations are pieces of arithmetic series in the context.
+// So a measured step has exactly its duration; a duration never falls where the measured ones around it do not; and at
+// fixed sequences and prompt tokens durations are pieces of arithmetic series in the context.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +33,13 @@ struct MeasuredStep {
 
 class StepTable {
  public:
-  /// Of several alike the middle one counts, of two the shorter. Errors: no steps; one that cannot be.
+  /// Of several measurements of one step the median is used, of two the shorter. Errors: no steps; an impossible
+  /// step.
   static Result<StepTable> make(std::vector<MeasuredStep> steps);
 
   /// Over contexts.
   using Piece = TickPiece;
-  /// The piece around a context. REQUIRES: sequences >= 1, computed >= sequences, context >= 0.
+  /// The piece that contains a context. REQUIRES: sequences >= 1, computed >= sequences, context >= 0.
   [[nodiscard]] Piece piece(std::int64_t sequences, std::int64_t computed, std::int64_t context) const;
 
  private:
@@ -51,7 +51,7 @@ class StepTable {
     std::int64_t sequences;
     std::vector<Curve> curves;  ///< ascending by prompt, at least one
   };
-  /// What is asked of one curve: its duration at a context, or the slope behind its last knot.
+  /// What is read from a curve: its duration at a context, or the slope behind its last knot.
   enum class Ask : std::uint8_t { kTicks, kLastSlope };
 
   static std::int64_t ask(const Curve& curve, Ask what, std::int64_t context);

@@ -1,4 +1,5 @@
-// Sentences about what devices give and how many of them do, where variants have different numbers or kinds of them.
+// Sentences about throughput per device and the number of devices, if variants have different numbers or kinds of
+// them.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace kvplan::report {
 
-/// What each device gives, where their number differs; else empty.
+/// Throughput per device, if the number of devices differs; else empty.
 std::string per_gpu_sentence(const View& view);
-/// Of variants with targets and the same load, that with the fewest devices which meets them often enough; of devices
-/// of several kinds one for each kind, since they are not counted against each other. Empty where there is none.
+/// Among variants with targets and the same load: the one with the fewest devices that meets the targets often
+/// enough; one for each kind of device, since different kinds cannot be compared by number. Empty if there is none.
 std::string fewest_gpus_sentence(const View& view);
 /// Of variants with targets, prices and the same load, the cheapest that meets them often enough. Empty where there is
 /// none.

@@ -1,4 +1,4 @@
-// What the sentences of an answer are made from: a comparison with what every one of them asks for.
+// The input of the sentences of an answer: a comparison with shared results.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace kvplan::report {
 
-/// Values nearer than this are told as equal.
+/// Relative difference below which values are called equal.
 inline constexpr double kTie = 0.005;
 
 inline std::string count_words(std::int64_t number, const char* one, const char* many) {
@@ -24,7 +24,7 @@ inline bool tied(double a, double b) {
   return std::fabs(a - b) <= kTie * std::max(std::fabs(a), std::fabs(b));
 }
 
-/// A comparison with what every sentence asks for.
+/// A comparison with what every sentence needs.
 struct View {
   explicit View(const plan::Comparison& c) : comparison(c), names(c), base(plan::baseline_of(c)) {
     for (std::size_t v = 0; v < c.variants.size(); ++v) {
@@ -37,7 +37,7 @@ struct View {
   [[nodiscard]] const plan::RunSummary& result(std::size_t v) const { return *comparison.variants[v].result; }
   [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
   [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
-  /// True if some that ran is not `alike` the first.
+  /// True if some variant that ran is not `alike` the first.
   [[nodiscard]] bool differs_in(bool (*alike)(const plan::RunSummary&, const plan::RunSummary&)) const {
     return std::any_of(comparison.variants.begin(), comparison.variants.end(),
                        [&](const plan::Variant& v) { return v.result && !alike(*v.result, result(base)); });
@@ -46,19 +46,19 @@ struct View {
   const plan::Comparison& comparison;
   VariantNames names;
   std::size_t base;
-  std::vector<std::size_t> same;   ///< did the same work as the first that ran, itself included
+  std::vector<std::size_t> same;   ///< variants with the same work as the first that ran, itself included
   std::vector<std::size_t> apart;  ///< did not
   std::size_t served{0};           ///< variants that completed a request
 };
 
-/// The best variant at a metric (of several that tie the first) and the one that it is held against.
+/// The best variant at a metric (the first of several that tie), and the one that it is compared with.
 struct Pair {
   std::size_t best, other;
   double best_value, other_value;
-  std::int64_t alike{0};  ///< variants that tie with the best, itself aside
+  std::int64_t alike{0};  ///< number of other variants that tie with the best
 };
 
-/// Among `variants`. None where fewer than two have the figure.
+/// Among `variants`. None if fewer than two have the figure.
 inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric,
                                           const std::vector<std::size_t>& variants) {
   std::vector<std::pair<double, std::size_t>> values;
@@ -77,7 +77,7 @@ inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& 
               std::count_if(values.begin(), values.end(), is_best) - 1};
 }
 
-/// Among those of the same work.
+/// Among variants with the same work.
 inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
   return best_and_other(view, metric, view.same);
 }

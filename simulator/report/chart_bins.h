@@ -15,8 +15,8 @@ struct Bins {
   std::array<std::vector<double>, observe::kTimelineRows> mean, least, greatest;  // bytes; requests
 };
 
-/// Rows are summed over replicas. More than 320 bins, which is about what the width can show, are joined: as exact as
-/// the bins were. REQUIRES: a timeline.
+/// Rows are summed over replicas. More than 320 bins, about what the width can show, are joined without loss of
+/// exactness. REQUIRES: a timeline.
 Bins bins_of(const plan::RunResult& result);
 
 /// Values as coordinates.

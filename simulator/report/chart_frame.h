@@ -34,7 +34,7 @@ std::vector<double> round_ticks(double high, int count);
 /// A number beside an axis: rounded, without zeros at its end.
 std::string tick_text(double value);
 
-/// `<svg>` with title and description for those who do not see it; ended by the caller.
+/// `<svg>` with title and description for screen readers; the caller ends it.
 void begin_chart(Markup& svg, const std::string& id, double width, double height, const std::string& title,
                  const std::string& description);
 void x_axis(Markup& svg, const Plot& plot, const Scale& scale, const std::vector<double>& ticks,
@@ -51,8 +51,8 @@ std::string hatch_fill(observe::State state, const std::string& id);
 double state_legend(Markup& svg, const std::vector<observe::State>& states, const std::string& id,
                     double left, double top, double width);
 
-/// Moves label positions apart so that each is at least `gap` from the next and none is past `low` (least) or
-/// `high`; keeps the order.
+/// Moves label positions so that each is at least `gap` from the next and all are between `low` and `high`; keeps the
+/// order.
 void part_labels(std::vector<double>& positions, double gap, double low, double high);
 
 /// Horizontal and vertical pieces through (edges[i], values[i]); edges has one more than values. `reverse`

@@ -1,6 +1,5 @@
-// Charts as SVG elements: no script, no external resource, colours of light and dark by the reader's setting.
-// They draw the numbers of a result as they are; nothing is smoothed. `id` makes names inside one page
-// unique.
+// Charts as SVG elements: no script, no external resource, light and dark colours by the reader's setting. They draw
+// the numbers of a result unsmoothed. `id` makes names inside one page unique.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace kvplan::report {
 
-/// Where data lie inside a chart, in its own units; the value axis begins at `bottom`.
+/// The area of data inside a chart, in its own units; the value axis begins at `bottom`.
 struct Plot {
   double left{64}, right{700}, top{16}, bottom{276};
 };

@@ -10,8 +10,8 @@ namespace kvplan::report {
 
 /// One row per variant: what it did with the memory, and how it served requests.
 std::vector<Table> comparison_tables(const plan::Comparison& comparison);
-/// What a reader of the JSON alone should be told: variants that could not run, and the warnings of the
-/// others, each once.
+/// Warnings for readers of the JSON alone: variants that could not run, and the warnings of the others, without
+/// repetition.
 std::vector<std::string> comparison_warnings(const plan::Comparison& comparison);
 
 /// {"varied": [...], "answer": {...}, "variants": [{"name", "varied", "error", and the keys of a report}]}.
@@ -19,7 +19,8 @@ std::string comparison_json(const plan::Comparison& comparison);
 /// The answer, a row for each variant, and what was given. `verbose`: a sentence about each variant, every setting and
 /// every assumption too.
 std::string comparison_text(const plan::Comparison& comparison, std::size_t width, bool verbose);
-/// `command` is the line that makes this page again. Running requests are drawn of the variants that have timelines.
+/// `command`: the command line that makes this page again. Running requests are drawn for the variants with
+/// timelines.
 std::string comparison_html(const plan::Comparison& comparison, const std::string& command);
 
 }  // namespace kvplan::report

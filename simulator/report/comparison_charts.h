@@ -16,7 +16,7 @@ struct RunningRow {
 /// Mean running requests over time: a strip for each row, all on the same axes. REQUIRES: a row; timelines.
 std::string running_chart(const std::vector<RunningRow>& rows, const std::string& id);
 
-/// A figure against the size of the pool, with its knee. REQUIRES: the figure is there for every variant.
+/// A figure over the size of the pool, with its knee. REQUIRES: every variant has the figure.
 std::string knee_chart(const plan::Comparison& comparison, const plan::Knee& knee, const std::string& id);
 
 }  // namespace kvplan::report

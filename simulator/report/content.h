@@ -1,5 +1,5 @@
-// What a report of a run says, before it becomes text or HTML: tables of finished cells, and a few sentences
-// that follow from the numbers. Both forms print the same content.
+// The content of a run's report before it becomes text or HTML: tables of formatted cells, and sentences that follow
+// from the numbers. Both forms print the same content.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace kvplan::report {
 struct Row {
   std::string label;
   std::vector<std::string> cells;  ///< as many as the table has columns
-  double bar{-1};                  ///< share 0..1 drawn as a bar; negative: none
+  double bar{-1};                  ///< share 0..1 drawn as a bar; negative: no bar
   std::string note{};              ///< plain words beside the row
 };
 

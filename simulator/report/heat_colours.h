@@ -10,11 +10,11 @@ struct Colour {
   int red, green, blue;
 };
 
-/// Of a share from 0 to 1; what is outside counts as the nearer end. Its luminance falls all the way.
+/// Colour of a share from 0 to 1; values outside are clamped. Luminance falls monotonically.
 Colour heat_colour(double share);
 /// "#f6eed6".
 std::string hex(const Colour& colour);
-/// Black on light colours, white on dark ones: whichever has the greater contrast.
+/// Black or white, whichever has the greater contrast.
 std::string ink_on(const Colour& colour);
 
 }  // namespace kvplan::report

@@ -1,5 +1,4 @@
-// A report as one HTML page that stands alone: no script, nothing fetched, light and dark. It is written in
-// XML spelling, so XML readers take it too.
+// A report as one self-contained HTML page: no script, nothing fetched, light and dark. It is well-formed XML.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace kvplan::report {
 
-/// `command` is the line that makes this page again. Charts over time need a timeline in the result.
+/// `command`: the command line that makes this page again. Charts over time need a timeline in the result.
 std::string run_html(const plan::RunResult& result, const std::string& command);
 
 // Parts of pages:

@@ -1,5 +1,5 @@
-// Writes XML-shaped text: SVG, and HTML in its XML spelling. What is begun must be ended, and text is
-// escaped, so a document is well-formed whatever names it carries.
+// Writes XML-shaped text: SVG, and HTML in XML syntax. Every element must be closed and text is escaped, so a
+// document is well-formed whatever names it contains.
 #pragma once
 
 #include <initializer_list>
@@ -24,11 +24,11 @@ class Markup {
   Markup& text(std::string_view text);
   /// `<element ...>text</element>`.
   Markup& leaf(std::string_view element, std::string_view content, Attributes attributes = {});
-  /// Finished markup of another writer, or a fixed part.
+  /// Adds finished markup of another writer, or a fixed part.
   Markup& raw(std::string_view markup);
   Markup& line_break();
 
-  /// REQUIRES: everything that was begun has ended.
+  /// REQUIRES: every element is closed.
   [[nodiscard]] std::string take();
 
  private:

@@ -1,5 +1,5 @@
-// Numbers as people read them; the same text in the terminal, in HTML and on charts. The decimal point is a
-// point and groups are commas whatever the locale.
+// Numbers as text; the same in the terminal, in HTML and on charts. The decimal point is a point and groups are
+// separated by commas, whatever the locale.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace kvplan::report {
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number);
-/// A limit as its users know it: "max_seqs (256)".
+/// A limit with its parameter's name: "max_seqs (256)".
 std::string limit_text(std::string_view param, std::int64_t value);
 /// With this many digits after the point, the part before it grouped.
 std::string fixed(double number, int decimals);
-/// Three significant digits as far as they stand after the point: 0.0123, 1.23, 45.6, 1,235.
+/// Three significant digits, as far as they are after the point: 0.0123, 1.23, 45.6, 1,235.
 std::string rounded(double number);
-/// 0.1234 as "12.34 %"; what would round to 0.00 and is not zero is "<0.01 %".
+/// 0.1234 as "12.34 %"; a value that would round to 0.00 and is not zero is "<0.01 %".
 std::string percent(double fraction);
-/// 99/100 as "99 %", 199/200 as "99.5 %": with at most two digits after the point, and no more than it takes.
+/// 99/100 as "99 %", 199/200 as "99.5 %": at most two digits after the point, without trailing zeros.
 std::string fraction_text(const Fraction& fraction);
 /// In B, KiB, MiB, GiB or TiB: "48.0 GiB".
 std::string bytes_text(double bytes);
@@ -30,7 +30,7 @@ std::string seconds_text(double seconds);
 std::size_t characters(std::string_view text);
 /// One argument of a command line, quoted for a POSIX shell where that is needed.
 std::string shell_quoted(std::string_view argument);
-/// A field of a CSV, in quotes, each of its own twice.
+/// A field of a CSV in quotes, with its own quotes doubled.
 std::string csv_quoted(std::string_view field);
 
 }  // namespace kvplan::report

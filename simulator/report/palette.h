@@ -1,5 +1,5 @@
-// How the states of the ledger are drawn: Okabe-Ito colours, which stay apart under colour-vision deficiency,
-// and a hatch where memory is held without holding tokens, so that colour never stands alone.
+// How the states of the ledger are drawn: Okabe-Ito colours, which are distinct under colour-vision deficiency, and a
+// hatch if memory is held without holding tokens, so that colour is never the only difference.
 #pragma once
 
 #include <array>
@@ -13,11 +13,12 @@ namespace kvplan::report {
 enum class Hatch : std::uint8_t { kNone, kDiagonal, kCross, kHorizontal, kDots };
 
 struct StateStyle {
-  std::string_view colour;  ///< #RRGGBB; empty: the ink of the theme, black on white or the other way round
+  /// #RRGGBB; empty: the text colour of the theme, black on white or white on black
+  std::string_view colour;
   Hatch hatch{Hatch::kNone};
 };
 
-/// By state, in the order of observe::State. Grey is `free` alone and never stands beside purple.
+/// By state, in the order of observe::State. Only `free` is grey, and it is never next to purple.
 inline constexpr std::array<StateStyle, observe::kStates> kStateStyles{{
     {"", Hatch::kNone},             // metadata
     {"#0072B2", Hatch::kNone},      // live: blue
@@ -31,7 +32,7 @@ inline constexpr std::array<StateStyle, observe::kStates> kStateStyles{{
     {"#999999", Hatch::kNone},      // free: grey
 }};
 
-/// From the bottom of a stack to its top: tokens, what is held beside them, what is idle.
+/// From the bottom of a stack to its top: tokens, other held memory, idle memory.
 inline constexpr std::array<observe::State, observe::kStates> kStackOrder{
     observe::State::kLive,     observe::State::kMetadata, observe::State::kReserved, observe::State::kHole,
     observe::State::kTail,     observe::State::kInternal, observe::State::kPadding,  observe::State::kCached,

@@ -1,4 +1,4 @@
-// What targets ask for and what a run came to, in words; the same in tables and sentences.
+// Targets and results in words; the same in tables and sentences.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace kvplan::report {
 
 /// "ttft.p99" as "TTFT p99".
 std::string percentile_name(std::string_view name);
-/// "1.50 s"; "of a request that did not complete", "of no request" where there is none.
+/// "1.50 s"; "of a request that did not complete", or "of no request" if there is none.
 std::string have_text(const plan::PercentileOutcome& outcome);
-/// What has to hold: "at least 99 % of the requests meet all targets", "TTFT p99 is at most 2.00 s", with ", " between.
-/// Of a run without percentiles the first, whatever targets it has.
+/// The targets: "at least 99 % of the requests meet all targets", "TTFT p99 is at most 2.00 s", separated by ", ".
+/// The first always appears in a run without percentiles.
 std::string targets_text(const plan::RunSummary& result);
-/// What was: "99.50 % of the requests meet all targets, TTFT p99 is 1.50 s". REQUIRES: slo_met is there.
+/// The outcome: "99.50 % of the requests meet all targets, TTFT p99 is 1.50 s". REQUIRES: slo_met is set.
 std::string came_to_text(const plan::RunSummary& result);
 
 }  // namespace kvplan::report

@@ -1,5 +1,4 @@
-// What variants are called: in tables, where room is short, and in sentences, where the varied path decides the
-// words.
+// Names of variants: in tables, where room is short, and in sentences, where the varied path determines the words.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace kvplan::report {
 
-/// What the variants are to a reader.
+/// The kind of things that the variants are.
 enum class Subject : std::uint8_t { kAllocators, kBlockSizes, kPools, kTokenPolicies, kLoads, kVariants };
 
 class VariantNames {
@@ -19,14 +18,14 @@ class VariantNames {
   [[nodiscard]] Subject subject() const { return subject_; }
   /// "allocators", "block sizes", ...
   [[nodiscard]] std::string_view plural() const;
-  /// True: names are long and are said once, in a table of their own; other tables have numbers.
+  /// True: names are long and listed once, in a table of their own; other tables use numbers.
   [[nodiscard]] bool numbered() const { return numbered_; }
-  /// For tables and charts: "pool_tokens=40000", or "variant 3" where names are numbers.
+  /// For tables and charts: "pool_tokens=40000", or "variant 3" if names are numbers.
   [[nodiscard]] std::string label(std::size_t variant) const;
   /// For sentences: "contiguous:fit=best", "blocks of 16 tokens", "a pool of 40,000 tokens"; a name that is too long
-  /// for a sentence is its label.
+  /// is replaced by its label.
   [[nodiscard]] std::string in_words(std::size_t variant) const;
-  /// The same at the beginning of a sentence: words begin with a capital, names stay as they are.
+  /// The same at the beginning of a sentence: words get a capital, names do not change.
   [[nodiscard]] std::string at_start(std::size_t variant) const;
 
  private:

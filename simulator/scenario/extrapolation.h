@@ -1,4 +1,4 @@
-// What recordings may stand for where they do not have the model's shape.
+// What recordings may represent if they do not have the model's shape.
 #pragma once
 
 #include "simulator/base/component.h"
@@ -10,7 +10,7 @@ inline constexpr std::string_view kExtrapolationFamily = "extrapolation";
 /// `none`, and what a scenario can name instead.
 Catalogue extrapolations();
 
-/// Do layers and heads of recordings stand for those of the model? REQUIRES: the choice is of this family.
+/// True: layers and heads of recordings represent those of the model. REQUIRES: the choice is of this family.
 bool extrapolates_shape(const Choice& extrapolation);
 
 }  // namespace kvplan::plan

@@ -1,5 +1,5 @@
-// Numbers as digits with at most one point between them, counted exactly in units of 10^-decimals: ranges of them have
-// neither rounding nor limits of floating point.
+// Numbers as digits with at most one point, counted exactly in units of 10^-decimals: ranges of them have neither
+// rounding errors nor limits of floating point.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace kvplan::plan {
 
-/// Digits with at most one point between them, and nothing else.
+/// True: only digits, with at most one point between them.
 bool is_plain_decimal(std::string_view text);
 /// Digits behind the point. REQUIRES: is_plain_decimal(text).
 std::size_t decimals_of(std::string_view text);
-/// In units of 10^-decimals; nothing where that does not fit 63 bits. REQUIRES: is_plain_decimal(text), and it has at
-/// most so many decimals.
+/// The number in units of 10^-decimals; nothing if that does not fit 63 bits. REQUIRES: is_plain_decimal(text), with
+/// at most `decimals` decimals.
 std::optional<std::int64_t> scaled_decimal(std::string_view text, std::size_t decimals);
-/// `value` in units of 10^-decimals, without zeros at the end behind the point. REQUIRES: value >= 0.
+/// `value` in units of 10^-decimals, without trailing zeros behind the point. REQUIRES: value >= 0.
 std::string decimal_text(std::int64_t value, std::size_t decimals);
 
 }  // namespace kvplan::plan

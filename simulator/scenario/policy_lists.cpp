@@ -32,8 +32,8 @@ bool needs_none(const attention::PolicyChoice& policy) {
   return !policy.kind->traits(policy.choice).needs_recording();
 }
 
-/// The policy as it must be written for `holds`, but for parameters without a default: with a parameter whose other
-/// values make the difference. Empty: there is no such way.
+/// The form of the policy for which `holds` is true, without parameters that must be given: with a parameter if that
+/// makes the difference. Empty: there is no such form.
 std::string written(const Descriptor& descriptor, Holds holds) {
   std::string example(descriptor.name);
   char separator = ':';

@@ -1,15 +1,15 @@
-// Which policies a run follows without recordings, out of the catalogue, for what errors say.
+// Policies that runs can use without recordings, from the catalogue, for error texts.
 #pragma once
 
 #include <string>
 
 namespace kvplan::plan {
 
-/// Names of those of which lengths say how many tokens stay (placement=compact), parted by commas in the catalogue's
-/// order; "NAME with PARAMETER=VALUE" where it takes that.
+/// Names of policies with a number of kept tokens that follows from lengths (placement=compact), separated by commas
+/// in the catalogue's order; "NAME with PARAMETER=VALUE" if that is needed.
 const std::string& counted_policies();
 
-/// Likewise of those that ask for nothing that a recording has, whatever their placement.
+/// The same for policies that need nothing from a recording, whatever their placement.
 const std::string& policies_without_recordings();
 
 }  // namespace kvplan::plan

@@ -30,7 +30,7 @@ const Descriptor kNoWindowFormat{
     .source = "kvplan",
     .params = {}};
 
-// Errors of these two have no "format: " before the field: whoever asks says where the format stands.
+// Errors of these two have no "format: " before the field: the caller knows where the format was named.
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
   if (cache.kind == model::CacheKind::kHeads) return Done{};
   return bad_input("expected a model that stores keys and values by head; this model stores a latent vector")
@@ -195,7 +195,7 @@ Result<model::KvFormat> places_of(const RunFormat& format, const RunFormat& of_w
     for (std::int64_t i = 0; i < run.layers; ++i) {
       const model::KvFormat& own = run.cache.window > 0 ? of_windows.of_token : format.of_token;
       out.by_layer.push_back(own.by_layer.empty() ? own.choice : own.by_layer[out.by_layer.size()]);
-      if (run.cache.window == 0) continue;  // whoever asks for the places of a model says what is wrong there
+      if (run.cache.window == 0) continue;  // places_of reports what is wrong in this case
       const auto fits = bytes_of_place(out.by_layer.back(), run.cache, model.element_bytes);
       if (!fits.ok()) return placed_at(kWindowField, fits.error());
     }

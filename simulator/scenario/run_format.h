@@ -1,18 +1,23 @@
-// In what a run stores keys and values: `format` of a scenario, and `window_format`. It names a member of the family
-// "format", or a codec (simulator/formats) whose bytes follow from lengths. A codec that stores each token at once, all
-// alike, is a width of tokens like any other: everything else of a run works with it, but what needs layers of one
-// width where its layers have widths of their own. Of any other the bytes depend on what else is stored, and requests
+// The format in which a run stores keys and values: `format` of a scenario, and `window_format`. It names a member of
+// the
+// family "format", or a codec (simulator/formats) with bytes that follow from lengths. A codec that stores each token
+// at
+// once, in the same bytes, is like a plain number of bytes per token: everything else of a run works with it, except
+// what
+// needs all layers to have the same bytes. For any other codec the bytes depend on what else is stored, and requests
 // follow courses (courses/encoded_course.h).
 //
-// `window_format` tells layers with a window apart from the others: they keep the newest tokens, as many as their
-// window shows, in that format, whatever a token policy leaves of the others. All layers share a table, which is filled
-// with bytes. Without it every layer stores what the others do.
+// `window_format` applies to layers with a window: they keep the newest tokens, as many as their window shows, in that
+// format, whatever a token policy keeps in other layers. All layers share a table, which is filled with bytes.
+// Without it
+// every layer has the same format.
 //
-// Order: a token policy, and a window, take tokens of the prompt away before what stays is encoded. Later tokens are
-// encoded as their format does it in the step that wrote them, and then the oldest ones go (formats/lengths.h).
+// Order: a token policy, and a window, drop tokens of the prompt before the rest is encoded. Later tokens are encoded
+// by
+// their format in the step that wrote them, and then the oldest ones are dropped (formats/lengths.h).
 //
 // Life cycle: `run_format` when a scenario is resolved, without its model and any file; `format_on_model` when a run is
-// made, with what a side file says.
+// made, with the content of a side file.
 #pragma once
 
 #include <cstdint>
@@ -32,76 +37,78 @@
 namespace kvplan::plan {
 
 struct RunFormat {
-  model::KvFormat of_token;  ///< of a token's place: exact where tokens are encoded later
+  model::KvFormat of_token;  ///< format of a token's slot; exact if tokens are encoded later
   std::optional<formats::FormatChoice> encoded{};  ///< how they are
 };
 
-/// What `format` can name: the family "format", and codecs that have other names.
+/// The values of `format`: the family "format", and codecs with other names.
 Catalogue run_formats();
-/// What `window_format` can name: none, or what `format` can.
+/// The values of `window_format`: none, or those of `format`.
 Catalogue window_formats();
 inline constexpr std::string_view kWindowFormatFamily = "window-format";
-/// False of `none`.
+/// False for `none`.
 bool tells_windows_apart(const Choice& window_format);
-/// A format with its parameters. Where a codec has the same name as a member of the family "format", and that does
-/// not take the parameters, the codec is meant: `fp8` is a byte an element, `fp8:scale=amax` the codec.
+/// Parses a format with its parameters. If a codec has the same name as a member of the family "format", and that
+/// member does not take the parameters, the codec is meant: `fp8` is one byte per element, `fp8:scale=amax` the
+/// codec.
 Result<Choice> parse_run_format(std::string_view text);
 /// The same of window_formats.
 Result<Choice> parse_window_format(std::string_view text);
 /// REQUIRES: a choice of parse_run_format.
 RunFormat run_format(Choice choice);
 
-/// The codec of that descriptor; null: it is of the family "format".
+/// The codec of the choice's descriptor; null: it is of the family "format".
 const formats::FormatKind* codec_kind(const Choice& choice);
 
-/// Reads a side file by its path; called from any thread.
+/// Reads a side file; called from any thread.
 using SideOpener = std::function<Result<std::shared_ptr<const formats::SideData>>(const std::string& path)>;
 
-/// The same on a model: the parameters of each layer, and those that a side file says. `open` may be empty where no
-/// file is named. Errors (the field begins with the format's name): a file that cannot be read; check_side_file.
+/// The format on a model: the parameters of each layer, and those from a side file. `open` may be empty if no file is
+/// named. Errors (the field begins with the format's name): a file that cannot be read; check_side_file.
 Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelShape& model,
                                   std::int64_t tensor_ranks, const SideOpener& open);
 
-/// The place of a token on a model whose layers with a window have a format of their own; both formats as they are on
-/// the model. Errors (field: window_format): no layer has a window; it does not suit these layers.
+/// The format of a token's slot on a model with a separate format for layers with a window; both formats as made by
+/// format_on_model. Errors (field: window_format): no layer has a window; the format does not fit these layers.
 Result<model::KvFormat> places_of(const RunFormat& format, const RunFormat& of_windows,
                                   const model::ModelShape& model);
 
-/// That the side file of a format, if it names one, holds the layers of the model and no others, each with its heads
-/// and channels, and that none of `tensor_ranks` ranks has a part of heads that share numbers of it. REQUIRES: the file
-/// was read. Errors: the file, the format's parameter, the layer.
+/// Checks that the side file of a format, if it names one, has exactly the layers of the model, each with its heads
+/// and channels, and that no group of heads which share numbers of the file is divided among `tensor_ranks` ranks.
+/// REQUIRES: the file was read. Errors: the file, the format's parameter, the layer.
 Status check_side_file(const formats::FormatChoice& format, const model::ModelShape& model,
                        std::int64_t tensor_ranks);
 
-/// True where heads share what is stored of a token, so that it goes when the last of them gives it up.
+/// True: heads share stored parts of a token, which are freed when the last of them drops it.
 bool joins_heads(const model::KvFormat& format);
 
-/// Why bytes are all that is known of a format, whatever it is told: a part of a sentence. Empty: they are not.
+/// Why only the bytes of a format are known, with any side file: part of a sentence. Empty: more is known.
 std::string_view bytes_alone(const model::KvFormat& format);
 
-/// A layer's own heads, each with a query head of its own: bytes do not depend on queries. REQUIRES: it stores keys and
-/// values by head.
+/// The shape of a layer's heads, with one query head each: bytes do not depend on queries. REQUIRES: it stores keys
+/// and values by head.
 formats::Shape shape_of(const model::LayerCache& cache);
 
-/// That whatever stands among the layers [first, first + layers) and is stored together with others has them there too,
-/// with heads and windows alike. Errors (field: the format's name).
+/// Checks for the layers [first, first + layers): layers that are stored together must all be among them, with equal
+/// heads and windows. Errors (field: the format's name).
 Status check_layers_together(const formats::FormatChoice& format, const model::ModelShape& model,
                              std::int64_t first, std::int64_t layers);
-/// The same of a width of tokens, on the model (format_on_model).
+/// The same for a number of bytes per token, on the model (format_on_model).
 Status check_layers_together(const model::KvFormat& format, const model::ModelShape& model,
                              std::int64_t first, std::int64_t layers);
 
-/// Neighbouring layers of a rank that store alike.
+/// Neighbouring layers of a rank with the same storage.
 struct EncodedLayers {
-  std::optional<formats::FormatChoice> codec{};  ///< nothing: tokens stay in their places
+  std::optional<formats::FormatChoice> codec{};  ///< absent: tokens are not encoded
   formats::Shape shape;
-  model::TokenBytes place;       ///< of a token, until it is encoded
-  std::int64_t beside_bytes{0};  ///< what a policy keeps beside each token, as metadata
-  std::int64_t window{0};        ///< tokens that are kept, whatever a policy says; 0: it says it
+  model::TokenBytes place;       ///< bytes of a token until it is encoded
+  std::int64_t beside_bytes{0};  ///< metadata of a policy for each token
+  /// Number of newest tokens that are kept, whatever a policy says; 0: the policy decides
+  std::int64_t window{0};
   std::int64_t layers{1};
 };
 
-/// How a rank's layers store. `of_windows`: nothing where no `window_format` tells their layers apart.
+/// The storage of a rank's layers. `of_windows`: absent without `window_format`.
 struct LayerFormats {
   const RunFormat& format;
   const RunFormat* of_windows{nullptr};
@@ -109,26 +116,26 @@ struct LayerFormats {
 };
 
 /// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks. Errors (field: format, or
-/// window_format): a model with a latent vector; parameters that do not suit its heads; check_layers_together; bytes
+/// window_format): a model with a latent vector; parameters that do not fit its heads; check_layers_together; bytes
 /// that do not follow from lengths with these parameters.
 Result<std::vector<EncodedLayers>> encoded_layers(const LayerFormats& formats, const model::ModelShape& model,
                                                   std::int64_t tensor_ranks, std::int64_t first,
                                                   std::int64_t layers);
 
-/// Which tokens of a layer stay.
+/// The tokens that a layer keeps.
 struct KeptTokens {
   core::KeptCount count{.budget = INT64_MAX};
-  /// Where positions decide which: so many first ones, and of the others the newest. -1: only the number is known.
+  /// If positions decide: number of first tokens; the others are the newest. -1: only the number is known.
   std::int64_t sinks{-1};
   friend bool operator==(const KeptTokens&, const KeptTokens&) = default;
 };
-/// What a format is given then: the prompt's part that stays, a token more in each step, and what goes after it.
+/// What a format gets then: the kept part of the prompt, one more token in each step, and what is dropped after it.
 formats::Lengths lengths_of(const KeptTokens& kept, std::int64_t prompt, std::int64_t generated);
 
-/// What a request of such lengths stores after its prompt and after each later step. While that would take more than
-/// the same tokens do in their places, they stay there. `kept`: what a policy keeps, by layer of the rank or one for
-/// all; empty: everything. REQUIRES: the bytes follow from these lengths; the policy cuts the prompt alone, or the
-/// formats' bytes follow from what it leaves (formats::follows_from_count, follows_from_positions).
+/// What a request with these lengths stores after its prompt and after each later step. As long as encoding would
+/// take more bytes than exact tokens, they stay exact. `kept`: what a policy keeps, by layer of the rank or one for
+/// all; empty: everything. REQUIRES: the bytes follow from these lengths; the policy cuts only the prompt, or the
+/// formats' bytes follow from what it keeps (formats::follows_from_count, follows_from_positions).
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
                                    std::int64_t final_tokens, std::span<const KeptTokens> kept = {});
 

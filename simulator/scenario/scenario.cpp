@@ -41,7 +41,7 @@ std::size_t field_index(std::string_view path) {
   check_failed("the scenario has this field", __FILE__, __LINE__);
 }
 
-/// The field itself, or the component whose parameter the path names.
+/// The field itself, or the component with the parameter that the path names.
 struct Place {
   std::size_t field;
   std::string_view param;
@@ -325,8 +325,8 @@ Status choose_deployment(Scenario& s) {
   return Done{};
 }
 
-/// Where nobody says how step times are made (`said`), they are made as the device and model allow. What the roofline
-/// is not told, it takes from the device. REQUIRES: the model is chosen.
+/// Without a given latency model (`said` is false), one is chosen by device and model. Parameters of the roofline
+/// that are not given come from the device. REQUIRES: the model is chosen.
 Status choose_latency(Scenario& s, bool said) {
   if (s.deployment.device == nullptr) return Done{};
   const std::size_t field = field_index("latency");
@@ -383,7 +383,7 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
   return Done{};
 }
 
-/// What is known of the policy as the scenario's budget makes it, whose numbers take the place of its own.
+/// Traits of the policy with the scenario's budget, which replaces its own numbers.
 attention::PolicyTraits traits_with_budget(const Scenario& s, const attention::PolicyChoice& policy) {
   const auto budget = parse_member("budget", s.text("budget"));
   const bool given = budget.ok() && is_budget(budget.value());
@@ -445,8 +445,8 @@ Status choose_eviction(Scenario& s) {
   return Done{};
 }
 
-/// Layers that keep intervals of their own follow courses, and so does a request whose recording is measured.
-/// REQUIRES: the eviction is chosen.
+/// Layers with intervals of their own need courses, and so does a request with a measured recording. REQUIRES: the
+/// eviction is chosen.
 Status choose_budget(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_member("budget", s.text("budget")));
   if (!is_budget(choice)) return Done{};
@@ -470,7 +470,7 @@ Status choose_budget(Scenario& s) {
   return Done{};
 }
 
-/// In a run nobody knows when a content is used again: that depends on what is given up.
+/// In a run the next use of a content is unknown, since it depends on what is evicted.
 Status check_replacement(const Scenario& s) {
   if (replacement::serves_pools(replacement::replacement_entry(s.replacement))) return Done{};
   return bad_input("\"" + std::string(s.replacement.name()) +

@@ -1,9 +1,9 @@
-// A scenario: everything that decides a run, each value with where it came from.
+// A scenario: everything that determines a run, each value with its source.
 //
-// It is given as settings, `path = text`, from a JSON file (simulator/io), from `--set`, or from a form.
-// `resolve` checks them against the fields below and the catalogues of components, fills in defaults and
-// gives a `Scenario`. Later settings replace earlier ones. One parameter of a component can be set alone:
-// memory.allocator.block_tokens.
+// It is given as settings, `path = text`, from a JSON file (simulator/io), from `--set`, or from a form. `resolve`
+// checks
+// them against the fields below and the catalogues of components, fills in defaults and returns a `Scenario`. Later
+// settings replace earlier ones. A parameter of a component can be set alone: memory.allocator.block_tokens.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,14 @@ enum class FieldKind : std::uint8_t {
   kComponent
 };
 
-/// One path of a scenario.
+/// A path of a scenario.
 struct Field {
   std::string_view path;
   std::string_view help;
   FieldKind kind{FieldKind::kText};
   Unit unit{Unit::kNone};
   std::string_view fallback{};   ///< empty: no value
-  std::int64_t low{0}, high{0};  ///< kInteger, both included; kFraction: at most `high`, 0 = no limit
+  std::int64_t low{0}, high{0};  ///< kInteger: inclusive bounds; kFraction: at most `high`, 0 = no limit
   std::string_view family{};     ///< kComponent
 };
 
@@ -55,7 +55,7 @@ std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
 /// "window-format", "pool-rule", "replacement", "reader", "budget".
 Catalogue family_descriptors(std::string_view family);
-/// A member of one of these families with its parameters; of formats see parse_run_format, parse_window_format.
+/// Parses a member of one of these families; for formats see parse_run_format, parse_window_format.
 Result<Choice> parse_member(std::string_view family, std::string_view text);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -63,34 +63,34 @@ std::span<const std::string_view> families();
 struct Setting {
   std::string path;
   std::string text;
-  std::string file;               ///< scenario file it stands in; empty for the command line
-  std::int64_t line{0};           ///< 1-based line in it; 0 = not known
-  Origin origin{Origin::kGiven};  ///< a resolved scenario that is read back has defaults too
-  /// Of a component's text: parameters that stand in it but are defaults.
+  std::string file;               ///< its scenario file; empty for the command line
+  std::int64_t line{0};           ///< 1-based line in that file; 0 = not known
+  Origin origin{Origin::kGiven};  ///< kDefault occurs too if a resolved scenario is read back
+  /// For a component's text: parameters in it that have their default.
   std::vector<std::string> default_params{};
-  std::string option{};  ///< of the command line that said it ("--set"); empty: a file, or a program
-  /// Of a component's text: the lines of parameters that stand on lines of their own.
+  std::string option{};  ///< option of the command line that set it ("--set"); empty: a file, or a program
+  /// For a component's text: lines of parameters that have lines of their own.
   std::vector<std::pair<std::string, std::int64_t>> param_lines{};
 };
 
-/// How it is known which tokens stay.
+/// How the kept tokens are known.
 enum class EvictsBy : std::uint8_t {
-  kNothing,  ///< everything stays
-  kKeepRule,  ///< positions decide and holes are left: Scenario::keep; beside windows courses (TokenPlan::keep)
-  kLengths,     ///< positions decide, cells are used again or layers keep intervals of their own
-  kCounts,      ///< lengths say how many stay, survivors are moved together
+  kNothing,     ///< everything stays
+  kKeepRule,    ///< positions decide and leave holes: Scenario::keep; with windows, courses (TokenPlan::keep)
+  kLengths,     ///< positions decide; cells are reused, or layers keep intervals of their own
+  kCounts,      ///< lengths give the number of kept tokens; survivors move together
   kRecordings,  ///< attention decides: workload.attention
-  kTokens,      ///< neither attention nor lengths in closed form: lots, or what a user makes of positions
+  kTokens,      ///< random, or a user expression over positions
   kSets,        ///< a file says it
 };
 
 /// A resolved scenario.
 struct Scenario {
-  /// Text of each field (components with all their parameters), parallel to scenario_fields(); empty = no
-  /// value.
+  /// Text of each field (components with all their parameters), parallel to scenario_fields(); empty = no value.
   std::vector<std::string> texts;
   std::vector<Source> sources;
-  std::vector<std::vector<ParamSource>> param_sources;  ///< of components: parameters that are no defaults
+  /// For components: sources of parameters that are not defaults
+  std::vector<std::vector<ParamSource>> param_sources;
 
   std::string trace;
   traces::ImportOptions import;  ///< how `trace` is read
@@ -99,32 +99,32 @@ struct Scenario {
   std::int64_t limit{-1};
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention
-  bool extrapolates_shape{false};           ///< layers and heads of these stand for those of the model
-  const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
+  bool extrapolates_shape{false};           ///< layers and heads of recordings represent those of the model
+  const model::ModelShape* model{nullptr};  ///< null: the model of model_file, or else of the recordings
   std::string prices;                       ///< path of a price list; empty: none
-  std::string model_file;                   ///< path of a config.json; read when it is run
-  model::Deployment deployment;             ///< its format: of a token's place
-  /// How tokens are encoded when their prompt is whole, where `format` names such a codec.
+  std::string model_file;                   ///< path of a config.json; read when the scenario is run
+  model::Deployment deployment;             ///< its format is that of a token's slot
+  /// The codec that encodes tokens when their prompt is complete, if `format` names such a codec.
   std::optional<formats::FormatChoice> encoded;
-  /// Of layers with a window, where they have a format of their own and keep what their window shows.
+  /// Format of layers with a window, if they have their own and keep what their window shows.
   std::optional<RunFormat> window_format;
-  bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
+  /// The pool follows from deployment and model when the scenario is run; `pool` is empty then
+  bool derives_pool{false};
   memory::PoolSize pool;
   Choice allocator, replacement, engine, latency, router;
   std::optional<Choice> eviction;
-  std::optional<Choice> budget;  ///< what layers keep instead of the number that `eviction` says
-  std::optional<Choice> reader;  ///< what decode steps read a part by
+  std::optional<Choice> budget;  ///< replaces the number of tokens in `eviction`, by layer
+  std::optional<Choice> reader;  ///< the sparse attention method of decode steps
   EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
   std::int64_t replicas{1};
   std::optional<double> target_ttft_s, target_tpot_s, target_e2e_s;
-  /// Only requests that arrive from the one on and before the other count for latencies and targets; since the first
-  /// arrival.
+  /// Only requests that arrive in [from, to) count for latencies and targets; seconds since the first arrival.
   std::optional<double> target_from_s, target_to_s;
-  Fraction target_fraction{1, 1};  ///< of the arrived requests, that has to meet these three; at most 1
+  Fraction target_fraction{1, 1};  ///< share of the arrived requests that must meet these three; at most 1
   std::vector<PercentileTarget> percentiles;  ///< targets beside these
 
-  /// Of a field's path. REQUIRES: there is such a field.
+  /// Text of the field with this path. REQUIRES: there is one.
   [[nodiscard]] const std::string& text(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path) const;
   /// Of field i.
@@ -135,44 +135,45 @@ struct Scenario {
            evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kTokens ||
            evicts_by == EvictsBy::kSets || encodes();
   }
-  /// True: what a request stores follows from its lengths when its prompt is whole, not from a width of tokens.
+  /// True: the bytes that a request stores follow from its lengths once its prompt is complete, not from a number of
+  /// bytes per token.
   [[nodiscard]] bool encodes() const { return encoded || window_format; }
-  /// True: there are targets that each request meets or not.
+  /// True: some target applies to each request.
   [[nodiscard]] bool has_request_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
   [[nodiscard]] bool has_targets() const { return has_request_targets() || !percentiles.empty(); }
-  /// Of a time in seconds since the first arrival.
+  /// True: this arrival, in seconds since the first one, is in the window of targets.
   [[nodiscard]] bool in_window(double arrival_s) const {
     return arrival_s >= target_from_s.value_or(0) && (!target_to_s || arrival_s < *target_to_s);
   }
-  /// What this scenario's engine takes and does, whatever its parameters are called.
+  /// The traits of this scenario's engine, independent of the names of its parameters.
   [[nodiscard]] scheduling::EngineTraits engine_traits() const;
-  /// True: nothing is kept, and every step computes all tokens of its requests again.
+  /// True: no KV is stored, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
-  /// True: a request is to find blocks of another's, or of its own earlier admission: asked for by the engine, and
-  /// offered by the allocator. Whether the token policy lets it, TokenPlan::finds_prefixes says.
+  /// True: requests can hit cached blocks (of others, or of their own earlier admission): the engine asks for it, and
+  /// the allocator has a prefix cache. TokenPlan::finds_prefixes says whether the token policy allows it.
   [[nodiscard]] bool asks_for_prefixes() const;
-  /// True: memory.replacement names a policy; false: the pool hands out blocks its own way.
+  /// True: memory.replacement names a policy; false: the pool evicts by its own rule.
   [[nodiscard]] bool replaces_by_policy() const;
-  /// Of a parameter of the component in field i.
+  /// Origin of a parameter of the component in field i.
   [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const {
     return origin_of(param_source(i, param));
   }
   [[nodiscard]] Source param_source(std::size_t i, std::string_view param) const;
 };
 
-/// Told the source of every value of a resolved scenario: `path`, and `path.parameter` for each parameter of
-/// a component, in the order in which reports print them.
+/// Calls back with the source of every value of a resolved scenario: `path`, and `path.parameter` for each parameter
+/// of a component, in the order in which reports print them.
 void each_source(const Scenario& scenario,
                  const std::function<void(std::string_view path, const Source&)>& told);
 
-/// Says where a value was said of which only the origin is known: of a scenario that was stored. False, and nothing is
-/// changed, where the path is none that `each_source` tells, or the source would be of the other origin.
+/// Sets the source of a value of a stored scenario, of which only the origin is known. Returns false and changes
+/// nothing if `each_source` does not report the path, or if the source has another origin.
 bool set_source(Scenario& scenario, std::string_view path, const Source& source);
 
-/// Errors carry the path in `field`, file and line where known, and what exists or was expected.
+/// Errors have the path in `field`, file and line if known, and what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);
 
-/// `PATH=VALUE` of --set.
+/// Parses `PATH=VALUE` of --set.
 Result<Setting> parse_setting(std::string_view text);
 
 }  // namespace kvplan::plan

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
-/// A rank's memory of one kind that somebody knows; more than any device has.
+/// A known amount of a rank's memory; the limit is more than any device has.
 constexpr Field known_bytes(std::string_view path, std::string_view help) {
   return {.path = path,
           .help = help,

@@ -7,7 +7,7 @@
 namespace kvplan::plan {
 namespace {
 
-/// Paths whose text is the name of a file, or names with commas between.
+/// Paths with text that is the name of a file, or names separated by commas.
 enum class Names : std::uint8_t { kNothing, kFile, kFiles };
 
 Names names(std::string_view path, std::string_view text) {

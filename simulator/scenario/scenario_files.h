@@ -10,11 +10,11 @@
 
 namespace kvplan::plan {
 
-/// What a file is called from somewhere else.
+/// Converts a file name to the one seen from elsewhere.
 using FileMove = std::function<std::string(const std::string& file)>;
 
-/// The text of a setting with `move` of every name of a file in it. What cannot be read as a value of `path` stays as
-/// it is, for `resolve` to refuse.
+/// The text of a setting with `move` applied to every file name in it. Text that is not a valid value of `path` is
+/// returned unchanged; `resolve` will report it.
 std::string with_files_moved(std::string_view path, const std::string& text, const FileMove& move);
 
 /// All files that a scenario names, in the order of scenario_fields().

@@ -1,4 +1,4 @@
-// Where a value of a scenario was said.
+// The source of a scenario's value.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace kvplan::plan {
 
-/// Whether somebody chose a value.
+/// Whether a value was chosen by the user.
 enum class Origin : std::uint8_t { kDefault, kGiven };
 
 struct Source {
   enum class From : std::uint8_t {
     kDefault,
-    kDerived,  ///< nobody chose it, and it follows from other values: step times from the device
-    kGiven,    ///< by a program, or a file, that names no place
-    kFile,     ///< `name`, on `line` where that is known
-    kOption,   ///< of the command line, by its name
+    kDerived,  ///< not chosen; it follows from other values: step times from the device
+    kGiven,    ///< by a program, or a file, without a known place
+    kFile,     ///< file `name`, on `line` if known
+    kOption,   ///< option of the command line, by its name
   };
   From from{From::kDefault};
   std::string name{};
@@ -26,7 +26,7 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-/// Of one parameter of a component.
+/// The source of one parameter of a component.
 struct ParamSource {
   std::string param;
   Source source;
@@ -34,12 +34,12 @@ struct ParamSource {
 
 /// "default", "derived", "given", "file", "option".
 std::string_view from_name(Source::From from);
-/// None for another text.
+/// None for any other text.
 std::optional<Source::From> from_named(std::string_view name);
 
 Origin origin_of(const Source& source);
 
-/// What people are shown: a file without its folders ("hour.json:12"), an option ("--set"), or the name above.
+/// Text for readers: a file without its folders ("hour.json:12"), an option ("--set"), or the name above.
 std::string source_text(const Source& source);
 
 }  // namespace kvplan::plan

@@ -50,7 +50,7 @@ bool begins_with_any(std::string_view text, std::span<const std::string_view> be
                      [&](std::string_view one) { return text.substr(0, one.size()) == one; });
 }
 
-/// Do all fields whose paths begin with one of these have the same text? With `others`: do all other fields?
+/// True: all fields with paths that begin with one of these have the same text. With `others`: all other fields do.
 bool same_texts(const RunSummary& a, const RunSummary& b, std::span<const std::string_view> paths,
                 bool others) {
   const auto fields = scenario_fields();

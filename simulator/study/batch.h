@@ -1,6 +1,6 @@
-// Runs numbered pieces of work on several threads and hands their outcomes out one by one, as soon as each is there: in
-// no order, so that a long piece keeps nobody waiting. Memory does not grow with the number of pieces: a few numbers
-// wait for a thread, a few outcomes for being handed out.
+// Runs numbered pieces of work on several threads and hands out each outcome as soon as it exists, in any order, so a
+// long piece delays no other. Memory does not grow with the number of pieces: only a few numbers and outcomes wait at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,30 @@
 
 namespace kvplan::plan {
 
-/// What became of one piece: a result, or why there is none.
+/// The outcome of one piece: a result, or why there is none.
 struct Outcome {
   std::int64_t number{0};
   std::optional<Error> error{};
-  /// It got no memory; it may where nothing runs beside it.
+  /// true: it got no memory; it may get it if nothing runs beside it
   bool starved{false};
   std::optional<RunResult> result{};
 };
 
 struct Batch {
   int threads{1};
-  /// The next number, nothing at the end. Asked in the calling thread.
+  /// Returns the next number, nothing at the end. Called in the calling thread.
   std::function<Result<std::optional<std::int64_t>>()> next;
-  /// Called from several threads. One that is starved runs again alone; an error of kind kInterrupted ends the batch.
+  /// Called from several threads. A piece without memory runs again alone; an error of kind kInterrupted ends the
+  /// batch.
   std::function<Outcome(std::int64_t number)> run;
   /// Takes an outcome, in the calling thread.
   std::function<Status(Outcome&&)> done;
-  /// Called in the calling thread now and then while nothing comes.
+  /// Called in the calling thread now and then while there is no outcome.
   std::function<Status()> idle;
 };
 
-/// Ends when all is done, or early: with the first error of `next`, `done` or `idle`, or interrupted_error(). What
-/// finished before an interruption is handed out. All threads have ended on return.
+/// Returns when all is done, or early: with the first error of `next`, `done` or `idle`, or interrupted_error().
+/// Outcomes from before an interruption are handed out. All threads have ended on return.
 Status run_batch(const Batch& batch);
 
 }  // namespace kvplan::plan

@@ -1,5 +1,5 @@
-// Runs by the thousand: each case is a scenario on a trace and what is wanted of it; its outcome is handed out as soon
-// as it is there, and nobody holds it here. Comparisons, sweeps and the window run their cases this way.
+// Runs cases by the thousand: each case is a scenario on a trace, with what is wanted of it; its outcome is handed
+// out at once and not kept here. Comparisons, sweeps and the window run their cases this way.
 #pragma once
 
 #include "simulator/study/batch.h"
@@ -7,11 +7,12 @@
 
 namespace kvplan::plan {
 
-/// What is wanted beside the report, and takes memory.
+/// Results that are wanted beside the report, and take memory.
 struct Wanted {
-  /// Even: a timeline of each replica of at most so many bins of one width (RunOptions::timeline_joined). 0: none.
+  /// Even: a timeline of each replica with at most this many bins of one width (RunOptions::timeline_joined). 0:
+  /// none.
   std::int64_t timeline_bins{0};
-  /// What is by request; without it memory does not grow with requests x cases.
+  /// Results by request; without them memory does not grow with requests x cases.
   bool requests{false};
 };
 
@@ -21,28 +22,28 @@ struct Case {
   Wanted wanted{};
 };
 
-/// Makes the case of a number, or says why there is none.
+/// Makes the case of a number, or returns why there is none.
 using CaseMaker = std::function<Result<Case>(std::int64_t number)>;
 
 /// Makes a case and runs it. Errors are in the outcome: those of the maker and of `run_scenario`, too little memory,
-/// and interrupted where `control`, which may be null, wants to stop before the case is made.
+/// and interrupted if `control` (may be null) wants to stop before the case is made.
 Outcome run_case(std::int64_t number, const CaseMaker& make, const Openers& openers,
                  core::RunControl* control);
-/// Requests that it will finish, as requests_to_serve has them.
+/// Number of requests that it will finish, as in requests_to_serve.
 [[nodiscard]] std::int64_t requests_to_serve(const Case& one);
 
-/// As Batch, with cases for its pieces.
+/// Like Batch, with cases as pieces.
 struct Cases {
   int threads{1};
   core::RunControl* control{nullptr};
   Openers openers;
   std::function<Result<std::optional<std::int64_t>>()> next;
-  CaseMaker make;  ///< called from several threads, and again where the case was starved
+  CaseMaker make;  ///< called from several threads, and again if the case got no memory
   std::function<Status(Outcome&&)> done;
   std::function<Status()> idle;
 };
 
-/// As run_batch.
+/// Like run_batch.
 Status run_cases(const Cases& cases);
 
 }  // namespace kvplan::plan

@@ -1,5 +1,5 @@
-// One scenario in several variants, run side by side: files are read once and shared, each variant is a case of its own
-// (cases.h), and results stand in the order of the variants whatever the number of threads.
+// One scenario in several variants, run side by side: files are read once and shared, each variant is a case of its
+// own (cases.h), and results are in the order of the variants whatever the number of threads.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace kvplan::plan {
 
-/// What a variant is and what became of it: a result, or why it could not run.
+/// A variant and its outcome: a result, or why it could not run.
 struct Variant {
   Varied varied;
   std::optional<RunResult> result;
@@ -33,28 +33,26 @@ struct Comparison {
 };
 
 struct CompareOptions {
-  /// Runs at once; each holds a pool and the books of it. A run that gets no memory beside the others is run again
+  /// Concurrent runs; each holds a pool with its bookkeeping. A run that gets no memory beside others runs again
   /// alone.
   int threads{1};
-  /// Even: timelines of at most so many bins of one width (RunOptions::timeline_joined), of the first variants
-  /// alone, so that memory does not grow with bins x variants.
+  /// Even: timelines of at most this many bins of one width (RunOptions::timeline_joined), only for the first
+  /// variants, so that memory does not grow with bins x variants.
   std::int64_t timeline_bins{0};
   std::size_t most_timelines{24};
   core::RunControl* control{nullptr};
-  /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
-  /// empty.
+  /// Called with the scenario of each variant before anything is read; an error ends the comparison. May be empty.
   std::function<Status(const Scenario&)> check;
-  /// Told before the runs begin how many requests they will serve in all. May be empty.
+  /// Called before the runs begin with the number of requests that they will serve in all. May be empty.
   std::function<void(std::int64_t requests)> on_begin;
 };
 
 /// Most variants of one comparison.
 inline constexpr std::int64_t kMostVariants = 10'000;
 
-/// `settings` as for `resolve`; a varied value comes after them. Traces are read in the calling thread, before anything
-/// runs; nothing is kept by request. Errors: a value that no variant can be read
-/// with, two equal varies, too many variants, no trace, interrupted, or every variant failed (the first one's
-/// error).
+/// `settings` as for `resolve`; a varied value comes after them. Traces are read in the calling thread, before
+/// anything runs; no results by request are kept. Errors: a value that is valid in no variant, two equal varies, too
+/// many variants, no trace, interrupted, or every variant failed (the first one's error).
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
                            Inputs& inputs, const CompareOptions& options);
 

@@ -93,7 +93,7 @@ class ReadOnce {
  public:
   template <class Open>
   Result<Value> get(const std::string& path, const std::string& how, const Open& open) {
-    // The lock is held while a file is read: whoever wants it too waits, and whoever wants another one has few.
+    // The lock is held while a file is read: threads that want the same file must wait, and few want another.
     const std::lock_guard lock(mutex_);
     auto found = read_.find({path, how});
     if (found == read_.end()) found = read_.emplace(std::pair(path, how), open()).first;

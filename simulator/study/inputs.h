@@ -1,8 +1,9 @@
-// The files that runs read. Each is read once, however many runs on however many threads ask for it, and files with
-// equal content are one: what they are told apart by is their content, not what they are called.
+// The files that runs read. Each is read once, however many runs on however many threads ask for it. Files with equal
+// content count as one: they are identified by content, not by name.
 //
-// Life cycle: made beside a batch of runs, told (`meet`) which files there are before any of them begins, and asked by
-// them. Of equal files the one that was met first is read, so that which it is does not depend on threads.
+// Life cycle: made for a batch of runs; `meet` names the files before any run begins; then the runs ask for them. Of
+// equal
+// files the first that was met is read, so the choice does not depend on threads.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,17 @@ using TracePtr = std::shared_ptr<const traces::Trace>;
 /// What is known of a file without reading it.
 struct FileLook {
   std::int64_t bytes{0};
-  std::int64_t changed{0};  ///< becomes another number when the file is written anew
+  std::int64_t changed{0};  ///< changes when the file is written again
   bool operator==(const FileLook&) const = default;
 };
 
 struct InputReaders : Openers {
   TraceReader read_trace;
-  /// Nothing: no file that could be read twice, such as a pipe. Such ones are told apart by their names.
+  /// Returns nothing for files that cannot be read twice, such as a pipe. Those are identified by name.
   std::function<std::optional<FileLook>(const std::string& path)> look;
-  /// Over all that the value of a file depends on; asked only of files of equal length. An error that is no
-  /// interruption: that is not known, and the file is told apart by its name. May be empty, as `look`: all are.
+  /// Digest of everything on which the value of a file depends; called only for files of equal length. An error other
+  /// than an interruption means unknown: the file is then identified by name. May be empty, like `look`: then all
+  /// are.
   std::function<Result<std::string>(const std::string& path)> digest;
 };
 
@@ -46,15 +48,15 @@ class Inputs {
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
 
-  /// These come next in the order of files.
+  /// Adds files behind those met so far.
   void meet(const std::vector<std::string>& files);
-  /// The trace that a scenario names: one for equal files that are read in the same way.
+  /// The trace that a scenario names: shared by equal files that are read with equal options.
   Result<TracePtr> trace(const Scenario& scenario);
-  /// For runs; this outlives them. A file that could not be read is not tried again before `keep_only`. Configs of
-  /// models are told apart by their names, since a model may be called like its file.
+  /// Openers for runs; this object outlives them. A file that could not be read is not tried again before
+  /// `keep_only`. Configs of models are identified by name, since a model may be named like its file.
   [[nodiscard]] Openers openers();
-  /// Forgets errors, and what was read of files that are not among these or have changed since. REQUIRES: nobody else
-  /// asks meanwhile.
+  /// Forgets errors, and the content of files that are not among these or have changed since. REQUIRES: no other
+  /// thread uses this object meanwhile.
   void keep_only(const std::vector<std::string>& files);
 
  private:

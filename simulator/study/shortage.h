@@ -1,4 +1,4 @@
-// Whether requests had to wait for memory, as far as the numbers of a result carry it.
+// Whether requests had to wait for memory, as far as the numbers of a result show it.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@ namespace kvplan::plan {
 
 enum class Shortage : std::uint8_t {
   kNoTime,   ///< nothing ran, or no time passed
-  kNever,    ///< nothing was preempted and no request was refused memory
-  kHappens,  ///< something was preempted, or memory lay idle while a request was refused
-  kUnknown,  ///< all memory was in use, or idle with content: a refusal leaves no trace there
+  kNever,    ///< nothing was preempted, and no request was refused memory
+  kHappens,  ///< something was preempted, or memory was idle while a request was refused
+  kUnknown,  ///< all memory was in use, or idle with cached content: a refusal leaves no trace then
 };
 
 Shortage shortage_of(const RunSummary& result);
 
-/// Bytes that nobody held at the peak of the fleet (cached, stranded or free). REQUIRES: memory.
+/// Bytes that no request held at the peak of the fleet (cached, stranded or free). REQUIRES: memory.
 std::int64_t idle_at_peak(const RunSummary& result);
 
-/// The same of the replica that had least, each at its own peak: requests of a replica wait for its memory alone.
-/// REQUIRES: memory.
+/// The same for the replica with the least, each at its own peak: a request of a replica waits only for that
+/// replica's memory. REQUIRES: memory.
 std::int64_t least_idle(const RunSummary& result);
 
-/// True where an allocation may have been refused and left no trace in the numbers: what is idle is `stranded`
-/// after a refusal, but not what is cached, so a refusal shows only where something else was idle. It cannot
-/// have happened if even the least idle memory was more than the largest request takes. REQUIRES: memory.
+/// True: an allocation may have been refused without a trace in the numbers. After a refusal idle memory is
+/// `stranded`, but cached memory is not, so a refusal shows only if other memory was idle. It is impossible if even
+/// the least idle memory was more than the largest request takes. REQUIRES: memory.
 bool may_hide_refusals(const RunSummary& result);
 
-/// True if a batch of some replica came to the engine's max_seqs.
+/// True: a batch of some replica reached the engine's max_seqs.
 bool running_slots_ran_out(const RunSummary& result);
 
 }  // namespace kvplan::plan

@@ -13,17 +13,17 @@ struct Size {
   double width{0}, height{0};
 };
 
-/// What a map takes when it is drawn.
+/// The size of a drawn map.
 Size size_of(const Map& map);
 Size size_of(const AttentionMap& map);
-/// Draws with the upper left corner at (0, 0): title with unit, axes, fields with their numbers where they have room,
-/// a legend. Fields without a value are dashed; where a layer has fewer heads there is none.
+/// Draws with the upper left corner at (0, 0): title with unit, axes, fields with their numbers if they have room, a
+/// legend. Fields without a value are dashed; a layer with fewer heads has fewer fields.
 void draw(report::Markup& svg, const Map& map);
-/// Queries go down, tokens across; cells above the diagonal are empty. The scale is logarithmic, from 0.0001 (and all
-/// below) to 1.
+/// Queries go down, tokens across; cells above the diagonal are empty. The scale is logarithmic, from 0.0001 (and
+/// everything below) to 1.
 void draw(report::Markup& svg, const AttentionMap& map);
 
-/// One of them as a chart for a page (report/charts.h). `id` makes names inside the page unique.
+/// One map as a chart for a page (report/charts.h). `id` makes names inside the page unique.
 std::string chart(const Map& map, const std::string& id);
 std::string chart(const AttentionMap& map, const std::string& id);
 

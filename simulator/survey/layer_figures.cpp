@@ -26,7 +26,7 @@ void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out
   for (const auto& tail : found.tails) out[at++] = tail.relative;
 }
 
-/// The step of the angle whose cosine is product / sqrt(squares). Steps are told apart by squares of cosines: for small
+/// The step of the angle with cosine product / sqrt(squares). Steps are decided by squares of cosines: for small
 /// whole numbers those of 30, 45, 60, 90, ... degrees are exact.
 std::size_t angle_step(double product, double squares) {
   // cos^2 of 15, 30, ... degrees; negative where the cosine is.

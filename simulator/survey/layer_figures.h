@@ -1,4 +1,4 @@
-// The figures of one layer in one sequence: what a thread works on at a time.
+// The figures of one layer in one sequence: the unit of work of a thread.
 #pragma once
 
 #include <array>
@@ -15,11 +15,12 @@ namespace kvplan::survey {
 struct LayerFigures {
   std::int64_t tokens{0};
   std::array<std::vector<std::optional<double>>, kFigures> figures;  ///< [figure][query head, or KV head]
-  /// [curve][query head, or KV head][point]; empty where there is none. Points of kTopMass are those of `tokens`.
+  /// [curve][query head, or KV head][point]; empty if there is none. Points of kTopMass are those of `tokens`.
   std::array<std::vector<std::vector<double>>, kCurves> curves;
-  /// [query head][query head]: heavy tokens in common over heavy tokens; empty where no row is late.
+  /// [query head][query head]: heavy tokens in common / heavy tokens; empty without late rows.
   std::vector<std::vector<double>> head_overlap;
-  std::vector<std::int32_t> heavy;  ///< of the layer: places among tokens 1 .. T - 17; ascending
+  /// Heavy tokens of the layer: indices among tokens 1 .. T - 17; ascending
+  std::vector<std::int32_t> heavy;
 };
 
 struct Place {
@@ -29,13 +30,13 @@ struct Place {
 
 struct LayerRequest {
   Place at;
-  std::int64_t rank_tokens{kRankTokens};  ///< ranks of attention maps of at most so many tokens
+  std::int64_t rank_tokens{kRankTokens};  ///< limit of tokens for ranks of attention maps
 };
 
-/// One pass over the rows, and the tensors of the layer and of the next one, where they were recorded; more passes for
-/// ranks of attention maps. `pause` is asked now and then; its error ends the work. Memory: those tensors, some numbers
-/// per token and head, and for ranks 128 MiB or the squares of the tokens of one head, whichever is more. REQUIRES: at
-/// least a token of the layer was recorded.
+/// Makes one pass over the rows and the tensors of the layer and of the next one, if they were recorded; more passes
+/// for ranks of attention maps. `pause` is called now and then; its error ends the work. Memory: those tensors, some
+/// numbers per token and head, and for ranks 128 MiB or the squares of the tokens of one head, whichever is more.
+/// REQUIRES: at least a token of the layer was recorded.
 Result<LayerFigures> layer_figures(const attention::Recording& recording, const LayerRequest& request,
                                    const std::function<Status()>& pause);
 

@@ -1,4 +1,4 @@
-// A survey as one page that stands alone, and as one picture.
+// A survey as one self-contained page, and as one picture.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace kvplan::survey {
 
-/// All maps and tables, and what they are; well-formed XML (report/html.h). `command` is the line that makes it again.
+/// All maps and tables with explanations; well-formed XML (report/html.h). `command`: the command line that makes it
+/// again.
 std::string page(const Plots& plots, const std::vector<Map>& maps, const std::string& title,
                  const std::string& command);
 

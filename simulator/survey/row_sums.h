@@ -1,5 +1,5 @@
-// The rows of one query head of one layer in one sequence, added up in one pass: the figures of query heads that need
-// nothing but rows (figures.h).
+// Sums over the rows of one query head of one layer in one sequence, in one pass: the figures of query heads that
+// need only rows (figures.h).
 #pragma once
 
 #include <array>
@@ -16,24 +16,24 @@ namespace kvplan::survey {
 /// A value for each figure, or none.
 using Values = std::array<std::optional<double>, kFigures>;
 
-/// Memory: some numbers per token.
+/// Memory: a few numbers per token.
 class RowSums {
  public:
   explicit RowSums(std::int64_t tokens);
   /// Row t; each row once, in order.
   void add(std::int64_t t, const attention::RowView& row);
-  /// got(i) of tokens i = 1 .. T - 17; empty where no row is late.
+  /// got(i) of tokens i = 1 .. T - 17; empty without late rows.
   [[nodiscard]] const std::vector<double>& got() const { return got_; }
-  /// The figures of rows into `out`. Of the heavy tokens: their places in `got`.
+  /// Stores the figures of rows in `out`. `heavy`: indices of heavy tokens in `got`.
   void finish(const std::vector<std::int32_t>& heavy, Values& out) const;
-  /// Curve::kTopMass at top_mass_points of the tokens; empty where no row is late.
+  /// Curve::kTopMass at top_mass_points of the tokens; empty without late rows.
   [[nodiscard]] std::vector<double> top_mass() const;
 
  private:
   void add_pivotal(std::int64_t t);
   void finish_pivotal(Values& out) const;
   void add_late(std::int64_t t, const attention::RowView& view);
-  /// Tokens with half and nine tenths of the row's sum, over its tokens.
+  /// Adds the least number of tokens with half and nine tenths of the row's sum, divided by its tokens.
   void add_shares(double all);
 
   std::int64_t tokens_;
@@ -43,16 +43,16 @@ class RowSums {
   double first_{0}, sinks_{0}, near_{0}, even_{0}, half_{0}, most_{0};
   std::vector<double> got_;
   std::vector<std::int64_t> points_;  ///< of top_mass, descending
-  std::vector<double> top_, held_;    ///< [point] sum over late rows; of one row
+  std::vector<double> top_, held_;    ///< [point] sum over late rows, and value of one row
   attention::TopMass top_mass_;
-  std::array<std::vector<bool>, 2> pivotal_;   ///< [half][token of the first half]: in any row
-  std::array<std::vector<double>, 2> excess_;  ///< likewise: sums of w - 1 / (t + 1)
+  std::array<std::vector<bool>, 2> pivotal_;   ///< [half][token of the first half]: pivotal in any row
+  std::array<std::vector<double>, 2> excess_;  ///< the same for sums of w - 1 / (t + 1)
 };
 
 /// Weights of tokens 0 .. t as doubles.
 void copy_row(const attention::RowView& row, std::int64_t t, std::vector<double>& out);
 
-/// How many rows got(i) sums over, for token i = 1 .. T - 17.
+/// Number of rows in the sum got(i), for token i = 1 .. T - 17.
 std::int64_t rows_of_far_token(std::int64_t tokens, std::int64_t token);
 
 }  // namespace kvplan::survey

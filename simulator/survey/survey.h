@@ -1,9 +1,9 @@
-// A survey of a whole recording: the figures of figures.h of every layer and head, over several sequences, and what
+// A survey of a whole recording: the figures of figures.h for every layer and head, over several sequences, and what
 // layers and heads have in common.
 //
-// Layers of sequences are worked on beside each other by several threads; what they found is added up in the order of
-// sequences and layers, so any number of threads gives the same bits. Memory: for each thread what one layer needs
-// (layer_figures.h), and the heavy tokens of the layers of a sequence.
+// Several threads work on layers of sequences; their results are added in the order of sequences and layers, so any
+// number of threads gives the same bits. Memory: for each thread what one layer needs (layer_figures.h), and the heavy
+// tokens of the layers of a sequence.
 #pragma once
 
 #include <array>
@@ -22,24 +22,24 @@ struct Request {
   const attention::Recording* recording{nullptr};
   std::vector<std::int32_t> sequences{};  ///< ascending; empty = all
   int threads{1};
-  /// Ranks of attention maps are computed of sequences of at most so many tokens; 0 = of none.
+  /// Ranks of attention maps are computed for sequences of at most this many tokens; 0 = for none.
   std::int64_t rank_tokens{kRankTokens};
 };
 
-/// The mean over the sequences that have a value, each counting alike.
+/// The mean over the sequences that have a value, each with equal weight.
 using Pooled = std::optional<double>;
 using PooledSquare = std::vector<std::vector<Pooled>>;  ///< symmetric
 
 struct LayerSurvey {
   std::int32_t layer{0};      ///< its number in the model
-  std::int32_t sequences{0};  ///< with at least a token of the layer
+  std::int32_t sequences{0};  ///< number of sequences with at least a token of the layer
   std::array<std::vector<Pooled>, kFigures>
       figures;  ///< [figure][query head, or KV head]; empty: not recorded
   /// [curve][query head, or KV head][point of Survey::points]; no heads: not recorded; no points: no sequence has it
   std::array<std::vector<std::vector<Pooled>>, kCurves> curves;
   PooledSquare head_overlap;  ///< [query head][query head] heavy tokens in common; empty: not recorded
 
-  /// Over the heads that have a value, each alike.
+  /// Mean over the heads that have a value, each with equal weight.
   [[nodiscard]] Pooled mean(Figure figure) const;
   /// The same at each of so many points.
   [[nodiscard]] std::vector<Pooled> mean(Curve curve, std::size_t points) const;
@@ -48,19 +48,20 @@ struct LayerSurvey {
 struct Survey {
   std::vector<std::int32_t> sequences;
   std::int64_t tokens{0};       ///< of these sequences
-  std::int64_t rank_tokens{0};  ///< as it was asked for
+  std::int64_t rank_tokens{0};  ///< the limit that was asked for
   std::vector<LayerSurvey> layers;
   std::array<std::vector<std::int64_t>, kCurves> points;  ///< of each curve, ascending
-  /// [place in layers][place in layers]: heavy tokens of a layer that are heavy in the other, over their number.
+  /// [index in layers][index in layers]: heavy tokens of a layer that are heavy in the other, divided by their
+  /// number.
   PooledSquare layer_overlap;
-  Pooled overlap_by_chance;        ///< of sets as large: (heavy tokens) / (T - 17)
-  std::vector<std::string> notes;  ///< whole sentences: what the recording does not have
+  Pooled overlap_by_chance;        ///< expected for random sets of this size: (heavy tokens) / (T - 17)
+  std::vector<std::string> notes;  ///< whole sentences: what the recording lacks
 };
 
-/// Asked now and then, by any of the threads; an error ends the survey.
+/// Called now and then, by any of the threads; an error ends the survey.
 using Pause = std::function<Status()>;
 
-/// Errors: a sequence that is not there, no recorded layer, what cannot be read.
+/// Errors: a missing sequence, no recorded layer, data that cannot be read.
 Result<Survey> run(const Request& request, const Pause& pause);
 
 }  // namespace kvplan::survey

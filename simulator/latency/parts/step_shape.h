@@ -1,4 +1,5 @@
-// What a step works on and with: the model on its ranks, and the device of each. For the parts of a composed step.
+// What a step works on and with: the model on its ranks, and the device of each. For the parts of a composed step
+// time.
 #pragma once
 
 #include <cmath>
@@ -18,11 +19,11 @@ struct StepShape {
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   std::int64_t weight_bits{16};
-  std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
-  bool follows_windows{false};                  ///< layers with a window read what it shows; else everything
-  /// Of each layer, the share of its heads that read a part in decode steps; empty: none does.
+  std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
+  bool follows_windows{false};  ///< layers with a window read only what it shows; else everything
+  /// For each layer, the share of its heads with sparse attention in decode steps; empty: none.
   std::vector<double> partly{};
-  std::int64_t ranked_token_ticks{0};  ///< in which these read the metadata of a token
+  std::int64_t ranked_token_ticks{0};  ///< time in which these read the metadata of a token
 
   [[nodiscard]] double figure(model::DeviceFigure name) const {
     return static_cast<double>(device.at(name).value);
@@ -32,16 +33,16 @@ struct StepShape {
 inline constexpr double kTicksPerSecond = 1e9 * static_cast<double>(kTicksPerNs);
 inline constexpr double kTicksPerUs = 1e3 * static_cast<double>(kTicksPerNs);
 
-/// Activations, and what ranks send each other, are of half precision.
+/// Activations, and messages between ranks, are half precision.
 inline constexpr std::int64_t kActivationBytes = 2;
 
-/// A duration of each of many alike, in 2^-16 ticks, so that a sum over many is as exact as its terms are known.
+/// A duration in 2^-16 ticks, so that a sum over many equal terms is as exact as the terms.
 struct FineTicks {
   std::int64_t count{0};
 
   /// Rounded once. REQUIRES: ticks >= 0, below 2^46.
   static FineTicks of(double ticks) { return {std::llround(ticks * 65536.0)}; }
-  /// Of so many, rounded down to a tick.
+  /// Duration of `many` of them, rounded down to a tick.
   [[nodiscard]] Wide times(std::int64_t many) const { return Wide{count} * many >> 16; }
 };
 

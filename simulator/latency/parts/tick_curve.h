@@ -1,6 +1,6 @@
-// Durations in whole ticks over whole tokens, on straight lines between knots: from one knot to the next whole ticks
-// for each token, and one tick more for each of the last tokens before the second one, as many as make its duration
-// come out exactly. So a curve is made of pieces on which every token adds the same.
+// Durations in whole ticks over whole tokens, on straight lines between knots: from one knot to the next each token
+// adds the same whole number of ticks, and each of the last tokens one tick more, so that the second knot's duration
+// is exact. So a curve consists of pieces on which every token adds the same.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct TickKnot {
   std::int64_t ticks{0};
 };
 
-/// Tokens [begin, end] within which each token adds `slope` ticks to `at_begin`.
+/// Tokens [begin, end]; each token adds `slope` ticks to `at_begin`.
 struct TickPiece {
   std::int64_t begin{0}, end{0};
   std::int64_t at_begin{0};  ///< ticks
-  std::int64_t slope{0};     ///< ticks; below 0 only where durations fall
+  std::int64_t slope{0};     ///< ticks; negative only if durations fall
 
   /// REQUIRES: begin <= at <= end.
   [[nodiscard]] Wide ticks(std::int64_t at) const { return at_begin + Wide{slope} * (at - begin); }
 };
 
-/// No piece ends later.
+/// Marks a piece without end.
 inline constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 /// a / b rounded down. REQUIRES: b > 0, and the quotient fits.
@@ -40,7 +40,7 @@ class TickCurve {
   /// `slope`: ticks of each token behind the last knot. REQUIRES: at least one knot, the first at 0, ascending.
   TickCurve(std::vector<TickKnot> knots, std::int64_t slope);
 
-  /// Exactly the knot's duration at a knot. REQUIRES: at >= 0.
+  /// The piece that contains `at`; exact at a knot. REQUIRES: at >= 0.
   [[nodiscard]] TickPiece piece(std::int64_t at) const;
 
  private:

@@ -1,14 +1,16 @@
 // How long the matrix products of a step take: for each group of weights the longer of reading them once and of
-// multiplying with them, on one rank, all stages after each other.
+// multiplying with them, on one rank, all stages one after the other.
 //
-//   layers    projections of attention, dense feed-forward, shared experts, router: every token, 2 FLOPs a weight
-//   experts   a token is multiplied with those of its experts. Of each layer's E experts a step of T tokens with k each
-//             reads E x (1 - (1 - k/E)^T) on average, if tokens choose evenly and apart from each other (assumed)
-//   output    the last layer, once for each request: an engine asks for the logits of one token each
+//   layers    projections of attention, dense feed-forward, shared experts, router: every token, 2 FLOPs per weight
+//   experts   each token is multiplied with the weights of its experts. Of a layer's E experts, a step of T tokens
+//   with k
+//             experts each reads E x (1 - (1 - k/E)^T) on average, if tokens choose uniformly and independently
+//             (assumed)
+//   output    the last layer, once for each request: an engine computes the logits of one token each
 //             (vllm-project/vllm v0.15.1, vllm/v1/worker/gpu_model_runner.py, logits_indices)
 //
 // Computing is in half precision, whatever the bits of the weights. Waves of tiles, and sizes that kernels round up to,
-// are left out.
+// are not modelled.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -27,15 +29,15 @@ class WeightsPart {
   static Result<WeightsPart> make(const StepShape& shape, const ProductRates& rates);
 
   [[nodiscard]] Wide ticks(std::int64_t tokens, std::int64_t requests) const;
-  /// Reading alone.
+  /// Time of reading the weights alone.
   [[nodiscard]] Wide read_ticks(std::int64_t tokens) const;
-  /// Of a layer's experts, how many are read on average; 0 where there are none.
+  /// Mean number of a layer's experts that are read; 0 without experts.
   [[nodiscard]] double distinct_experts(std::int64_t tokens) const;
 
  private:
   struct Group {
     std::int64_t read{0};  ///< ticks
-    FineTicks compute;     ///< of each token, or request
+    FineTicks compute;     ///< time for each token, or request
   };
   [[nodiscard]] std::int64_t expert_read(std::int64_t tokens) const;
 
