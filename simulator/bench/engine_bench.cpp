@@ -1,10 +1,11 @@
 // The serving engine: runs with the full ledger and latencies, and the recorded scheduler driver, fast
-// against naive.
+// compared with naive.
 //   engine_bench [--small] [--only TEXT] [--no-naive] [AZURE_TRACE MOONCAKE_TRACE]
-// --only: rows whose name contains TEXT; --no-naive: the fast side alone (both for a profiler).
-// Without traces (or with --small, as the tests run it) a synthetic workload takes their place. Each row is
-// the median of several runs, fast and naive alternating in one process, CPU seconds of this thread; the
-// digest is over the results and must be the same on both sides.
+// --only: rows with TEXT in their name; --no-naive: the fast side alone (both for a profiler).
+// Without traces (or with --small, as the tests run it) it uses a synthetic workload. Each row is the median of several
+// runs, fast and naive alternating in one process, in CPU seconds of this thread; the digest covers the results and
+// must
+// be equal on both sides.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ Measured timed(const std::function<std::uint64_t()>& body) {
 }
 
 bool all_equal = true;
-std::string only;  // rows whose name contains this
+std::string only;  // only rows with this in their name
 bool beside_naive = true;
 
 /// One line: requests, fast seconds (median and spread), naive seconds, ratio, digest.

@@ -381,8 +381,8 @@ def frontier(lib, case, layers):
 
 # The program.
 
-# A process of its own that starts the program and prints its CPU and elapsed seconds and its peak memory: the peak
-# that a process is said to have had begins with that of whoever started it.
+# A separate process that starts the program and prints its CPU and elapsed seconds and its peak memory: the peak that
+# the system reports for a process begins with that of its parent.
 WATCH = """
 import os, sys, time
 begin = time.monotonic()

@@ -1,4 +1,4 @@
-// How the benchmarks take times: CPU seconds of this thread; the sides of a comparison alternate in one process;
+// How the benchmarks measure time: CPU seconds of this thread; the sides of a comparison alternate in one process;
 // the median, with the fastest and slowest beside it.
 #pragma once
 
@@ -22,13 +22,13 @@ struct Spread {
   double slowest{0};
 };
 
-/// One way to a result.
+/// One implementation of what is compared.
 struct Side {
   std::function<void()> body;
-  int most{1 << 30};  ///< rounds that it takes part in: fewer for what takes long; none where it is left out
+  int most{1 << 30};  ///< number of rounds in which it takes part: fewer for a slow one, 0 to leave it out
 };
 
-/// CPU seconds of each side: after a warm-up of each, `rounds` times all of them in turn.
+/// CPU seconds of each side: one warm-up each, then `rounds` times all sides in turn.
 inline std::vector<Spread> measure(const std::vector<Side>& sides, int rounds) {
   std::vector<std::vector<double>> times(sides.size());
   for (int round = 0; round <= rounds; ++round) {

@@ -1,9 +1,10 @@
-// Reading traces from memory into columns: our importers beside getline + sscanf, getline + from_chars and
-// simdjson On-Demand over the same bytes; opening the .kvt of the same trace. Prints CPU times, ratios and the
-// digest of the trace, which must be that of every reader.
+// Reading traces from memory into columns: our importers compared with getline + sscanf, getline + from_chars and
+// simdjson On-Demand on the same bytes, and opening the .kvt of the same trace. Prints CPU times, ratios and the digest
+// of the trace, which must be the same for every reader.
 //   trace_bench [--small] [--only TEXT] [--reader TEXT] [--rounds N]
-// --small: 2,000 rows, run by the tests. --only, --reader: parts and readers whose name contains TEXT, and
-// --rounds: how often instead of 7 times (for a profiler).
+// --small: 2,000 rows, run by the tests. --only, --reader: parts and readers with TEXT in their name. --rounds:
+// number of
+// rounds instead of 7 (for a profiler).
 #include <sys/resource.h>
 #include <unistd.h>
 

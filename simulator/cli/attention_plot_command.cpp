@@ -88,7 +88,7 @@ Status choose(const std::string& asked, std::vector<survey::Map>& all,
   return Done{};
 }
 
-/// The head whose attention is drawn; nothing where no layer has rows and none was asked for.
+/// The attention map of one head; nothing if no layer has rows and none was asked for.
 Result<std::optional<survey::AttentionMap>> attention_of(const attention::Recording& recording,
                                                          const PlotFlags& flags, survey::Place& at,
                                                          const survey::Pause& pause) {

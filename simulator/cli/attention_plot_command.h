@@ -5,7 +5,7 @@
 
 namespace kvplan::cli {
 
-/// `attention`: the command whose sub-command it becomes.
+/// `attention`: the parent command.
 void add_attention_plot(Command& attention, Outcome& outcome);
 
 }  // namespace kvplan::cli

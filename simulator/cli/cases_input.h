@@ -1,4 +1,4 @@
-// The cases of a sweep as they are given: all combinations (--vary), some drawn by chance (--random), or the lines of a
+// The cases of a sweep from the command line: all combinations (--vary), random ones (--random), or the lines of a
 // file (--cases).
 #pragma once
 
@@ -14,16 +14,16 @@ namespace kvplan::cli {
 struct CasesInput {
   std::vector<std::string> varies;
   std::string file;
-  std::int64_t random{0};  ///< how many are drawn; 0: none is
+  std::int64_t random{0};  ///< number of random cases; 0: not random
   std::int64_t seed{1};
 };
 
-/// --vary, --random, --seed and --cases. The place must live as long as the command.
+/// Adds --vary, --random, --seed and --cases. `input` must live as long as the command.
 void add_cases_options(Command& command, CasesInput& input);
 
-/// Errors: none or both of --vary and --cases are given, a value or line that is none, too many cases.
+/// Errors: neither or both of --vary and --cases, an invalid value or line, too many cases.
 Result<plan::Combinations> read_cases(const CasesInput& input);
-/// How they were chosen, for people: "all combinations", "drawn with seed 1", "lines of a file".
+/// How the cases were chosen, as text: "all combinations", "drawn with seed 1", "lines of a file".
 std::string chosen_text(const CasesInput& input);
 
 }  // namespace kvplan::cli

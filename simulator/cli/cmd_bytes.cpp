@@ -274,7 +274,7 @@ const std::vector<const Descriptor*>& all_formats() {
   return kAll;
 }
 
-/// Of a format whose elements take a number of bits.
+/// For a format with a number of bits per element.
 Status count_elements(const BytesOptions& options, Answer& answer) {
   KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
   if (kept.counts.size() > 1)

@@ -46,7 +46,7 @@ class CutRecordings {
       return recording;
     };
   }
-  /// REQUIRES: nobody opens any more.
+  /// REQUIRES: no thread opens files any more.
   [[nodiscard]] std::vector<std::string> warnings() const { return {found_.begin(), found_.end()}; }
 
  private:

@@ -30,7 +30,7 @@ plan::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& c
   return {.count = {.budget = cache.window}, .sinks = newest ? 0 : -1};
 }
 
-/// Of so many tokens whose elements take a number of bits.
+/// Bytes of tokens with a number of bits per element.
 Result<LayerBytes> element_bytes(const Choice& format, const model::LayerCache& cache, std::int64_t tokens,
                                  std::int64_t model_element_bytes) {
   KVPLAN_TRY_DO(model::token_bytes(format, cache, model_element_bytes));

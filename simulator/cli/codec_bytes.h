@@ -1,5 +1,5 @@
-// What layers of a model take where their keys and values are stored in a format of the family "codec", or layers with
-// a window in another format than the others, from lengths alone.
+// Bytes of a model's layers if keys and values are stored in a format of the family "codec", or if layers with a
+// window have another format, from lengths alone.
 #pragma once
 
 #include <optional>
@@ -14,25 +14,25 @@
 
 namespace kvplan::cli {
 
-/// What a policy leaves of a sequence, and keeps beside it.
+/// What a policy keeps of a sequence, and its metadata.
 struct KeptTokens {
-  std::vector<core::KeptCount> counts{};  ///< of each layer, or one for all; none: everything stays
+  std::vector<core::KeptCount> counts{};  ///< for each layer, or one for all; none: everything is kept
   std::int64_t sinks{-1};                 ///< as plan::KeptTokens
   attention::CellMetadata beside{};
-  bool alike_in_layers{true};  ///< the same tokens in every layer
-  bool alike_in_heads{true};   ///< the same tokens in every head of a layer
+  bool alike_in_layers{true};  ///< every layer keeps the same tokens
+  bool alike_in_heads{true};   ///< every head of a layer keeps the same tokens
 };
-/// What of a sequence stays, and of how long a model.
+/// The sequence, and the model, for kept_by.
 struct KeptOf {
   std::int64_t prompt;
   std::int64_t tokens;  ///< with the prompt's
   std::int64_t layers;
 };
-/// How many tokens stay, where lengths and parameters say it. An empty text is no policy. Errors (field "--policy"):
-/// they do not say it.
+/// Numbers of kept tokens, if lengths and parameters determine them. An empty text means no policy. Errors (field
+/// "--policy"): they do not determine them.
 Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of);
 
-/// Of one layer, or of a rank's share of it.
+/// Bytes of one layer, or of a rank's share of it.
 struct CodecLayer {
   std::int64_t tokens{0};  ///< stored
   formats::LayerBytes bytes;
@@ -41,18 +41,18 @@ struct CodecLayer {
   [[nodiscard]] std::int64_t metadata_bytes() const;
 };
 
-/// How a layer stores tokens: one of both.
+/// How a layer stores tokens: one of the two.
 struct LayerStorage {
   std::optional<formats::FormatChoice> codec{};
-  std::optional<Choice>
-      elements{};  ///< of the family "format": its elements count as codes, or exact if they are whole
+  /// Of the family "format": its elements count as codes, or as exact if they have whole bytes
+  std::optional<Choice> elements{};
 
   [[nodiscard]] const Choice& choice() const { return codec ? codec->choice : *elements; }
 };
 
 struct CodecRequest {
   LayerStorage format;
-  /// Of layers with a window, which then keep what it shows, whatever the policy leaves of the others.
+  /// For layers with a window, which then keep what it shows, whatever the policy keeps in others.
   std::optional<LayerStorage> of_windows{};
   KeptTokens kept;
   std::int64_t prompt{1};
@@ -60,9 +60,9 @@ struct CodecRequest {
   std::int64_t layers{1};         ///< of the model
   std::int64_t element_bytes{2};  ///< of its own elements
 };
-/// Layer `number` of the model. Errors: latent vectors, a policy that keeps nothing, or other tokens in layers that are
-/// stored together, parameters that do not fit its heads, bytes that do not follow from lengths, more than 2^56
-/// elements.
+/// Bytes of layer `number` of the model. Errors: latent vectors; a policy that keeps nothing, or different tokens in
+/// layers that are stored together; parameters that do not fit its heads; bytes that do not follow from lengths; more
+/// than 2^56 elements.
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
                                std::int64_t number);
 

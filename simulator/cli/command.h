@@ -1,5 +1,5 @@
-// What the commands of `kvplan` share. Each command is one file, `cmd_NAME.cpp`, with one function `add_NAME`
-// that is listed below and in main.cpp.
+// Shared by the commands of `kvplan`. Each command is one file, `cmd_NAME.cpp`, with one function `add_NAME` that is
+// listed below and in main.cpp.
 #pragma once
 
 #include <functional>
@@ -13,31 +13,31 @@
 
 namespace kvplan::cli {
 
-/// How the program ends: the first error of a command, as one line on standard error and an exit code. A
-/// result that cannot be written, standard output included, is such an error.
+/// How the program ends: the first error of a command, as one line on standard error and an exit code. Failing to
+/// write a result, also to standard output, is such an error.
 struct Outcome {
   int exit_code{0};
 };
 
-/// One line on standard error: "kvplan: " and the error in words. Where the environment has KVPLAN_ERRORS=json, for
-/// programs that call this one, the line is a JSON object instead: `error` in words without the place, `file`, `line`,
-/// `byte`, `field` (null where not known) and `exit_code`. `hint` is for people only.
+/// Prints one line on standard error: "kvplan: " and the error. With KVPLAN_ERRORS=json in the environment, for
+/// programs that call this one, the line is a JSON object instead: `error` without the place, `file`, `line`, `byte`,
+/// `field` (null if unknown) and `exit_code`. `hint` is shown to people only.
 void print_error(const Error& error, std::string_view hint = {});
 
-/// Prints the error of a status, if it has one, and takes its exit code.
+/// Prints the error of a status, if any, and sets its exit code.
 void report(const Status& status, Outcome& outcome);
 
-/// Runs `body` once the command line is understood and `command` was chosen.
+/// Runs `body` once the command line is parsed and `command` was chosen.
 void run_as(Command& command, Outcome& outcome, std::function<Status()> body);
 
-/// One line each on standard error.
+/// Prints each on a line of standard error.
 void print_warnings(const std::vector<std::string>& warnings);
 
-/// `--json FILE|-`; `what` is written.
+/// Adds `--json FILE|-`; `what` describes the output.
 void add_json_option(Command& command, std::string& path, std::string_view what);
-/// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
+/// Writes a result: to the file, completely or not at all, or to standard output if the path is "-".
 Status write_text(const std::string& path, std::string_view text);
-/// The same piece by piece: `make` gives its bytes to the sink that it is called with.
+/// The same in pieces: `make` passes its bytes to the sink that it gets.
 using ByteSink = std::function<Status(std::string_view)>;
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
 

@@ -2,7 +2,7 @@
 //
 //     gpu engine engine_version kernel batch kv_len q_heads kv_heads head_dim window kv_elem_bytes
 //
-// in any order, others between them; one row a line.
+// in any order, possibly with other columns between them; one row per line.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace kvplan::cli {
 
-/// Whose time a row is, as it says itself.
+/// What a row says about itself: the names of its device, engine and kernel.
 struct DecodeRowNames {
   std::string gpu, engine, engine_version, kernel;
 };
@@ -30,9 +30,10 @@ class DecodeRows {
  public:
   static constexpr std::size_t kColumns = 11;
 
-  /// Errors: a column that is missing, there twice, or one of those that are added to the rows.
+  /// Errors: a required column that is missing or repeated, or a column that would be added to the rows.
   static Result<DecodeRows> open(std::string_view header);
-  /// Errors: too few or too many cells, no number, query heads that are no multiple of KV heads; with the field.
+  /// Errors, with the field: too few or too many cells, an invalid number, query heads that are not a multiple of KV
+  /// heads.
   [[nodiscard]] Result<DecodeRow> read(std::string_view line) const;
 
  private:

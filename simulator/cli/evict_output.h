@@ -17,34 +17,34 @@ struct EvictOptions {
   std::string input;
   std::string policy;
   std::string budget;  ///< empty: the policy's own
-  std::string format;  ///< that stores what stays; empty: as it was recorded
+  std::string format;  ///< format of kept tokens; empty: as recorded
   std::string json;
   std::int64_t prefill{0};
   std::int32_t sequence{0};
   std::int32_t layer{0};
   bool all_layers{false};  ///< asked for
   bool overlap{false};     ///< measured
-  bool one_layer{true};    ///< only `layer`; otherwise all of them
+  bool one_layer{true};    ///< true: only `layer`; false: all layers
 };
 
 void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group);
 void write_sets(JsonWriter& json, std::string_view key, const attention::LayerReplay& replay);
-/// `overlap`: of each query head; empty: it is not told.
+/// `overlap`: by query head; empty: not written.
 void write_step(JsonWriter& json, const attention::LayerReplay& replay, std::span<const double> overlap);
 void write_summary(JsonWriter& json, const EvictOptions& options,
                    const attention::EvaluationSummary& summary);
 /// One number, or one for each KV head.
 void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
 
-/// One layer.
+/// Results of one layer.
 struct LayerOutcome {
   std::size_t layer{0};
   attention::EvaluationSummary summary;
-  std::optional<formats::EvaluationSummary> stored{};  ///< of what stays, in a format
+  std::optional<formats::EvaluationSummary> stored{};  ///< results of kept tokens in a format
 };
 std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
                          const LayerOutcome& layer);
-/// `grants` may be null: the policy's own budget.
+/// `grants` may be null: the policy has its own budget.
 std::string layers_text(const EvictOptions& options, const attention::PolicyChoice& policy,
                         const attention::Grants* grants, const std::vector<LayerOutcome>& layers);
 void write_layers_summary(JsonWriter& json, const EvictOptions& options,

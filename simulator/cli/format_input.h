@@ -1,4 +1,4 @@
-// A format as an option names it, tried on a recording.
+// A format given by an option, applied to a recording.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace kvplan::cli {
 
-/// With its side file, if it has one, read. Errors (field: --format): no such member, wrong parameters, a file that
+/// Reads the format and its side file, if any. Errors (field: --format): unknown name, wrong parameters, a file that
 /// cannot be read.
 Result<formats::FormatChoice> read_format_input(const std::string& text);
 
-/// Stops when interrupted. Errors: as formats::evaluate; bad input is in `file`, where nothing else says so.
+/// Stops when interrupted. Errors: as formats::evaluate; errors without a file get `file`.
 Result<formats::Evaluation> evaluate_format(const attention::Recording& recording,
                                             formats::EvaluationRequest request, const std::string& file);
 

@@ -1,4 +1,4 @@
-// The table of `kvplan run --holders`: who holds what at one moment (simulator/observe/holders.h).
+// The table of `kvplan run --holders`: the holders of all memory at one moment (simulator/observe/holders.h).
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ class HoldersOutput {
   HoldersOutput();
   ~HoldersOutput();
 
-  /// Lets the run fill the table; it is stepped one by one then. `at_s`: seconds, as the user wrote them. Errors: no
-  /// number of seconds.
+  /// Makes the run fill the table; each step is then reported by itself. `at_s`: seconds, as the user wrote them.
+  /// Errors: not a number of seconds.
   Status attach(const std::string& at_s, const core::KeepRule& keep, plan::RunOptions& options);
-  /// REQUIRES: the run has ended well.
+  /// REQUIRES: the run has ended without an error.
   [[nodiscard]] std::string csv() const;
 
  private:

@@ -1,4 +1,4 @@
-// --format, --map and --block: what every command that reads a trace takes.
+// --format, --map and --block: the options of every command that reads a trace.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace kvplan::cli {
 
-/// The place must live as long as the command.
+/// `options` must live as long as the command.
 void add_import_options(Command& command, traces::ImportOptions& options);
 
-/// The options as a command line has them, each with a space before it; empty where none is given.
+/// The options in command-line form, each with a space before it; empty if none was given.
 std::string import_flags(const traces::ImportOptions& options);
 
 }  // namespace kvplan::cli

@@ -1,5 +1,5 @@
-// `kvplan sweep --sbatch FILE`, `--kubernetes FILE`: not a run, but a file with which a cluster runs the same sweep
-// (sweep/job.h).
+// `kvplan sweep --sbatch FILE`, `--kubernetes FILE`: instead of running the sweep, write a file with which a cluster
+// runs it (sweep/job.h).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ struct JobInput {
   [[nodiscard]] bool any() const { return !sbatch.empty() || !kubernetes.empty(); }
 };
 
-/// --shards, --sbatch, --kubernetes, --image and --claim. The place must live as long as the command.
+/// Adds --shards, --sbatch, --kubernetes, --image and --claim. `input` must live as long as the command.
 void add_job_options(Command& command, JobInput& input);
 
-/// Writes what is asked for. `command`: kvplan sweep, whose options were read; the tasks get all of them but those that
-/// say which part of the sweep is run, and where to. Errors: a file cannot be written, a name that no line can hold.
+/// Writes the requested files. `command`: kvplan sweep with parsed options; the tasks get all of them except those
+/// that select a part of the sweep and its output. Errors: a file cannot be written, a name that cannot be written on
+/// a line.
 Status write_jobs(const Command& command, const JobInput& input, const std::string& out,
                   std::int64_t threads);
 

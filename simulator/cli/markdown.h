@@ -6,12 +6,12 @@
 
 namespace kvplan::cli {
 
-/// Text with the characters escaped that Markdown would take for its own.
+/// Text with Markdown's special characters escaped.
 std::string markdown_escaped(std::string_view text);
 
-/// Lines of at most 118 characters, a blank line behind them. `markdown` is written as it is.
+/// Lines of at most 118 characters, followed by a blank line. `markdown` is not escaped.
 std::string markdown_paragraph(const std::string& markdown);
-/// "- ..." in such lines, nothing behind them.
+/// "- ..." in such lines, without a blank line.
 std::string markdown_item(const std::string& markdown);
 
 }  // namespace kvplan::cli

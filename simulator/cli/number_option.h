@@ -1,6 +1,5 @@
-// Numeric options: all of them are read by simulator/base/number_input.h, so that every command refuses the
-// same texts in the same words. The library's own conversion would saturate, read an empty text as 0 and
-// 010 as 8.
+// Numeric options. All are parsed by simulator/base/number_input.h, so that every command rejects the same texts with
+// the same words. CLI11's own conversion would saturate, and read an empty text as 0 and 010 as 8.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace kvplan::cli {
 Option* add_whole_number(Command& command, const std::string& name, WholeRange range, const std::string& help,
                          const std::string& shown_default, std::function<void(std::int64_t)> set);
 
-/// The same for a variable, whose value is the default. It must live as long as the command, and hold the
+/// The same for a variable, which holds the default. It must live as long as the command, and be able to hold the
 /// range.
 template <class Integer>
 Option* add_whole_number(Command& command, const std::string& name, Integer& to, WholeRange range,
@@ -27,15 +26,15 @@ Option* add_whole_number(Command& command, const std::string& name, Integer& to,
                           [&to](std::int64_t value) { to = static_cast<Integer>(value); });
 }
 
-/// --threads of commands that work on layers of sequences; without it, and from now on, as many as the machine has.
-/// `threads` must live as long as the command.
+/// Adds --threads to commands that work on layers of sequences; the default is the number of processors. `threads`
+/// must live as long as the command.
 void add_layer_threads(Command& command, int& threads);
 
 Option* add_number(Command& command, const std::string& name, double& to, NumberRange range,
                    const std::string& help);
 
-/// "N[,N...]": whole numbers, each once, as they stand. Errors, with this field: not numbers, outside the range, one
-/// that is given twice.
+/// "N[,N...]": distinct whole numbers, in the given order. Errors, with this field: not numbers, out of range, a
+/// number twice.
 Result<std::vector<std::int64_t>> different_numbers(const std::string& text, WholeRange range,
                                                     std::string_view field);
 

@@ -1,5 +1,6 @@
-// Commands and options of the command line: a face of CLI11 (2.x), which reads the words and writes --help. Its header
-// takes seconds to compile, so options.cpp alone includes it. Commands and options live as long as the CommandLine.
+// Commands and options of the command line: a thin layer over CLI11 (2.x), which parses the words and writes --help.
+// Its header takes seconds to compile, so only options.cpp includes it. Commands and options live as long as the
+// CommandLine.
 #pragma once
 
 #include <deque>
@@ -17,7 +18,7 @@ class Option;
 
 namespace kvplan::cli {
 
-/// An option, a flag or a positional argument. What changes one returns it, so that calls can be chained.
+/// An option, a flag or a positional argument. Setters return the option, so that calls can be chained.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
@@ -25,53 +26,53 @@ class Option {
   Option* required(bool required = true);
   /// --help shows this as the default; empty: none.
   Option* default_str(const std::string& shown);
-  /// --help shows what the variable holds now as the default.
+  /// --help shows the variable's present value as the default.
   Option* capture_default_str();
-  /// --help calls the value so.
+  /// The name of the value in --help.
   Option* type_name(const std::string& name);
-  /// So many values; -1: any number, at least one.
+  /// Number of values; -1: any number, at least one.
   Option* expected(int values);
-  /// It may be given again, and all values count: one each time.
+  /// It may be given several times; each time adds one value.
   Option* repeatable();
-  /// A list takes one value each time that the option is given.
+  /// A list takes one value each time the option is given.
   Option* one_value_each();
   /// Any other value is an error.
   Option* one_of(std::vector<std::string> values);
   /// An empty value is an error.
   Option* not_empty();
-  /// It is an error to give this one without `other`.
+  /// Giving this one without `other` is an error.
   Option* needs(const Option* other);
-  /// It is an error to give both.
+  /// Giving both is an error.
   Option* excludes(const Option* other);
-  /// Its function is called as soon as it is read, before what is required is checked.
+  /// Its function is called as soon as it is parsed, before required options are checked.
   Option* read_at_once();
 
   /// "--output" of "-o,--output".
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool positional() const;
   [[nodiscard]] bool takes_value() const;
-  /// It takes texts, that is, has no type_name of its own and is no flag.
+  /// True: it takes text: it has no type_name of its own and is not a flag.
   [[nodiscard]] bool takes_text() const;
   [[nodiscard]] bool given() const;
-  /// What was given, as it stood there.
+  /// The given values, unchanged.
   [[nodiscard]] std::vector<std::string> values() const;
 
  private:
   CLI::Option* option_;
 };
 
-/// The program, or a command of it, or a command of that.
+/// The program, one of its commands, or a sub-command.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// `names` as "-o,--output"; without a dash a positional argument. The variable must live as long as the command;
-  /// what it holds is the default.
+  /// `names` as "-o,--output"; without a dash a positional argument. The variable holds the default and must live as
+  /// long as the command.
   Option* add_option(const std::string& names, std::string& to, const std::string& help);
   Option* add_option(const std::string& names, std::vector<std::string>& to, const std::string& help);
-  /// An option of one value, which `read` takes or refuses; its error names the option.
+  /// An option with one value, which `read` accepts or rejects; its error names the option.
   Option* add_function(const std::string& names, std::function<Status(const std::string&)> read,
                        const std::string& help);
   Option* add_flag(const std::string& names, bool& to, const std::string& help);
@@ -81,14 +82,14 @@ class Command {
   void require_subcommand();
   /// Written below --help.
   void footer(const std::string& text);
-  /// Called once the command line is understood and this command was chosen.
+  /// Called once the command line is parsed and this command was chosen.
   void callback(std::function<void()> body);
 
   [[nodiscard]] std::string name() const;
-  /// In the order in which they were added; --help and --version are not among them.
+  /// In the order in which they were added; without --help and --version.
   [[nodiscard]] std::vector<Option*> options();
   [[nodiscard]] std::vector<const Option*> options() const;
-  /// One that was added. `name`: see Option::name().
+  /// An option that was added. `name`: see Option::name().
   [[nodiscard]] const Option& option(const std::string& name) const;
   [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
 
@@ -102,16 +103,16 @@ class Command {
 
 class CommandLine {
  public:
-  /// `about` heads --help; `version` is what --version prints.
+  /// `about`: first line of --help; `version`: output of --version.
   CommandLine(const std::string& name, const std::string& about, const std::string& version);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] Command& program() { return *program_; }
-  /// Reads the words and calls the chosen command's callback. `last_first`: the words after the program's name, the
-  /// last one first. The text is that of --help or --version where one was asked for, else empty. Errors: words that
-  /// are not understood, in CLI11's words.
+  /// Parses the words and calls the chosen command's callback. `last_first`: the words after the program's name in
+  /// reverse order. Returns the text of --help or --version if asked for, else an empty text. Errors: invalid words,
+  /// in CLI11's wording.
   Result<std::string> run(std::vector<std::string> last_first);
 
  private:

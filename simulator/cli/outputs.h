@@ -1,6 +1,6 @@
 // The output files of one command: all of them appear, or none. Standard output ("-") is written at the end.
 //
-// Life cycle: `add` each result, `commit` once; without it nothing appears.
+// Life cycle: `add` each result, `commit` once; without `commit` nothing appears.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class Outputs {
  public:
   Outputs();
   ~Outputs();
-  /// An empty path is no output.
+  /// An empty path means no output.
   Status add(const std::string& path, std::string_view text);
   Status add_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
   Status commit();
@@ -31,10 +31,10 @@ class Outputs {
   bool uses_stdout_{false};
 };
 
-/// Both are there and are one file, by whatever names; devices and pipes never are.
+/// True: both exist and are the same file, under whatever names; never true for devices and pipes.
 bool is_same_file(const std::string& a, const std::string& b);
-/// None of the outputs is a file that is read, and no two are one file. Every command with an input and an
-/// output asks this before it opens either. The error names the output.
+/// Checks that no output is an input file, and that no two outputs are the same file. Every command with an input and
+/// an output calls this before it opens either. Errors name the output.
 Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace kvplan::cli

@@ -9,16 +9,17 @@
 
 namespace kvplan::cli {
 
-/// What was asked, as JSON tells it.
+/// What was asked for, as in the JSON.
 struct PlotInput {
   std::string name;
   const attention::RecordingInfo& info;
 };
 
 std::string plot_json(const PlotInput& input, const survey::Plots& plots);
-/// figure,layer,head,other_layer,other_head,query,token,value: a line for every number of the JSON, as it stands there.
+/// figure,layer,head,other_layer,other_head,query,token,value: one line for every number of the JSON, with the same
+/// digits.
 std::string plot_csv(const survey::Plots& plots);
-/// Tables of means; of the layer with this number those of its heads, too.
+/// Tables of means; for the layer with this number also tables of its heads.
 std::string plot_text(const survey::Plots& plots, std::optional<std::int32_t> layer);
 
 }  // namespace kvplan::cli

@@ -1,4 +1,4 @@
-// A token policy as options name it, and what a budget scheme of all layers gives it.
+// A token policy given by options, with the grants of a budget scheme to all layers.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct PolicyInput {
   attention::Grants grants;  ///< by `budget`, once read
 };
 
-/// `option`: the one that names the policy. `budget`: text of --budget; empty: none. Errors (field: the option): no
-/// such member, wrong parameters.
+/// `option`: the option that names the policy. `budget`: text of --budget; empty: none. Errors (field: the option):
+/// unknown name, wrong parameters.
 Result<PolicyInput> parse_policy_input(const std::string& policy, std::string_view option,
                                        const std::string& budget);
 
-/// Reads the files that both name, and grants tokens to a prompt of the recorded sequence. Errors: files that cannot be
-/// read, those of the scheme.
+/// Reads the files that policy and scheme name, and computes grants for a prompt of the recorded sequence. Errors:
+/// files that cannot be read, those of the scheme.
 Status read_policy_input(PolicyInput& input, const attention::Recording& recording, std::int32_t sequence,
                          std::int64_t prompt);
 
-/// The policy of one layer; without a scheme, or where the recording has no such layer, the one that was named.
-/// REQUIRES: read.
+/// The policy of one layer; the one that was named if there is no scheme, or if the recording lacks the layer.
+/// REQUIRES: read_policy_input was called.
 Result<attention::PolicyChoice> policy_at(const PolicyInput& input, const attention::Recording& recording,
                                           std::int32_t layer, std::int64_t prompt);
 

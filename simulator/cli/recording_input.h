@@ -8,7 +8,7 @@
 
 namespace kvplan::cli {
 
-/// As io::open_attention. Of a recording that broke off a warning says where, and how much of it is whole.
+/// Like io::open_attention. If the recording broke off, a warning says where, and how much is complete.
 Result<std::shared_ptr<const attention::Recording>> open_recording(const std::string& path);
 
 }  // namespace kvplan::cli

@@ -1,4 +1,4 @@
-// `kvplan cache TRACE --replacement ...`: the blocks of a trace played through caches of some sizes.
+// `kvplan cache TRACE --replacement ...`: replays the blocks of a trace through caches of several sizes.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace kvplan::cli {
 
 class ReplacementCommand {
  public:
-  /// Adds its options to a command that has its trace and the options of reading it, and no others yet. Where
-  /// --replacement is given, options that are added later are neither needed nor allowed.
+  /// Adds its options to a command that has only its trace and the options for reading it. If --replacement is given,
+  /// options added later are neither required nor allowed.
   explicit ReplacementCommand(Command& command);
   ~ReplacementCommand();
-  /// --replacement was given: `run` is to run instead of whatever else the command does.
+  /// True: --replacement was given, so `run` replaces whatever else the command does.
   [[nodiscard]] bool given() const;
   [[nodiscard]] Status run(const std::string& trace, const traces::ImportOptions& import) const;
 

@@ -52,7 +52,7 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   if (io::document_kind(file->peek(8)) == io::DocumentKind::kReport)
     return bad_input("expected a scenario or a trace, found a report; `kvplan convert` shows what it ran")
         .at_file(input.path);
-  // Who says how a trace is read means a trace, whatever its name.
+  // An option about reading a trace means that the input is a trace, whatever its name.
   const bool told = !input.import.format.empty() || !input.import.map.empty();
   const bool scenario = told ? io::looks_like_scenario(file->peek(4096)) : is_scenario(*file);
   if (file->failed()) return file->error();

@@ -1,4 +1,4 @@
-// What `run`, `compare` and others take: a scenario file or a bare trace, and --set.
+// The input of `run`, `compare` and others: a scenario file or a bare trace, and --set.
 #pragma once
 
 #include <string>
@@ -19,26 +19,26 @@ struct ScenarioInput {
   std::string prices;             ///< path of a price list
 };
 
-/// `input`, `--set`, `--prices` and those of import_options.h. The place must live as long as the command.
+/// Adds `input`, `--set`, `--prices` and the options of import_options.h. `input` must live as long as the command.
 void add_scenario_options(Command& command, ScenarioInput& input);
 
-/// True if the file is a scenario, or was meant as one: by its name (.json, .kvs) or since it begins with {,
-/// unless it can be read as a trace. Errors then speak of a scenario. What it says of a file that cannot be
-/// read means nothing: ask `failed` of it.
+/// True: the file is a scenario, or was meant as one (by its name, .json or .kvs, or because it begins with {) and
+/// cannot be read as a trace. Errors then speak of a scenario. For a file that cannot be read the result has no
+/// meaning: check `failed`.
 bool is_scenario(traces::Input& file);
 
-/// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then the options
-/// of the import, then --set, then --prices.
+/// Settings in order of precedence, last wins: the file's (or the bare trace as workload.trace), then import options,
+/// then --set, then --prices.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
 
-/// What of it was given beside the file, as options of a command line with a space before each.
+/// The options that were given besides the file, in command-line form with a space before each.
 std::string scenario_flags(const ScenarioInput& input);
 
-/// The trace of a scenario. `flags` are the options of the import that were given as such. Errors: none is named, or
-/// it cannot be read; what the scenario says of the import is blamed by its path.
+/// Reads the trace of a scenario. `flags`: import options from the command line. Errors: none is named, or it cannot
+/// be read; errors about the scenario's import settings have their path.
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags);
 
-/// The files of many runs from the disk: traces as read_trace_of reads them; reading ends when the user asks to stop.
+/// Reads the files of many runs from the disk: traces as in read_trace_of; reading ends when the user asks to stop.
 plan::InputReaders input_readers(const traces::ImportOptions& flags);
 
 }  // namespace kvplan::cli

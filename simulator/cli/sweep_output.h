@@ -1,4 +1,4 @@
-// What the commands around databases of sweeps share: their names, and what is said of one.
+// Shared by the commands that use databases of sweeps: checks of names, and descriptions.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ class Database;
 
 namespace kvplan::cli {
 
-/// A name that a database can be written to; with `there` it may be there already.
+/// Checks a name for a new database; with `there` the file may exist.
 Status check_database_name(const std::string& path, bool there);
 
-/// A few lines for a terminal: how many cases there are, are done and failed, and what is varied.
+/// A few lines for a terminal: numbers of cases, done and failed ones, and what is varied.
 Result<std::string> database_text(sweep::Database& database);
 
 }  // namespace kvplan::cli

@@ -1,4 +1,4 @@
-// Traces in: every command reads them here, so that each shows how far it is and ends soon when the user asks to stop.
+// Reads traces. Every command reads them here, so that each shows progress and stops soon when the user asks to.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,13 @@
 
 namespace kvplan::cli {
 
-/// Bytes read of all bytes of some files, as they lie on the disk (of a compressed one the compressed bytes), and the
-/// rate. Without the total where one of them is a pipe.
+/// Bytes read of all bytes of the files, as on the disk (compressed bytes of a compressed file), and the rate.
+/// Without the total if one of them is a pipe.
 class ReadProgress {
  public:
   explicit ReadProgress(const std::vector<std::string>& paths);
-  /// For the reader of the files; this outlives it. Reading ends with interrupted_error() once the user asked to stop.
+  /// Hook for the reader of the files; this object outlives it. Reading ends with interrupted_error() once the user
+  /// asked to stop.
   [[nodiscard]] traces::ReadHook hook();
   void end() { progress_.end(); }
 
@@ -31,10 +32,10 @@ class ReadProgress {
   std::chrono::steady_clock::time_point begin_;
   std::int64_t total_bytes_;  // 0 = not known
   std::atomic<std::int64_t> bytes_{0};
-  Progress progress_;  // last: its thread reads the others
+  Progress progress_;  // last member: its thread reads the others
 };
 
-/// Requests of a stream on their way, of all that there will be.
+/// A stream that counts its requests, for progress.
 class CountedStream final : public traces::TraceStream {
  public:
   /// `total`: 0 = not known. The stream outlives this.
@@ -46,10 +47,10 @@ class CountedStream final : public traces::TraceStream {
   traces::TraceStream& stream_;
   std::int64_t total_;
   std::atomic<std::int64_t> made_{0};
-  Progress progress_;  // last: its thread reads the others
+  Progress progress_;  // last member: its thread reads the others
 };
 
-/// One file, or several of one format. The line of its progress is gone once the stream has ended.
+/// Opens one file, or several of one format. The line of progress is gone once the stream has ended.
 Result<std::unique_ptr<traces::TraceStream>> open_input(const std::vector<std::string>& paths,
                                                         const traces::ImportOptions& import);
 /// The whole trace in memory.

@@ -1,4 +1,4 @@
-// The results of `kvplan trace` as JSON and as text for people. The keys are stable.
+// The results of `kvplan trace` as JSON and as text. The keys are stable.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
-// What the binary files of kvplan are made of: little-endian numbers, CRC-32, zstd, and the frame in which
-// .kvt, .kve, .kvs and .kvr keep one message each (a .kva file has frames of its own, of the same parts).
-// Bytes and their limits only: which frames a file has, and in which order, is its reader's part.
+// Building blocks of kvplan's binary files: little-endian numbers, CRC-32, zstd, and the frame in which .kvt, .kve,
+// .kvs
+// and .kvr store one message each (a .kva file has its own frames, made of the same parts). Only bytes and their
+// limits:
+// which frames a file has, and in which order, is up to its reader.
 //
 //   0   4 letters   type
 //   4   u32         length of the message
@@ -22,32 +24,31 @@ inline constexpr std::size_t kHeadBytes = 16;
 struct Head {
   std::string type;            ///< 4 letters
   std::uint32_t raw_bytes;     ///< of the message
-  std::uint32_t stored_bytes;  ///< of the zstd frame that follows
+  std::uint32_t stored_bytes;  ///< length of the zstd frame that follows
 };
 
 /// REQUIRES: 16 bytes.
 Head parse_head(std::string_view bytes16);
-/// An error without a place where the head claims more than a message of `most` bytes can need.
+/// An error, without a place, if the head claims more bytes than a message of `most` bytes can need.
 Status check_size(const Head& head, std::uint32_t most);
 bool checksum_holds(std::string_view bytes16, std::string_view stored);
-/// The message of a frame whose size and checksum are good; an error without a place where it does not
-/// decompress to raw_bytes.
+/// The message of a frame with checked size and checksum; an error, without a place, if it does not decompress to
+/// raw_bytes.
 Status unpack(const Head& head, std::string_view stored, std::string& message);
 
 /// A whole frame; the same bytes for the same message.
 std::string make(std::string_view type, std::string_view message);
 
 std::string compress(std::string_view raw);
-/// Fills `raw`, whose size is what is expected; an error without a place where the data are damaged or of
-/// another size.
+/// Fills `raw`, which has the expected size; an error, without a place, if the data are damaged or of another size.
 Status decompress(std::string_view stored, std::string& raw);
 
-/// CRC-32, that of gzip and PNG, over several parts: begins with 0.
+/// CRC-32 as in gzip and PNG, over several parts; start with 0.
 std::uint32_t crc32(std::uint32_t before, std::string_view bytes);
 
 void put_u32(std::string& out, std::uint32_t value);
 void put_u64(std::string& out, std::uint64_t value);
-// REQUIRES: 4 and 8 bytes.
+// REQUIRES: 4 bytes, and 8 bytes.
 std::uint32_t get_u32(std::string_view bytes);
 std::uint64_t get_u64(std::string_view bytes);
 

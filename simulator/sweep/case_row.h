@@ -1,4 +1,4 @@
-// What a database keeps of a case: its figures, or why it could not run.
+// A case in a database: its figures, or why it could not run.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 namespace kvplan::sweep {
 
 struct CaseRow {
-  std::int64_t number{0};  ///< of the case, from 0
+  std::int64_t number{0};  ///< number of the case, from 0
   std::optional<Error> error;
   std::vector<plan::FigureValue>
-      figures;  ///< parallel to plan::figures(). With an error they are empty, or only
-                ///< fits.starts has a value: the engine would not start
+      /// Parallel to plan::figures(). With an error all are empty, or only fits.starts has a value: the engine would
+      /// not start
+      figures;
 };
 
 }  // namespace kvplan::sweep

@@ -17,7 +17,7 @@ plan::Better better_of(std::string_view name) {
   return plan::Better::kNeither;
 }
 
-/// Figures whose names have a part of the text in them, else the varied paths.
+/// Figures with a part of the text in their names; if there are none, the varied paths.
 std::string names_like(const Head& head, std::string_view text) {
   std::vector<std::string> names;
   const std::string_view part =

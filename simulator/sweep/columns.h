@@ -1,4 +1,4 @@
-// Columns of a database that hold numbers: figures, and varied paths whose values are numbers. What analyses read.
+// Columns of a database with numbers: figures, and varied paths with numeric values. Analyses read these.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ struct NumberColumn {
   bool operator==(const NumberColumn&) const = default;
 };
 
-/// NAME, or NAME:lower or NAME:higher where it is to be said which is better. Errors: no figure and no varied path, a
-/// path whose values are no numbers.
+/// Parses NAME, NAME:lower or NAME:higher; the latter two say which is better. Errors: neither a figure nor a varied
+/// path, a path with values that are not numbers.
 Result<NumberColumn> parse_column(const Head& head, std::string_view text);
-/// Several, parted by commas. Errors: those of parse_column, one twice.
+/// Several columns, separated by commas. Errors: those of parse_column, a column twice.
 Result<std::vector<NumberColumn>> parse_columns(const Head& head, std::string_view text);
 /// A varied path. Errors: none of this name.
 Result<plan::Vary> find_path(const Head& head, std::string_view name);
 
-/// A case that is done.
+/// A case that ran.
 struct Point {
   std::int64_t number{0};
   std::vector<double> values;       ///< parallel to the columns
-  std::vector<std::string> varied;  ///< texts, parallel to the paths that were asked for
+  std::vector<std::string> varied;  ///< values as text, parallel to the requested paths
 };
-/// Told of the cases that have a value in each of the columns, in order; none is held. Latencies of saturated cases are
-/// no values (saturated.h). `paths`: varied ones whose values are wanted too.
+/// Calls back for the cases with a value in each of the columns, in order; stores none. Latencies of saturated cases
+/// do not count as values (saturated.h). `paths`: varied paths to report as well.
 Status each_point(Database& database, const std::vector<NumberColumn>& columns,
                   const std::vector<std::string>& paths, const std::function<void(Point&)>& told);
 
-/// As people read it.
+/// The value as text for readers.
 std::string value_text(std::string_view unit, double value);
 
 }  // namespace kvplan::sweep

@@ -27,7 +27,7 @@ constexpr std::int64_t kTablesTokenNs = 50;  // courses over tables by layer or 
 constexpr std::int64_t kLayerOutputNs =
     210;  // a format with parameters by layer: its rule, in each layer at each token
 constexpr std::int64_t kUnknownLayers = 32;  // of a model in a file or a recording
-/// Members whose price differs from that of their family.
+/// Members with a price that differs from that of their family.
 struct Member {
   std::string_view family, name;
   Price more;

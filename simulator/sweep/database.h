@@ -1,7 +1,7 @@
-// The database of a sweep: one SQLite file that is whole by itself when no process has it open, and that any SQLite
+// The database of a sweep: one SQLite file that is complete by itself when no process has it open, and that any SQLite
 // program can query. simulator/sweep/SCHEMA.md has its tables.
 //
-// A row is added with the case that it is of and never changes. Rows are kept in transactions: whatever happens to the
+// A row is added when its case is done and never changes. Rows are written in transactions: whatever happens to the
 // process, the file has all rows of a transaction or none. While a sweep writes, no other process reads or writes.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace kvplan::sweep {
 
-/// Version of the schema; a database of another one is refused.
+/// Version of the schema; databases with another one are refused.
 inline constexpr std::int64_t kSchema = 1;
 
 /// A column with a figure.
@@ -29,31 +29,32 @@ struct FigureColumn {
   bool operator==(const FigureColumn&) const = default;
 };
 
-/// What a database is of.
+/// What a database contains.
 struct Head {
   std::string program;   ///< name and version
-  std::string identity;  ///< 16 hex digits over all cases and the content of what they read
+  std::string identity;  ///< digest of all cases and the content of their files, 16 hex digits
   std::int64_t cases{0};
-  std::string chosen;  ///< how the cases were, for people; empty in older databases
+  std::string chosen;  ///< how the cases were chosen, as text; empty in older databases
   Shard shard;
   std::int64_t share{0};  ///< cases of the shard
-  std::string dealt;      ///< by which rule (cost.h); empty where there is one shard
-  std::vector<std::pair<std::string, std::string>> settings;  ///< of all cases, as given: path and text
+  std::string dealt;      ///< the rule of dealing (cost.h); empty with one shard
+  /// Settings of all cases, as given: path and text
+  std::vector<std::pair<std::string, std::string>> settings;
   std::vector<plan::Vary> varies;
   std::vector<std::pair<std::string, std::string>> inputs;  ///< path and digest
   std::vector<FigureColumn> figures;
 };
 
-/// Why `found` is not a database of what `wanted` says; nothing where it is. `shards_too`: of the same share.
+/// How `found` differs from `wanted`; nothing if it does not. `shards_too`: they must also be of the same shard.
 std::optional<std::string> difference(const Head& found, const Head& wanted, bool shards_too);
 
 class Database {
  public:
-  /// A new one. Error: there is a file.
+  /// Creates a database. Error: the file exists.
   static Result<Database> create(const std::string& path, const Head& head);
-  /// One that is there goes on; an absent or empty one is made. Error: it is of something else.
+  /// Opens an existing database, or creates one if the file is absent or empty. Error: it belongs to another sweep.
   static Result<Database> resume(const std::string& path, const Head& head);
-  /// For reading.
+  /// Opens a database for reading.
   static Result<Database> open(const std::string& path);
 
   [[nodiscard]] const Head& head() const { return head_; }
@@ -65,7 +66,7 @@ class Database {
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] Result<bool> has(std::int64_t number);
   Result<std::optional<Row>> row(std::int64_t number);
-  /// In a transaction, which `commit` ends. REQUIRES: the case has no row.
+  /// Adds a row in a transaction that `commit` ends. REQUIRES: the case has no row.
   Status add(const Row& row);
   Status add(const CaseRow& of, const plan::Varied& varied);
   Status commit();

@@ -1,4 +1,4 @@
-// The values of a path as analyses tell them apart: each by itself, or, where there are many numbers, ranges of them.
+// Groups of a path's values for analyses: one for each value, or ranges if there are many numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct Groups {
   std::unordered_map<std::string, std::size_t> of;  ///< the group of each value
 };
 
-/// Up to `most` values are a group each, in the order in which they are varied. More numbers are put in order and cut
-/// into `ranges` groups of as many values, or one more in the first ones. REQUIRES: 1 <= ranges <= most. Errors: more
-/// values than that, not all of which are numbers.
+/// Up to `most` values form a group each, in the order in which they are varied. More numbers are sorted and cut into
+/// `ranges` groups of equal size (the first ones may have one more). REQUIRES: 1 <= ranges <= most. Errors: more
+/// values than that, not all of them numbers.
 Result<Groups> groups_of(const plan::Vary& vary, std::size_t most, std::size_t ranges);
 
 }  // namespace kvplan::sweep

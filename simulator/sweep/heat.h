@@ -1,4 +1,4 @@
-// A figure over two varied paths: its mean over the cases at each pair of values.
+// A figure over two varied paths: its mean over the cases for each pair of values.
 #pragma once
 
 #include <optional>
@@ -25,22 +25,22 @@ struct HeatMap {
   }
 };
 
-/// Values of a path that are told apart, at most.
+/// Most values of a path with a column or row each.
 inline constexpr std::size_t kMostHeatValues = 16;
-/// Ranges of numbers, where there are more.
+/// Number of ranges, if there are more numbers.
 inline constexpr std::size_t kHeatRanges = 8;
 
-/// `text`: FIGURE,PATH,PATH, the first path across. Means are sums in the order of cases, divided once. Errors: it is
-/// something else, one path twice, a path with too many values that are no numbers.
+/// `text`: FIGURE,PATH,PATH, the first path across. Means are sums in the order of cases, divided once. Errors: any
+/// other form, one path twice, a path with too many values that are not numbers.
 Result<HeatMap> heat_map(Database& database, std::string_view text);
 
-/// A row for each value down.
+/// The map as a table, with a row for each value of the second path.
 report::Table heat_table(const HeatMap& map);
-/// A line for each cell with cases: the values of both paths, cases, mean.
+/// One line for each cell with cases: the values of both paths, cases, mean.
 std::string heat_csv(const HeatMap& map);
 
-/// An SVG element (report/charts.h): a field for each cell, darker for more, with the mean in it in black or white,
-/// whichever is easier to read; a dashed field where there is no case; a thick edge around the best one.
+/// An SVG element (report/charts.h): a field for each cell, darker for more, with its mean in black or white,
+/// whichever is easier to read; a dashed field if there is no case; a thick edge around the best one.
 std::string heat_chart(const HeatMap& map, const std::string& id);
 
 }  // namespace kvplan::sweep

@@ -24,7 +24,7 @@ class Part {
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Gives it its name. REQUIRES: nobody has it open.
+  /// Gives the file its name. REQUIRES: no connection has it open.
   [[nodiscard]] Status commit() const {
     std::error_code error;
     std::filesystem::create_hard_link(path_, target_, error);  // unlike a rename it replaces nothing

@@ -1,4 +1,4 @@
-// The databases of shards become one.
+// Merges the databases of shards into one.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace kvplan::sweep {
 
-/// A new database at `output` with the rows of all inputs: of the whole sweep, whatever their shards; `--resume` runs
-/// what is missing. It appears whole or not at all; a kill leaves a file beside it whose name ends in ".part". A case
-/// that several inputs have must be the same in all. Errors: no input, inputs of different sweeps, a case with two
-/// rows that differ, a file at `output`, interrupted (`stop` says so).
+/// Writes a new database at `output` with the rows of all inputs: it belongs to the whole sweep, whatever their
+/// shards; `--resume` runs missing cases. It appears complete or not at all; a kill leaves a file with the ending
+/// ".part" beside it. A case in several inputs must have equal rows. Errors: no input, inputs of different sweeps, a
+/// case with two different rows, an existing file at `output`, interrupted (`stop` returns true).
 Status merge(const std::vector<std::string>& inputs, const std::string& output,
              const std::function<bool()>& stop);
 

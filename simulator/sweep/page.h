@@ -1,6 +1,6 @@
-// The database of a sweep as one HTML page that stands alone (report/html.h): what was varied, the best case for each
-// of some figures, what was asked for (fronts, heat maps, effects), the mean of these figures by the value of each
-// path, and why cases failed.
+// The database of a sweep as one self-contained HTML page (report/html.h): what was varied, the best case for some
+// figures, requested analyses (fronts, heat maps, effects), the mean of these figures by the value of each path, and
+// why cases failed.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@
 
 namespace kvplan::sweep {
 
-/// What was asked of a database.
+/// Requested analyses.
 struct Analyses {
   std::optional<Front> front;
   std::vector<HeatMap> heat_maps;
   std::vector<Effects> effects;
 };
 
-/// `command` is the line that makes this page again.
+/// `command`: the command line that makes this page again.
 Result<std::string> sweep_page(Database& database, const Analyses& analyses, const std::string& command);
 
 }  // namespace kvplan::sweep

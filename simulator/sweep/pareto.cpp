@@ -38,8 +38,8 @@ std::vector<Point> undominated(std::vector<Point> points, const std::vector<Numb
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.number < b.second.number;
   });
-  // Whoever beats a point is before it, and so is somebody of the front who does. With two columns the last of the
-  // front is best in the second one.
+  // A case that beats a point comes before it in this order, so some case of the front that beats it does too. With
+  // two columns, the last case of the front is best in the second.
   std::vector<std::vector<double>> front;
   std::vector<Point> kept;
   for (auto& [costs, point] : ordered) {

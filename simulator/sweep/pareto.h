@@ -1,5 +1,5 @@
-// The Pareto front of a sweep: the cases that no other case beats, being at least as good in all of some columns and
-// better in one.
+// The Pareto front of a sweep: the cases that no other case dominates, that is, is at least as good in all columns
+// and better in one.
 #pragma once
 
 #include <string>
@@ -13,19 +13,21 @@ namespace kvplan::sweep {
 struct Front {
   std::vector<NumberColumn> columns;
   std::vector<std::string> paths;  ///< that are varied
-  std::vector<Point> points;       ///< best in the first column first, then in the second, ...; then by case
-  std::int64_t compared{0};        ///< cases that have a value in each column
+  /// Ordered by the first column, best first, then the second, ...; then by case
+  std::vector<Point> points;
+  std::int64_t compared{0};  ///< number of cases with a value in each column
 };
 
-/// The points of the front, in the order of Front::points; those that are equal in all columns are all in it. For two
-/// columns in n log n, for more in n times the length of the front. REQUIRES: of each column it is said what is better.
+/// The points of the front, in the order of Front::points; points that are equal in all columns are all in it. Takes
+/// n log n for two columns, n times the length of the front for more. REQUIRES: each column says which values are
+/// better.
 std::vector<Point> undominated(std::vector<Point> points, const std::vector<NumberColumn>& columns);
 
-/// Errors: fewer than two columns, one of which nobody says what is better.
+/// Errors: fewer than two columns, or a column that does not say which values are better.
 Result<Front> pareto_front(Database& database, const std::vector<NumberColumn>& columns);
 
 report::Table front_table(const Front& front);
-/// A line for each case: its number, varied values, and the columns that are figures.
+/// One line for each case: its number, varied values, and the columns that are figures.
 std::string front_csv(const Front& front);
 
 }  // namespace kvplan::sweep

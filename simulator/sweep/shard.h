@@ -1,4 +1,4 @@
-// A share of the cases: the K-th of N (deal.h says which cases that is).
+// A shard: the K-th of N shares of the cases (deal.h defines which cases).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// SQLite as far as sweeps need it: a connection, statements, and errors as one line that a user understands.
+// The part of SQLite that sweeps need: a connection, statements, and errors as one readable line.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace kvplan::sweep {
 
 /// A value of a row.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
-/// As CSV and people have it: nothing is empty, real numbers are in the shortest form that reads back the same.
+/// As text for CSV and tables: no value is empty; real numbers in the shortest form that reads back the same.
 std::string cell_text(const Cell& cell);
 
 class Sql;
 
-/// One statement, run any number of times: bind all of 1..n, `step` until it gives false, `reset`.
+/// One statement, run any number of times: bind all of 1..n, `step` until it returns false, `reset`.
 class Statement {
  public:
   void bind(int at, const Cell& cell);
   /// True: there is a row.
   Result<bool> step();
-  /// For the next run. The row is gone.
+  /// Prepares the next run. The row becomes invalid.
   void reset();
   [[nodiscard]] int columns() const;
   [[nodiscard]] Cell cell(int column) const;
-  [[nodiscard]] std::int64_t whole(int column) const;  ///< 0 where it is no number
+  [[nodiscard]] std::int64_t whole(int column) const;  ///< 0 if it is not a number
   [[nodiscard]] std::string text(int column) const;
 
  private:
@@ -44,20 +44,20 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A connection; it stays at its place while statements of it exist. Used by one thread at a time.
+/// A connection; it must not move while statements of it exist. Used by one thread at a time.
 class Sql {
  public:
   enum class Mode : std::uint8_t {
-    kRead,    ///< a file that is there; written only to mend what a killed process left
-    kCreate,  ///< made where it is absent
+    kRead,    ///< an existing file; written only to recover from a killed process
+    kCreate,  ///< created if absent
   };
   /// Errors name `path`.
   static Result<std::unique_ptr<Sql>> open(const std::string& path, Mode mode);
 
-  /// Any number of statements, without results.
+  /// Runs any number of statements without results.
   Status run(const std::string& text);
   Result<Statement> prepare(const std::string& text);
-  /// The first column of the first row; nothing where there is none.
+  /// The first column of the first row; nothing if there is no row.
   Result<Cell> value(const std::string& text);
   [[nodiscard]] const std::string& path() const { return path_; }
 

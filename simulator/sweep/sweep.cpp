@@ -85,7 +85,7 @@ void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::v
     identity.add_text(plan::with_files_moved(fields[i].path, scenario.texts[i], number));
 }
 
-/// Files whose every slip shows in reading them, by path: no case could run with one.
+/// Files of which any mistake shows when they are read, by path: no case could run with it.
 struct Lists {
   std::set<std::string> prices, models;
 

@@ -1,5 +1,5 @@
 // The rows of a database as CSV, in the order of cases: a line with the names of the columns, then one for each case.
-// Fields with commas, quotes or line ends are in quotes (RFC 4180); what has no value is empty.
+// Fields with commas, quotes or line ends are quoted (RFC 4180); a missing value is empty.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace kvplan::sweep {
 /// The same bytes for the same rows, in whatever order and by whatever processes they were added.
 Status write_csv(Database& database, const std::function<Status(std::string_view)>& sink);
 
-/// One more field of a line, after a comma unless the line is empty.
+/// Appends a field to a line, after a comma unless the line is empty.
 void append_csv_field(std::string& line, const std::string& text);
 
 }  // namespace kvplan::sweep
