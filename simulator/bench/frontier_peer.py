@@ -64,7 +64,7 @@ class Case:
         return [tensor.astype(np.float16) for tensor in (queries, keys, values)]
 
     def write(self, path, layers):
-        """A recording whose layers are the first ones, again and again."""
+        """A recording with the first layers repeated."""
         model = AttentionModel("made up", layers=layers, query_heads=self.query_heads, kv_heads=self.kv_heads,
                                key_size=self.size, value_size=self.size, cache_element_bytes=2)
         header = AttentionHeader(model, [AttentionSequence("made up", tokens=self.tokens, prompt_tokens=self.prompt)],
@@ -267,7 +267,7 @@ class LayerPass:
     """One layer. Weights are [KV head, position, query head of its group, step]: what a lane attends is taken from
     them in whole lines."""
 
-    stretch = 50  # steps whose products are made at once; what a lane keeps changes by no more
+    stretch = 50  # steps computed at once; the tokens that a lane keeps change by no more
 
     def __init__(self, lib, tensors, prompt):
         self.lib, self.xp, self.prompt = lib, lib.xp, prompt

@@ -217,7 +217,7 @@ std::optional<formats::EvaluationSummary> stored_together(const std::vector<Laye
     out->final_bytes += s.final_bytes;
     out->full_bytes += s.full_bytes;
     out->peak_bytes += s.peak_bytes;
-    // A layer whose recording ends with the prompt has no step to measure.
+    // If the recording of a layer ends with the prompt, there is no step to measure.
     if (!out->mean_output_error) continue;
     *out->mean_output_error += s.mean_output_error.value_or(0.0);
     *out->max_output_error = std::max(*out->max_output_error, s.max_output_error.value_or(0.0));

@@ -18,7 +18,7 @@ struct HoldRow {
   RequestId request{0};
   bool fits{false};  ///< false: an empty pool cannot hold it, or a length is 0; it never joins the queue
   std::int64_t admit_step{-1};
-  std::int64_t end_step{-1};                ///< step at whose begin it frees everything
+  std::int64_t end_step{-1};                ///< step that begins with freeing everything
   std::int64_t hit_tokens{0};               ///< tokens of the prefix hit, at most its prompt minus one
   std::int64_t new_blocks{0};               ///< blocks taken in addition to the hit ones
   std::int64_t evicted{0};                  ///< contents evicted by that
