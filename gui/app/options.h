@@ -1,5 +1,5 @@
-// What the command line of kvplan-gui asks for. Read before there is a QApplication, since it decides whether
-// a display is needed.
+// The command line of kvplan-gui. Parsed before there is a QApplication, since it decides whether a display is
+// needed.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Names and values of a run in a grid: its numbers, what fits, what it costs. Greyed while newer ones are on their way.
+// Names and values of a run in a grid: its numbers, what fits, what it costs. Greyed while newer values are computed.
 #pragma once
 
 #include <QWidget>
@@ -16,8 +16,8 @@ class HeadlinePanel final : public QWidget {
 
  public:
   enum class Shape : std::uint8_t {
-    kGrid,  ///< as high as the sliders: then the next pair of columns begins
-    kList,  ///< one pair of columns, in which long texts are wrapped
+    kGrid,  ///< as high as the sliders; more rows go into another pair of columns
+    kList,  ///< one pair of columns, with long texts wrapped
   };
   explicit HeadlinePanel(Shape shape, QWidget* parent = nullptr);
   void show_rows(const std::vector<HeadlineRow>& rows);

@@ -12,17 +12,17 @@ enum class Language : std::uint8_t { kSystem, kEnglish, kChinese };
 QString language_name(Language language);
 std::optional<Language> language_by_name(const QString& name);
 
-/// What kSystem stands for here: Chinese where the system's locale is, otherwise English.
+/// The meaning of kSystem here: Chinese if the system's locale is Chinese, otherwise English.
 Language system_language();
 
-/// For the whole program, at once: windows that are there get an event of type LanguageChange. Numbers are
-/// written as the system's locale has it where that is of this language, otherwise as in the United States or
-/// China. REQUIRES: a QApplication.
+/// Changes the language of the whole program at once: existing windows get an event of type LanguageChange. Numbers
+/// use the system's locale if it has this language, otherwise that of the United States or China. REQUIRES: a
+/// QApplication.
 void apply_language(Language language);
-/// What was applied last.
+/// The language applied last.
 Language applied_language();
 
-/// The letters of this language can be drawn with the fonts that are installed.
+/// True: the installed fonts can draw the letters of this language.
 bool has_font_for(Language language);
 
 }  // namespace kvplan::gui

@@ -1,9 +1,10 @@
 // The window: scenario at the left, timeline in the middle, sliders and numbers below.
 //
-// It holds the scenario document, the worker and the newest result, and passes between them: an edit changes
-// the document, the document's change becomes a wish, the answer becomes a picture. The old picture stays,
-// greyed, until a newer one is there. The report of a finished run is a picture of its own, that nothing in
-// the window changes.
+// It holds the scenario document, the worker and the newest result, and connects them: an edit changes the document,
+// the
+// change starts a simulation job, its result becomes a picture. The old picture stays, greyed, until a newer one
+// exists.
+// The report of a finished run is a picture that nothing in the window changes.
 #pragma once
 
 #include <QMainWindow>
@@ -39,15 +40,15 @@ class MainWindow final : public QMainWindow {
 
   /// Reads files in the background; what is shown stays until they are read, and stays if they cannot be.
   void open(const QStringList& paths);
-  /// Sets a value of the scenario as an edit of the user; what is wrong with it is said in the message bar.
+  /// Sets a value of the scenario as an edit of the user; errors appear in the message bar.
   void edit(const QString& path, const QString& text, int merge = 0);
-  /// Writes what is shown as a session (gui/viewmodel/session.h); ".json" is added where it is missing. False
-  /// if it could not be written, which the message bar says.
+  /// Writes what is shown as a session (gui/viewmodel/session.h); adds ".json" if missing. False if it could not be
+  /// written; the message bar says why.
   bool save_session(const QString& path);
   void set_theme(Theme theme);
-  /// At once, for the whole program, and remembered for the next start.
+  /// Changes the language of the whole program at once, and stores it for the next start.
   void choose_language(Language language);
-  /// Position, docks and theme from the last time, and where they are kept for the next.
+  /// Restores position, docks and theme from the last time, and stores them when the window closes.
   void restore_layout();
   void save_layout() const;
 
@@ -60,15 +61,15 @@ class MainWindow final : public QMainWindow {
   /// What fits and what it costs.
   [[nodiscard]] HeadlinePanel* fits() const { return fits_; }
   [[nodiscard]] MessageBar* messages() const { return messages_; }
-  /// What is shown; null before the first result.
+  /// The result shown; null before the first one.
   [[nodiscard]] const ResultPtr& result() const { return result_; }
-  /// Nothing is under way or to come, and what is shown is the scenario's.
+  /// True: no job runs or waits, and the picture is that of the present scenario.
   [[nodiscard]] bool settled() const;
-  /// The command that gives the same numbers.
+  /// The command line that gives the same numbers.
   [[nodiscard]] QString command() const;
-  /// The session or scenario file that was opened or saved last; empty without one.
+  /// The session or scenario file opened or saved last; empty if none.
   [[nodiscard]] QString session_file() const { return session_file_; }
-  /// What is shown is the report of a finished run.
+  /// True: the report of a finished run is shown.
   [[nodiscard]] bool shows_report() const { return report_ != nullptr; }
 
  Q_SIGNALS:
@@ -84,7 +85,7 @@ class MainWindow final : public QMainWindow {
   void changeEvent(QEvent* event) override;
 
  private:
-  static constexpr int kLayoutVersion = 2;  // of saved docks; larger when docks are added
+  static constexpr int kLayoutVersion = 2;  // version of saved docks; larger when docks are added
 
   void make_panels();
   void make_fits();
@@ -113,20 +114,20 @@ class MainWindow final : public QMainWindow {
   void show_scenario();
   void show_sliders();
   void request_run(bool discrete);
-  /// Reads the trace as the scenario of now says.
+  /// Reads the trace again, as the present scenario says.
   void read_again();
   void wish_run(std::int64_t bins, bool at_once);
-  /// The picture of a movement with all its columns, when the hand rests.
+  /// Draws the picture with all its columns once the user stops moving.
   void refine();
   void show_result(const ResultPtr& result);
   void show_numbers();
   void show_opened(quint64 generation, const Opened& opened);
   void show_report(quint64 generation, const Opened& opened);
-  /// What can be done with what is open: a trace can be simulated again, a report only be looked at.
+  /// Enables actions for what is open: a trace can be simulated again, a report only viewed.
   void allow_what_is_open();
   [[nodiscard]] QString empty_text() const;
   void show_failure(quint64 generation, const Error& error);
-  /// Of a scenario that did not run: why its engine does not start, if that is why.
+  /// For a scenario that did not run: finds out whether and why its engine cannot start.
   void find_obstacles();
   void show_fits();
   void show_progress();
@@ -142,16 +143,17 @@ class MainWindow final : public QMainWindow {
   TracePtr trace_;                              // null before the first one, and with a report
   std::shared_ptr<const LoadedReport> report_;  // null otherwise
   ResultPtr result_;
-  Generation wanted_{0};                               // the newest run asked for
-  Generation opening_{0};                              // files on their way; 0 = none
-  std::optional<traces::ImportOptions> tried_import_;  // with which the trace is read again, or could not be
-  bool stale_{false};                                  // what is shown is not the scenario's
-  bool cancelled_{false};                              // by the user
-  bool coarse_{false};                                 // the newest run has the columns of a movement
-  bool refining_{false};                               // the newest run is the shown one with all columns
-  std::vector<model::Obstacle> obstacles_;             // of a scenario that could not run; empty: it could
+  Generation wanted_{0};   // the newest run asked for
+  Generation opening_{0};  // files being read; 0 = none
+  // import options for which the trace was read again, or could not be read
+  std::optional<traces::ImportOptions> tried_import_;
+  bool stale_{false};                       // the picture is not that of the present scenario
+  bool cancelled_{false};                   // by the user
+  bool coarse_{false};                      // the newest run has the reduced columns of a movement
+  bool refining_{false};                    // the newest run repeats the shown one with all columns
+  std::vector<model::Obstacle> obstacles_;  // why the shown scenario could not run; empty: it could
   QString session_file_;
-  std::optional<SessionView> wanted_view_;  // of a session, for its first picture
+  std::optional<SessionView> wanted_view_;  // view of a session, for its first picture
   Theme theme_{Theme::kSystem};
   QByteArray first_layout_;
 
@@ -170,8 +172,8 @@ class MainWindow final : public QMainWindow {
   QDockWidget* scenario_dock_{nullptr};
   QDockWidget* what_if_dock_{nullptr};
   QDockWidget* fits_dock_{nullptr};
-  QObject* commands_{nullptr};   // owns the actions of the menus, which are made anew in another language
-  QPushButton* offer_{nullptr};  // of the sample, in the empty window
+  QObject* commands_{nullptr};   // owns the menu actions, which are created again when the language changes
+  QPushButton* offer_{nullptr};  // offers the sample in the empty window
   QMenu* recent_{nullptr};
   QAction* sample_{nullptr};
   QAction* save_{nullptr};

@@ -1,8 +1,9 @@
-// The scenario as a form, made from plan::scenario_fields() and the catalogues of components: a new component
-// or parameter has its row by being in its catalogue.
+// The scenario as a form, made from plan::scenario_fields() and the catalogues of components: a component or parameter
+// gets its row by being in its catalogue.
 //
-// A row has the name, an editor, the unit, and an arrow back to the default where a value was given. What is
-// wrong with an entry is said by a sign at its row, and the entry stays as it was typed.
+// A row has the name, an editor, the unit, and an arrow to reset a given value to the default. An invalid entry keeps
+// its
+// text and gets a sign at its row.
 #pragma once
 
 #include <QAction>
@@ -27,14 +28,14 @@ class ScenarioPanel final : public QWidget {
  public:
   explicit ScenarioPanel(const ScenarioDocument& document, QWidget* parent = nullptr);
 
-  /// Shows the document's scenario; rows of components are made anew when another component is chosen.
+  /// Shows the document's scenario; rows of components are created again when another component is chosen.
   void refresh();
-  /// A sign at the row that the error names, if it names one.
+  /// Puts a sign at the row that the error names, if any.
   void show_error(const Error& error);
   void clear_error();
-  /// Values can be seen and scrolled, not changed.
+  /// Values can be viewed and scrolled, but not changed.
   void set_read_only(bool read_only);
-  /// The editor of a path; null where there is none.
+  /// The editor of a path; null if there is none.
   [[nodiscard]] QWidget* editor(const QString& path) const;
   [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -53,9 +54,9 @@ class ScenarioPanel final : public QWidget {
   };
   void make_form();
   void add_field(QFormLayout* form, const plan::Field& field);
-  /// True if it made other rows.
+  /// Returns true if it created new rows.
   bool fill_component(const plan::Field& field, const Choice& choice);
-  /// The Tab key goes through the rows as they stand, whenever they were made.
+  /// Sets the order of the Tab key to that of the rows, whenever they were created.
   void order_tabs();
   Row make_row(QFormLayout* form, const QString& path, const QString& name, const QString& help,
                QWidget* editor, Unit unit);
@@ -68,7 +69,7 @@ class ScenarioPanel final : public QWidget {
   std::map<QString, QFormLayout*> groups_;
   std::vector<Row> rows_;
   struct Component {
-    QString shown;  ///< name of the component that has rows now
+    QString shown;  ///< the component whose rows are shown
     QWidget* holder{nullptr};
     std::vector<Row> rows;
   };

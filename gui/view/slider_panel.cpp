@@ -98,7 +98,7 @@ void SliderPanel::show_scenario(const plan::Scenario& scenario, const SliderFact
     row.slider->setEnabled(usable);
     row.name->setEnabled(usable);
     row.slider->setToolTip(row.model.explanation);
-    // A pool that nobody knows yet says of what it will be one.
+    // If the pool is not known yet, the row says what it will be a share of.
     const bool says = usable || (row.model.path.empty() && !row.model.shown.isEmpty());
     row.value->setText(says ? row.model.shown : QStringLiteral("–"));
     row.slider->setAccessibleDescription(row.model.shown + QStringLiteral(". ") + row.model.explanation);

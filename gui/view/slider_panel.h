@@ -1,4 +1,4 @@
-// Load, pool, block and budget as sliders. Each step of a slider is a value that can be typed; see
+// Load, pool, block and budget as sliders. Each position of a slider is a value that can also be typed; see
 // gui/viewmodel/slider_model.h.
 #pragma once
 
@@ -12,7 +12,7 @@ class QSlider;
 
 namespace kvplan::gui {
 
-/// Of a row of sliders, and of the numbers beside them.
+/// Height of a row of sliders, and of the numbers beside them.
 int row_height(const QWidget& panel);
 
 class SliderPanel final : public QWidget {
@@ -21,14 +21,14 @@ class SliderPanel final : public QWidget {
  public:
   explicit SliderPanel(QWidget* parent = nullptr);
 
-  /// Moves handles and ranges to the scenario; sends nothing.
+  /// Sets handles and ranges from the scenario; emits nothing.
   void show_scenario(const plan::Scenario& scenario, const SliderFacts& facts);
   [[nodiscard]] QSlider* slider(SliderKind kind) const;
 
  Q_SIGNALS:
-  /// A slider asks for a value. Requests with equal `merge` belong to one movement.
+  /// The user moved a slider to a value. Requests with equal `merge` belong to one movement.
   void moved(const QString& path, const QString& text, int merge);
-  /// Escape while the mouse holds the handle: the movement is to be as if it had not been.
+  /// The user pressed Escape during a drag: the movement is undone.
   void taken_back(int merge);
 
  protected:

@@ -1,4 +1,4 @@
-// Light, dark, or as the desktop has it. The program paints with palette roles only, so a palette is a theme.
+// Light, dark, or as on the desktop. The program paints only with palette roles, so a palette is a theme.
 #pragma once
 
 #include <QString>
@@ -12,7 +12,7 @@ enum class Theme : std::uint8_t { kSystem, kLight, kDark };
 QString theme_name(Theme theme);
 std::optional<Theme> theme_by_name(const QString& name);
 
-/// For the whole program, at once. The first call remembers the desktop's own palette. REQUIRES: a
+/// Changes the theme of the whole program at once. The first call stores the desktop's own palette. REQUIRES: a
 /// QApplication.
 void apply_theme(Theme theme);
 

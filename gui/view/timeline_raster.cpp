@@ -97,7 +97,7 @@ QImage paint_requests(const std::vector<TimelineColumn>& columns, std::size_t ro
   int previous = -1;
   for (int x = 0; x < width; ++x) {
     const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
-    if (c.greatest[row] == 0) {  // no line along the axis where there is nobody
+    if (c.greatest[row] == 0) {  // no line along the axis if there are no requests
       previous = -1;
       continue;
     }

@@ -1,4 +1,4 @@
-// The timeline as a table: the bins that the chart shows, one row each. The chart's twin for screen readers.
+// The timeline as a table: the bins of the chart, one row each. For screen readers.
 #pragma once
 
 #include <QAbstractTableModel>

@@ -24,12 +24,12 @@ class TimelineView final : public QWidget {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  /// Shows other data. The part of the time that is shown stays in proportion when the run's length changes.
+  /// Shows other data. The visible part of the time keeps its share when the run's length changes.
   void set_data(std::shared_ptr<const TimelineData> data);
   [[nodiscard]] const std::shared_ptr<const TimelineData>& data() const { return data_; }
-  /// What is written where there are no data; by default how to open some.
+  /// The text shown without data; by default how to open some.
   void set_empty_text(const QString& text);
-  /// Greyed: newer data are on their way.
+  /// Greys the picture: newer data are being computed.
   void set_stale(bool stale);
   [[nodiscard]] bool stale() const { return stale_; }
 
@@ -46,16 +46,16 @@ class TimelineView final : public QWidget {
   [[nodiscard]] std::optional<TimeRange> marked() const { return marked_; }
   void set_marked(std::optional<TimeRange> range);
 
-  /// Where the layers are painted, in the widget's coordinates.
+  /// Rectangle of the layers, in the widget's coordinates.
   [[nodiscard]] QRect plot_rect() const;
-  /// Where the requests of a row (kRunningRow, kWaitingRow) are: each has a scale of its own.
+  /// Rectangle of a row of requests (kRunningRow, kWaitingRow); each row has its own scale.
   [[nodiscard]] QRect lane_rect(std::size_t row) const;
   [[nodiscard]] std::int64_t tick_at(double x) const;
   [[nodiscard]] double x_of(std::int64_t tick) const;
-  /// What the cursor stands on, or the mean of the view, in words: for screen readers and tests.
+  /// The value at the cursor, or the mean of the view, in words: for screen readers and tests.
   [[nodiscard]] QString value_text() const;
 
-  /// Picture and tab-separated data of the part that is shown.
+  /// Picture and tab-separated data of the visible part.
   [[nodiscard]] std::unique_ptr<QMimeData> copied() const;
 
   [[nodiscard]] QSize sizeHint() const override { return {820, 460}; }
@@ -100,10 +100,10 @@ class TimelineView final : public QWidget {
   std::optional<std::int64_t> cursor_;
   std::optional<TimeRange> marked_;
   bool stale_{false};
-  int legend_width_{0};  // of this font and language
+  int legend_width_{0};  // for this font and language
   QString empty_text_;   // empty: the usual one
 
-  QImage layers_, running_, waiting_;  // empty: to be made at the next painting
+  QImage layers_, running_, waiting_;  // empty: will be made at the next painting
 
   Drag drag_{Drag::kNone};
   QPointF drag_from_;

@@ -340,7 +340,7 @@ std::unique_ptr<QMimeData> TimelineView::copied() const {
 
 namespace {
 
-/// The view for screen readers: a chart whose value is what its cursor stands on.
+/// The view for screen readers: a chart with the value at its cursor.
 class TimelineAccessible final : public QAccessibleWidget, public QAccessibleValueInterface {
  public:
   explicit TimelineAccessible(TimelineView* view)

@@ -1,7 +1,8 @@
-// Texts that come from descriptors and scenario fields, in the language of the window.
+// Translations of texts from descriptors and scenario fields into the window's language.
 //
-// They are looked up by their English text in gui/translations/catalogue_zh.ts; a text without an entry, such
-// as that of a component added a minute ago, is shown in English.
+// They are looked up by their English text in gui/translations/catalogue_zh.ts; a text without an entry, such as that
+// of
+// a new component, is shown in English.
 #pragma once
 
 #include <QString>

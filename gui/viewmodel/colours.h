@@ -1,6 +1,6 @@
-// What a ledger state looks like: as on the pages that kvplan writes (simulator/report/palette.h), but that
-// nothing is drawn for `free`. States that are held without holding tokens carry a hatch as well, so that
-// colour is never alone. The order of a stack is theirs too.
+// The look of ledger states: as on the pages that kvplan writes (simulator/report/palette.h), except that `free` is
+// not drawn. States that are held without holding tokens also have a hatch, so that colour is never the only
+// difference. The order of a stack is the same too.
 #pragma once
 
 #include <QColor>
@@ -13,10 +13,10 @@ namespace kvplan::gui {
 /// The state that is shown as layer `layer` of a stack, counted from the bottom.
 observe::State state_of_layer(std::size_t layer);
 
-/// True if the palette is dark: text is lighter than what it stands on.
+/// True if the palette is dark: its text is lighter than its background.
 bool is_dark(const QPalette& palette);
 
-/// Fill of a state. `free` is the palette's Base: nothing is drawn where there is nothing.
+/// Fill of a state. `free` has the palette's Base colour: it is not drawn.
 QColor state_colour(observe::State state, const QPalette& palette);
 /// True: diagonal stripes of `hatch_colour` over the fill.
 bool state_hatched(observe::State state);

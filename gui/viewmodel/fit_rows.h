@@ -7,11 +7,11 @@
 
 namespace kvplan::gui {
 
-/// The three meanings of "fits" as far as they are known, each percentile that is a target, what keeps the engine from
-/// starting; then, where there are prices, devices and cost.
+/// The three meanings of "fits" as far as they are known, each percentile target, and what keeps the engine from
+/// starting; with prices also devices and cost.
 std::vector<HeadlineRow> fit_rows(const plan::RunSummary& result);
 
-/// Where nothing ran: that the engine does not start, and why. REQUIRES: there are obstacles.
+/// If nothing ran: why the engine does not start. REQUIRES: there are obstacles.
 std::vector<HeadlineRow> fit_rows(const std::vector<model::Obstacle>& obstacles);
 
 }  // namespace kvplan::gui

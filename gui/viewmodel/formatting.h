@@ -1,6 +1,6 @@
-// Numbers as people read them, with units; and where the marks of an axis stand.
+// Numbers as text with units, and the positions of axis marks.
 //
-// Text is for the window only. Files and commands carry plain numbers.
+// Only for the window. Files and commands have plain numbers.
 #pragma once
 
 #include <QString>

@@ -10,13 +10,13 @@ namespace kvplan::gui {
 
 struct HeadlineRow {
   QString name;         ///< "TTFT p50"
-  QString value;        ///< with unit; a dash where there is none
+  QString value;        ///< with unit; a dash if there is none
   QString explanation;  ///< one sentence
 };
 
 std::vector<HeadlineRow> headline(const plan::RunSummary& result);
 
-/// Name of a state for people, and what it means in one sentence.
+/// The name of a state, and a sentence that explains it.
 QString state_name(observe::State state);
 QString state_meaning(observe::State state);
 

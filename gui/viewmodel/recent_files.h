@@ -1,4 +1,4 @@
-// Files opened lately, newest first, kept with the other settings of the person who uses the program.
+// Recently opened files, newest first, stored with the user's other settings.
 #pragma once
 
 #include <QString>
@@ -8,7 +8,7 @@ namespace kvplan::gui {
 
 inline constexpr qsizetype kMostRecentFiles = 10;
 
-/// Whole paths. Read anew each time: another window may have changed them.
+/// Absolute paths. Read again each time, since another window may have changed them.
 QStringList recent_files();
 /// Puts a file first; a relative path is one of the working directory.
 void add_recent_file(const QString& path);

@@ -1,4 +1,4 @@
-// The timeline of a report file, gathered bin by bin into the columns that the window shows.
+// Collects the timeline of a report file, bin by bin, into the columns that the window shows.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace kvplan::gui {
 
-/// Life cycle: `add` for each bin as io::read_reported_run gives them, then `take` once.
+/// Life cycle: `add` for each bin as io::read_reported_run reports them, then `take` once.
 ///
-/// A report has means in floating point, so that states sum to the capacity up to its rounding.
+/// The means in a report are floating-point numbers, so the states sum to the capacity up to rounding.
 class ReportedTimeline {
  public:
-  /// More bins of a replica than this are refused: a column takes some 400 bytes.
+  /// More bins than this per replica are refused: a column takes some 400 bytes.
   static constexpr std::size_t kMostBins = std::size_t{1} << 19;
 
-  /// Errors: bins that are not those of the replicas before, too many, sums beyond 64 bits.
+  /// Errors: bins that differ from those of the replicas before, too many bins, sums beyond 64 bits.
   Status add(std::int64_t replica, const plan::BinNumbers& bin);
   /// Error: the last replica has fewer bins than those before.
   Result<std::vector<TimelineColumn>> take();

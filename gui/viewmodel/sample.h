@@ -5,8 +5,8 @@
 
 namespace kvplan::gui {
 
-/// The sample for a program in `program_folder`: in share/kvplan/samples beside that folder, as it is installed, or
-/// in the source tree for a program in BUILD/bin of it. A whole path; empty where there is none.
+/// Path of the sample for a program in `program_folder`: in share/kvplan/samples beside that folder (installed), or
+/// in the source tree (for BUILD/bin). Absolute; empty if there is none.
 QString sample_file(const QString& program_folder);
 
 }  // namespace kvplan::gui

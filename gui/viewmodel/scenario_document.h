@@ -1,10 +1,10 @@
-// The scenario that the window edits: the settings that a user gave, and the scenario they resolve to.
+// The scenario that the window edits: the settings that the user gave, and the scenario to which they resolve.
 //
-// An edit is taken only if the settings resolve; otherwise nothing changes and the error says what is wrong
-// where. Each edit is a step on the undo stack; edits with the same `merge` key that follow each other (the
-// values of one drag) are one step. Settings are kept one per path, components as a whole with the parameters
-// that were given, in the order of plan::scenario_fields(); so two ways to the same scenario give the same
-// settings.
+// An edit is accepted only if the settings resolve; otherwise nothing changes and an error is returned. Each edit is a
+// step on the undo stack; consecutive edits with the same `merge` key (the values of one drag) are one step. There is
+// one
+// setting per path, components as a whole with their given parameters, in the order of plan::scenario_fields(). So two
+// ways to the same scenario give the same settings.
 #pragma once
 
 #include <QObject>
@@ -27,21 +27,21 @@ class ScenarioDocument final : public QObject {
   [[nodiscard]] const plan::Scenario& scenario() const { return scenario_; }
   [[nodiscard]] QUndoStack& undo_stack() { return undo_; }
 
-  /// Another scenario: the undo stack begins anew.
+  /// Loads another scenario and clears the undo stack.
   Status load(std::span<const plan::Setting> settings);
-  /// Gives `path` (a field, or COMPONENT.parameter) the value `text`. A component's name alone drops its
-  /// parameters; where the new component has parameters without default they get a first value. A size of the
-  /// pool takes the place of the other sizes. `merge`: 0 = a step of its own.
+  /// Gives `path` (a field, or COMPONENT.parameter) the value `text`. A component's name alone resets its parameters;
+  /// parameters without default get an initial value. A pool size replaces the other pool sizes. `merge`: 0 = a
+  /// separate undo step.
   Status set(std::string_view path, std::string_view text, int merge = 0);
-  /// Undoes the newest step if it is of this `merge`: a movement that was given up.
+  /// Undoes the newest step if it has this `merge`: the user cancelled a movement.
   void take_back(int merge);
-  /// Back to the default.
+  /// Resets to the default.
   Status reset(std::string_view path);
-  /// Did somebody give `path` (a field, or COMPONENT.parameter)? A scenario file may name defaults as such.
+  /// True: `path` (a field, or COMPONENT.parameter) was given. A scenario file may mark values as defaults.
   [[nodiscard]] bool is_given(std::string_view path) const;
 
  Q_SIGNALS:
-  /// The scenario is another one. `discrete`: by a single change, not in the middle of a drag.
+  /// The scenario changed. `discrete`: by a single change, not in the middle of a drag.
   void changed(bool discrete);
 
  private:

@@ -1,7 +1,8 @@
-// The four sliders: which setting each one moves in the present scenario, and the values it stops at.
+// The four sliders: the setting that each one changes in the present scenario, and the values at which it stops.
 //
-// A slider is a list of stops, each the exact text of a setting, so what it sets can be typed on a command
-// line and its keys step through the same values as its handle.
+// A slider is a list of stops. Each stop is the exact text of a setting, so its value can be typed on a command line,
+// and
+// its keys step through the same values as its handle.
 #pragma once
 
 #include <QString>
@@ -19,26 +20,27 @@ inline constexpr std::array kSliderNames{"load", "pool", "block", "budget"};
 inline constexpr std::size_t kSliders = kSliderNames.size();
 
 struct SliderModel {
-  std::string path;  ///< of the setting; empty: the scenario has nothing for this slider to move
-  std::vector<std::string> stops;  ///< ascending; not empty where path is not
-  std::string text;                ///< the value in force, which may lie between two stops
-  QString shown;                   ///< the same for people, with its unit
-  QString explanation;             ///< what it moves, or why it cannot
+  std::string path;                ///< path of the setting; empty: the scenario has nothing for this slider
+  std::vector<std::string> stops;  ///< ascending; not empty if `path` is set
+  std::string text;                ///< the present value, which may lie between two stops
+  QString shown;                   ///< the same as displayed, with its unit
+  QString explanation;             ///< what it changes, or why it is disabled
 
-  /// The stop nearest to the value in force, by ratio.
+  /// The stop nearest to the present value, by ratio.
   [[nodiscard]] int position() const;
 };
 
-/// What a slider must know that the scenario does not say.
+/// Facts that a slider needs and the scenario does not contain.
 struct SliderFacts {
-  std::int64_t hash_block_tokens{0};  ///< of the trace, 0 where it has none; blocks must divide it
-  /// Of the pool that is derived from device and model; 0: nobody knows it yet, or the scenario derives none.
+  /// Block size of the trace's prefix hashes, 0 if it has none; blocks must divide it
+  std::int64_t hash_block_tokens{0};
+  /// The pool derived from device and model; 0: not known yet, or the scenario derives none.
   std::int64_t derived_pool_bytes{0};
 };
 
-/// The pool of a scenario that derives one: from its model where that is known by name, else as it was in `run`, the
-/// last one (null: none), if all that a pool follows from is the same there. 0 where the scenario derives none, where
-/// device and model have no room for one, and where nobody knows it before a run: the model stands in a file.
+/// The pool of a scenario that derives one: from its model if that is known by name, else from `run`, the last one
+/// (may be null), if everything that determines the pool is the same there. 0 if the scenario derives none, if device
+/// and model leave no room for one, or if it is not known before a run because the model is in a file.
 std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunSummary* run);
 
 SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts);

@@ -1,9 +1,11 @@
-// The ledger over time as the window shows it: bytes of the ten states, and requests running and waiting,
-// summed over replicas.
+// The ledger over time as the window shows it: bytes of the ten states, and running and waiting requests, summed over
+// replicas.
 //
-// Made once per result, off the window's thread, then immutable. A picture asks for columns: each is the
-// exact reduction of whole bins, with integer sums over time, so that in every column the states sum to the
-// capacity, and the least and greatest of a bin are in some column whatever the zoom.
+// Made once per result, outside the window's thread, then immutable. A picture asks for columns. Each column is the
+// exact
+// reduction of whole bins, with integer sums over time; so in every column the states sum to the capacity, and the
+// least
+// and greatest of a bin are in some column whatever the zoom.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +21,8 @@ using observe::kTimelineRows;
 inline constexpr std::size_t kRunningRow = observe::kStates;
 inline constexpr std::size_t kWaitingRow = observe::kStates + 1;
 
-/// Part of the time: half-open, in ticks since the trace's first arrival. States are in bytes. Over several
-/// replicas the mean is exact; least and greatest are sums of the replicas' own, so bounds of the true ones.
+/// A half-open interval of time, in ticks since the trace's first arrival. States are in bytes. Over several replicas
+/// the mean is exact; least and greatest are sums of the replicas' own values, so they are bounds.
 struct TimelineColumn {
   std::int64_t begin{0}, end{0};
   std::array<Wide, kTimelineRows> value_ticks{};
@@ -40,9 +42,9 @@ struct TimeRange {
 
 class TimelineData {
  public:
-  /// From a result with a timeline; empty where no time passed.
+  /// Made from a result with a timeline; empty if no time passed.
   static std::shared_ptr<const TimelineData> from(const plan::RunResult& result);
-  /// From columns that follow each other from 0 on, none of them without length.
+  /// Made from consecutive columns from 0 on, none of them empty.
   static std::shared_ptr<const TimelineData> from(std::vector<TimelineColumn> bins,
                                                   std::int64_t capacity_bytes);
 
@@ -53,11 +55,11 @@ class TimelineData {
   /// The greatest value of a row at any moment.
   [[nodiscard]] std::int64_t greatest(std::size_t row) const { return greatest_[row]; }
 
-  /// The bin that covers a moment; moments outside are moved to the nearest bin. REQUIRES: not empty.
+  /// The bin that contains a moment; moments outside are clamped to the nearest bin. REQUIRES: not empty.
   [[nodiscard]] std::size_t bin_at(std::int64_t tick) const;
-  /// `count` columns of equal width over `range`. Column i has the bins that begin in it (the first one also
-  /// the bin that its begin falls into), or the one bin that covers it. REQUIRES: not empty, range within
-  /// [0, end), count >= 1.
+  /// `count` columns of equal width over `range`. Column i has the bins that begin in it (the first column also the
+  /// bin that contains its begin), or the one bin that covers it. REQUIRES: not empty, range within [0, end), count
+  /// >= 1.
   [[nodiscard]] std::vector<TimelineColumn> columns(TimeRange range, int count) const;
 
  private:

@@ -1,11 +1,15 @@
-// Runs simulations beside the window: one thread, one wish at a time.
+// Runs simulations beside the window: one thread, one job at a time.
 //
-// The mailbox has one place. While a run goes on, only the newest wish waits; during a drag the running one
-// may finish, so that the picture follows the hand, unless it is older than `kPatience`. A discrete change
-// (undo, a combo box) ends it at once. Every wish has a generation number, larger than all before it; each
-// gets at most one answer, as a signal on the window's thread. Answers are handed over in a list of the
-// worker's own, under its lock; Qt's queue carries the news that there is one and nothing else. So all that
-// the threads share is guarded in this file (and the thread sanitizer, which sees no lock of Qt's, checks it).
+// The mailbox has one place: while a job runs, only the newest request waits. During a drag the running job may
+// finish, so
+// that the picture follows the mouse, unless it is older than `kPatience`. A discrete change (undo, a combo box) ends
+// it
+// at once. Every request has a generation number, larger than all before; each gets at most one answer, as a signal
+// on the
+// window's thread. Answers are passed in the worker's own list, under its lock; Qt's queue only carries the notice that
+// there is one. So all shared data are guarded in this file (and the thread sanitizer, which does not see Qt's locks,
+// can
+// check it).
 //
 // Life cycle: made and used on the window's thread; the destructor ends the running job and waits for it.
 #pragma once
@@ -28,14 +32,15 @@ namespace kvplan::gui {
 
 using Generation = std::uint64_t;
 
-/// One finished run. Its details are dropped: `timeline` has what is shown of them.
+/// One finished run. Its details are dropped; `timeline` has the displayed part of them.
 struct SimulationResult {
   Generation generation{0};
   plan::RunSummary run;
   std::shared_ptr<const TimelineData> timeline;
   TracePtr trace;
-  double cpu_seconds{0};      ///< of the worker's thread, for everything from the wish to this result
-  double run_cpu_seconds{0};  ///< the part of it that is the simulation, with its report and timeline
+  /// CPU time of the worker's thread for everything from the request to this result
+  double cpu_seconds{0};
+  double run_cpu_seconds{0};  ///< the part of it for the simulation, with its report and timeline
 };
 using ResultPtr = std::shared_ptr<const SimulationResult>;
 
@@ -43,7 +48,7 @@ class SimulationWorker final : public QObject {
   Q_OBJECT
 
  public:
-  /// A run older than this gives way to a newer wish, in milliseconds.
+  /// A run older than this, in milliseconds, is ended by a newer request.
   static constexpr qint64 kPatience = 300;
 
   explicit SimulationWorker(QObject* parent = nullptr);
@@ -51,20 +56,18 @@ class SimulationWorker final : public QObject {
   SimulationWorker(const SimulationWorker&) = delete;
   SimulationWorker& operator=(const SimulationWorker&) = delete;
 
-  /// Wishes a run. `bins`: of its timeline.
+  /// Requests a run. `bins`: bins of its timeline.
   Generation run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
-  /// Wishes that files are read; `current` as for open_files.
+  /// Requests reading files; `current` as for open_files.
   Generation open(std::vector<std::string> paths, std::vector<plan::Setting> current);
-  /// Drops the waiting wish and ends the running job. Both still get their answer: an error of kind
-  /// kInterrupted.
+  /// Drops the waiting request and ends the running job. Both still get an answer: an error of kind kInterrupted.
   void cancel();
 
-  /// A job runs or waits.
+  /// True: a job runs or waits.
   [[nodiscard]] bool busy() const;
-  /// Time since the worker became busy, in milliseconds; 0 when it is not.
+  /// Time since the worker became busy, in milliseconds; 0 if it is idle.
   [[nodiscard]] qint64 busy_ms() const;
-  /// Part of the running job that is done, in [0, 1]; negative where it cannot be told (a file that is none
-  /// on a disk).
+  /// Completed share of the running job, in [0, 1]; negative if unknown (a file that is not on a disk).
   [[nodiscard]] double progress() const;
 
  Q_SIGNALS:
@@ -75,10 +78,10 @@ class SimulationWorker final : public QObject {
  private:
   struct Job {
     Generation generation{0};
-    // A run, where there is a trace:
+    // A run, if there is a trace:
     plan::Case run;
     TracePtr trace;
-    // Reading, where there is no trace:
+    // Reading, if there is no trace:
     std::vector<std::string> paths;
     std::vector<plan::Setting> current;
   };
@@ -86,30 +89,30 @@ class SimulationWorker final : public QObject {
   Generation wish(Job job, bool discrete);
   void work();
   void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
-  /// The same; a job for which there is not enough memory fails, and nothing else.
+  /// The same; if there is not enough memory, only this job fails.
   void perform_guarded(const Job& job, core::RunControl& control, ReadProgress& reading);
-  /// Of any thread: `call` will be made on the window's thread, and ends a job.
+  /// Called by any thread: `call` will be made on the window's thread, and ends a job.
   void answer(std::function<void()> call);
-  /// Of the window's thread, once for every answer: makes the oldest call that waits.
+  /// Called on the window's thread, once for every answer: makes the oldest waiting call.
   void deliver();
   void fail(Generation generation, const Error& error);
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<Job> waiting_;
-  std::shared_ptr<core::RunControl> running_;  // of the job that runs now; null when none does
-  std::int64_t running_requests_{0};           // what its progress is measured against; 0 = it reads
-  std::shared_ptr<ReadProgress> reading_;      // of the job that runs now, if it reads
+  std::shared_ptr<core::RunControl> running_;  // control of the running job; null if none runs
+  std::int64_t running_requests_{0};           // number of requests for its progress; 0 = it reads
+  std::shared_ptr<ReadProgress> reading_;      // progress of the running job, if it reads
   QElapsedTimer running_since_;
   bool ending_{false};
   std::deque<std::function<void()>> answers_;  // not delivered yet, oldest first
 
-  // Of the window's thread:
+  // Used on the window's thread:
   Generation newest_{0};
   std::int64_t open_jobs_{0};
   QElapsedTimer busy_since_;
 
-  plan::Inputs inputs_;  // of the worker's thread: the files of the latest run
+  plan::Inputs inputs_;  // used on the worker's thread: the files of the latest run
 
   std::thread thread_;
 };

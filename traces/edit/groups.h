@@ -9,8 +9,8 @@
 
 namespace kvplan::traces {
 
-/// The rows of each session, of each group of requests without one that wait for each other, and each other request
-/// by itself, in the order of the file. Errors: waits in a circle.
+/// The rows of each session, of each group of requests without a session that wait for each other, and of each single
+/// request, in the order of the file. Errors: a cycle of waits.
 Result<std::vector<std::vector<std::int64_t>>> groups_of(const Trace& trace);
 
 }  // namespace kvplan::traces

@@ -13,24 +13,25 @@ namespace kvplan::traces {
 
 /// What was noticed about sub-agents (claude_code.cpp says how their clocks are read).
 struct AgentCounts {
-  std::int64_t same_clock{0};        ///< their times are those of the list around them
-  std::int64_t without_duration{0};  ///< the end of their last answer stood for it
+  std::int64_t same_clock{0};        ///< their times use the clock of the list around them
+  std::int64_t without_duration{0};  ///< the end of their last answer was used instead
   std::int64_t start_cut{0};         ///< they would have started before the list around them
 };
 
 /// The requests of one session, one after the other, from its text.
 ///
-/// Life cycle: `begin`, then `next` until it gives false; `failed()` tells an end from an error. What stands
-/// above the list is known after `begin`: where id, block_size and hash_id_scope come first, as in all files
-/// seen, the list is read where it stands; otherwise it is skipped and read at the end.
+/// Life cycle: `begin`, then `next` until it returns false; `failed()` distinguishes the end from an error. The keys
+/// before
+/// the list are known after `begin`: if id, block_size and hash_id_scope come first, as in all known files, the list is
+/// read in place; otherwise it is skipped and read at the end.
 class AgentSession {
  public:
   enum class Scope : std::uint8_t { kUnstated, kLocal, kGlobal };
 
   /// `text` outlives the session's requests.
   bool begin(std::string_view text);
-  /// The next request, its ids as they stand in the text, its `session` empty, and in `after` numbers of requests of
-  /// this session, from 0.
+  /// The next request, its ids as in the text, its `session` empty, and in `after` numbers of requests of this
+  /// session, from 0.
   bool next(Row& row);
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -40,21 +41,21 @@ class AgentSession {
   [[nodiscard]] Scope scope() const { return scope_; }
   /// Greatest prefix id of the latest request; 0 without ids.
   [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
-  /// Over all sessions so far.
+  /// Totals over all sessions so far.
   [[nodiscard]] const AgentCounts& agents() const { return agents_; }
-  /// Puts the place of the latest request before a field's name.
+  /// Adds the position of the latest request before a field's name.
   [[nodiscard]] std::string path_of(std::string_view field) const;
 
  private:
   struct List {
-    JsonCursor at;  ///< before an element of the list, or its end
+    JsonCursor at;  ///< before an element of the list, or at its end
     bool first{true};
-    std::int64_t start_ns{0};  ///< what to add to its times
+    std::int64_t start_ns{0};  ///< offset to be added to its times
     std::int64_t index{-1};    ///< of the latest element
-    /// Number of its latest request, before that of the one that started it; -1 = none
+    /// Number of its latest request, or that of the one before its start; -1 = none
     std::int64_t last{-1};
     bool answered{false};  ///< it has had a request of its own
-    /// Last requests of the sub-agents that have ended since.
+    /// Last requests of the sub-agents that have ended since then.
     std::vector<std::int64_t> joins{};
   };
   struct Entry {
@@ -74,7 +75,7 @@ class AgentSession {
     failed_ = true;
     return note_no_json(problem_, text_, json.where());
   }
-  /// A reader gave false: its problem, or broken text.
+  /// A read failed: reports its problem, or broken text.
   bool fail_read(const JsonCursor& json);
   bool read_top(std::string_view key);
   /// Reads keys until the list begins or the object ends; false on an error.
@@ -84,13 +85,13 @@ class AgentSession {
   bool read_value(JsonCursor& json, std::string_view key, Entry& entry, Row& row);
   bool enter_agent(const Entry& entry);
   bool fill(const Entry& entry, Row& row);
-  /// The innermost list has ended: what comes next around it waits for it.
+  /// The innermost list has ended: the next request around it waits for it.
   void leave_agent();
 
   std::string_view text_;
   JsonCursor json_;
   bool first_key_{true};
-  bool list_waits_{false};  ///< it was skipped, as not all that goes before it was known
+  bool list_waits_{false};  ///< it was skipped, because not all keys before it were known
   bool list_seen_{false};
   JsonCursor waiting_list_;
   std::vector<List> lists_;

@@ -1,5 +1,4 @@
-// Which column of a table holds what: the heart of every importer of CSV files and JSON lines, and of
-// `--map`.
+// The columns of a table and their roles: the core of every importer of CSV files and JSON lines, and of `--map`.
 #pragma once
 
 #include <array>
@@ -25,43 +24,43 @@ enum class Role : std::uint8_t {
   kE2e,
   kThink,
   kToolWait,  ///< added to think
-  kId,        ///< what other rows call this one; without it, its number from 0
-  kAfter,     ///< the ids of requests that it waits for
+  kId,        ///< name by which other rows refer to this one; without it, its number from 0
+  kAfter,     ///< ids of the requests that it waits for
   kPriority
 };
 inline constexpr std::size_t kRoles = 14;
 /// "arrival", "input", ...: the keys of `--map`.
 std::string_view role_name(Role role);
 
-/// Where the values of one role come from. A table without a column for arrivals has no clock: all of its
-/// requests arrive at 0.
+/// The source of the values of one role. A table without a column for arrivals has no clock: all of its requests
+/// arrive at 0.
 struct Column {
-  std::vector<std::string>
-      names;  ///< the column's name, then other names it goes by; empty = the role is not read
+  std::vector<std::string> names;     ///< the column's name, then alternatives; empty = the role is not read
   TimeUnit unit{TimeUnit::kSeconds};  ///< of times
-  bool required{false};               ///< an error where it is missing
+  bool required{false};               ///< an error if it is missing
 };
 
 struct ColumnMap {
   std::array<Column, kRoles> columns;
   std::int64_t block_tokens{0};  ///< tokens of one prefix id; 0 = hashes are not read
-  bool content_ids{false};       ///< an id stands for one block's content, wherever it is: to be chained
+  /// An id stands for one block's content, wherever it occurs: ids must be chained
+  bool content_ids{false};
 
   [[nodiscard]] Column& at(Role role) { return columns[static_cast<std::size_t>(role)]; }
   [[nodiscard]] const Column& at(Role role) const { return columns[static_cast<std::size_t>(role)]; }
 };
 
-/// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]`: a role and the column that has it; units
-/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds; where the column's own name then says
-/// another unit ("ts_ms"), that is an error. A name with commas stands in double quotes, doubled inside.
-/// `ids=content` says that prefix ids are not chained. The error's field is "--map".
+/// Parses `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]`: a role and its column; units are s, ms, us, ns
+/// and (arrival) iso. Without a unit, times are seconds; if the column's own name then has another unit ("ts_ms"),
+/// that is an error. A name with commas is written in double quotes, doubled inside. `ids=content` says that prefix
+/// ids are not chained. The error's field is "--map".
 Result<ColumnMap> parse_column_map(std::string_view text);
-/// The same text from a map: parse_column_map(to_text(m)) gives m again.
+/// The text of a map: parse_column_map(to_text(m)) gives m.
 std::string to_text(const ColumnMap& map);
 /// In double quotes, those inside doubled.
 std::string quoted_name(std::string_view name);
 /// A `--map` line that could fit a table with these columns, guessed from their names, for error messages. Units are
-/// not guessed: where a name says none, there is a word in its place that is refused.
+/// not guessed: if a name has none, the line has a placeholder that is not accepted.
 std::string propose_column_map(const std::vector<std::string>& columns);
 
 }  // namespace kvplan::traces

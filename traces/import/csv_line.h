@@ -7,7 +7,7 @@
 
 namespace kvplan::traces {
 
-/// Comma, semicolon or tab: whichever the header holds most of; comma where it holds none.
+/// Comma, semicolon or tab: the most frequent in the header; comma if there is none.
 char guess_delimiter(std::string_view header);
 /// Headers with more columns are refused.
 inline constexpr std::size_t kMaxColumns = 4096;
@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxColumns = 4096;
 /// takes no memory.
 std::vector<std::string> split_csv(std::string_view record, char delimiter,
                                    std::size_t most = kMaxColumns + 1);
-/// `a, b, c`, control characters made visible, names with commas in quotes as --map takes them, long lists cut.
+/// `a, b, c`, with control characters escaped, names with commas in quotes as in --map, long lists cut.
 std::string listed(const std::vector<std::string>& names);
 
 }  // namespace kvplan::traces

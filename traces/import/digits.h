@@ -1,8 +1,8 @@
-// Decimal digits eight at a time: what the quick ways of the table readers are made of.
+// Decimal digits eight at a time: for the fast paths of the table readers.
 //
-// Each function reads something plain from the front of a text and gives where it stops; nullptr for what is
-// wrong, or right but not plain: to be read in the long way (fields.h), which decides and explains. Where both
-// read a value they agree.
+// Each function reads a simple value at the front of a text and returns where it stops; nullptr for an invalid value,
+// or
+// a valid one of another form. The slow path (fields.h) then decides and explains. If both read a value they agree.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace kvplan::traces {
 
-/// So many bytes behind a text may be read (and do not count) by functions that say so.
+/// Functions that say so may read this many bytes behind a text (and ignore them).
 inline constexpr int kDigitsRoom = 8;
 
 /// Eight bytes as a number, the first in its lowest byte.
@@ -21,8 +21,8 @@ inline std::uint64_t eight_bytes(const char* at) {
   return std::endian::native == std::endian::little ? text : __builtin_bswap64(text);
 }
 
-/// The highest bit of each byte that is greater than 9, up to the first of them; behind it they mean nothing (the
-/// addition carries over).
+/// The highest bit of each byte that is greater than 9, up to and including the first; later bits are meaningless
+/// (the addition carries over).
 constexpr std::uint64_t above_nine(std::uint64_t bytes) {
   return (bytes | (bytes + 0x7676767676767676)) & 0x8080808080808080;
 }
@@ -57,8 +57,8 @@ inline const char* plain_count(const char* at, const char* end, std::int32_t& va
   return at;
 }
 
-/// A decimal number, up to 15 digits before the point and up to 7 behind it, as a whole number of 10^-`exponent`
-/// (0 to 9), which it has no digits beyond. REQUIRES: kDigitsRoom bytes behind `end`.
+/// A decimal number with up to 15 digits before and up to 7 after the point, as a whole number of 10^-`exponent` (0
+/// to 9); it may have no further digits. REQUIRES: kDigitsRoom bytes behind `end`.
 inline const char* plain_decimal(const char* at, const char* end, int exponent, std::int64_t& value) {
   Digits digits = digits_at(at);
   at += digits.count;
@@ -82,8 +82,9 @@ inline const char* plain_decimal(const char* at, const char* end, int exponent, 
   return at;
 }
 
-/// A list of whole numbers of up to 19 digits in brackets, at most one space behind each comma: calls `take(value)`
-/// for each, also for those in front of what is not plain. REQUIRES: kDigitsRoom bytes behind `end`.
+/// A list of whole numbers of up to 19 digits in brackets, with at most one space after each comma: calls
+/// `take(value)` for each, also for those before something that is not simple. REQUIRES: kDigitsRoom bytes behind
+/// `end`.
 template <class Take>
 const char* plain_ids(const char* at, const char* end, Take&& take) {
   if (at == end || *at++ != '[') return nullptr;

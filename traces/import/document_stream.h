@@ -1,5 +1,5 @@
-// Common to formats that are JSON documents: the loop over files, rows into pieces, places into errors. What
-// tables have in table_stream.h.
+// Shared by formats that are JSON documents: the loop over files, rows to pieces, positions for errors.
+// table_stream.h is the same for tables.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace kvplan::traces {
 
-/// Life cycle: as `TraceStream`. Subclasses give one request after the other; their constructors complete
-/// `summary_` but for its warnings.
+/// Life cycle: as `TraceStream`. Subclasses supply one request after the other; their constructors fill `summary_`
+/// except for its warnings.
 class DocumentStream : public TraceStream {
  public:
   DocumentStream(Inputs inputs, std::string_view format, SourceTraits traits = {});
@@ -22,10 +22,10 @@ class DocumentStream : public TraceStream {
   [[nodiscard]] const StreamSummary& summary() const final { return summary_; }
 
  protected:
-  /// Fills `row_` with the next request of the open file and notes where it stands in `row_begin_`; false at the
-  /// file's end.
+  /// Fills `row_` with the next request of the open file and stores its position in `row_begin_`; false at the file's
+  /// end.
   virtual Result<bool> read_row() = 0;
-  /// Called once, after the last file: adds warnings. An error where the files hold no request.
+  /// Called once, after the last file: adds warnings. An error if the files have no request.
   virtual Status finish(std::int64_t rows) = 0;
 
   JsonElements& json() { return *json_; }

@@ -2,14 +2,16 @@
 // ai-dynamo/dynamo, docs/fern/pages/use-cases/agents/agent-tracing.md. One event per line, in sharded logs
 // wrapped as {"timestamp": .., "event": {..}}.
 //
-// A `request_end` is a request. It arrived at `request_received_ms` (Unix time), while lines stand in the order
-// of the ends. Prefix hashes are chained, unsigned 64-bit, one for each block begun of
-// `replay.trace_block_size` tokens. Rows of a server that sees no session headers have `replay.input_length`
-// in place of `input_tokens`.
+// A `request_end` is a request. It arrived at `request_received_ms` (Unix time); lines are in the order of the ends.
+// Prefix hashes are chained, unsigned 64-bit, one for each block of `replay.trace_block_size` tokens, also for an
+// incomplete last one. Rows of a server that sees no session headers have `replay.input_length` instead of
+// `input_tokens`.
 //
-// Sub-agents have sessions of their own, which name their parent's (`parent_session_id`). Who waits for whom follows
-// from sessions and ends (ended_turns.h); the pause in between is what the client and its tools took, so tool events
-// add nothing and are counted only. Not kept, for want of a column: `cached_tokens` as the server measured them.
+// Sub-agents have sessions of their own, which name the parent's (`parent_session_id`). The waits follow from
+// sessions and
+// ends (ended_turns.h). The pause in between is the time of the client and its tools, so tool events add nothing and
+// are
+// only counted. Not kept, since there is no column: `cached_tokens` as the server measured them.
 #include <optional>
 
 #include "traces/import/ended_turns.h"

@@ -1,5 +1,5 @@
-// Who waited for whom, for sources that tell sessions, which session began which, and when answers ended, but no waits:
-// a client's next call follows from the answers that it had by then.
+// The waits between requests, for sources that record sessions, parents of sessions and ends of answers, but no
+// waits: a client's next call follows from the answers that it had by then.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 namespace kvplan::traces {
 
-/// Rows have to come in the order of their ends, as servers log them. A row waits for
-///   the answers of its session that had ended when it arrived and that nobody waits for yet,
-///   likewise those of sessions that its session began (sub-agents that have come back),
-///   or, where there are none (a sub-agent begins), the latest that had ended of the session that began its own;
-/// `think_ns` is the time from the last of their ends to its arrival. A sub-agent that runs on while its parent goes on
-/// is not waited for. Memory: by session, and at most kRemembered answers of each.
+/// Rows must come in the order of their ends, as servers log them. A row waits for
+///   the answers of its session that had ended when it arrived and that no other row waits for yet,
+///   likewise those of sessions that its session began (sub-agents that have returned),
+///   or, if there are none (a sub-agent begins), the latest ended answer of the parent session;
+/// `think_ns` is the time from the last of these ends to its arrival. If a sub-agent runs on while its parent
+/// continues,
+/// there is no wait. Memory: by session, and at most kRemembered answers of each.
 class EndedTurns {
  public:
   static constexpr std::size_t kRemembered = 1024;
 
-  /// Adds what the row at `position` waits for; `parent` empty: nobody began its session. A row without a session
-  /// waits for nobody; for one without `e2e_ns` nobody waits.
+  /// Adds the waits of the row at `position`; `parent` is empty if its session has no parent. A row without a session
+  /// waits for no other; no row waits for one without `e2e_ns`.
   void resolve(std::int64_t position, std::string_view parent, Row& row);
 
  private:
@@ -35,14 +36,14 @@ class EndedTurns {
   };
   struct Session {
     std::deque<Ended> ended;         ///< the latest, by end
-    std::vector<Ended> open;         ///< nobody waits for them yet
-    std::vector<std::size_t> began;  ///< sessions that it began, of which something is open
+    std::vector<Ended> open;         ///< answers that no row waits for yet
+    std::vector<std::size_t> began;  ///< child sessions with open answers
     bool has_parent{false};
     bool listed{false};  ///< in its parent's `began`
     std::size_t parent{0};
   };
   std::size_t number_of(std::string_view name);
-  /// Waits for what is open of a session and had ended by the row's arrival.
+  /// Waits for the open answers of a session that had ended by the row's arrival.
   static void join(Session& session, Row& row, std::int64_t& latest_ns);
 
   std::unordered_map<std::string, std::size_t> numbers_;

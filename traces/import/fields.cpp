@@ -10,7 +10,7 @@ namespace kvplan::traces {
 namespace {
 
 constexpr std::int64_t kNsPerDay = 86'400 * kNsPerSecond;
-/// Whole years whose nanoseconds since 1970 fit 63 bits.
+/// Years in which all nanoseconds since 1970 fit 63 bits.
 constexpr int kFirstYear = 1678;
 constexpr int kLastYear = 2261;
 

@@ -48,10 +48,10 @@ class IsoTimeParser {
  public:
   /// Nanoseconds since 1970-01-01T00:00:00Z; nullopt when it is no such time or outside 1678 to 2261.
   std::optional<std::int64_t> parse(std::string_view text);
-  /// Of a text that `parse` does not take: whether it begins with a date of another year than those.
+  /// For a text that `parse` does not accept: true if it begins with a date outside those years.
   static bool is_out_of_range(std::string_view text);
-  /// The quick way (digits.h) for a time of the date kept, up to 7 fraction digits, in UTC, at the front of a
-  /// text. REQUIRES: kDigitsRoom bytes behind `end`.
+  /// The fast path (digits.h) for a time on the stored date, up to 7 fraction digits, in UTC, at the front of a text.
+  /// REQUIRES: kDigitsRoom bytes behind `end`.
   const char* plain(const char* at, const char* end, std::int64_t& ns) const;
 
  private:
@@ -60,7 +60,7 @@ class IsoTimeParser {
   bool have_date_{false};
 };
 
-/// What was found, for an error line: in quotes, control characters as \xNN, cut after 40 bytes.
+/// The found text for an error message: in quotes, control characters as \xNN, cut after 40 bytes.
 std::string shown(std::string_view found);
 
 }  // namespace kvplan::traces

@@ -1,4 +1,4 @@
-// The lines of the files of one import, one file after the other: for importers that are no tables.
+// The lines of the files of one import, one file after the other: for importers of formats that are not tables.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Names for things that occur again and again: prefix ids of a source become dense ids in order of first
-// appearance.
+// Dense numbers for things that occur repeatedly: prefix ids of a source are numbered in order of first appearance.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,9 @@
 
 namespace kvplan::traces {
 
-/// Source ids (any 64-bit number) to dense ids. Source ids that are dense themselves, which most traces have,
-/// are looked up by position; others by open addressing. Remembers which id came before each, so that ids that
-/// are not chained are noticed. Memory: at most 64 bytes for each different id, and 32 MiB.
+/// Maps source ids (any 64-bit number) to dense ids. Source ids that are dense themselves, as in most traces, are
+/// looked up by position, others by open addressing. It stores which id preceded each, so that ids that are not
+/// chained are noticed. Memory: at most 64 bytes for each different id, and 32 MiB.
 class IdInterner {
  public:
   static constexpr std::uint32_t kNoId = UINT32_MAX;
@@ -22,11 +21,11 @@ class IdInterner {
   /// it in the same prompt, kNoId for the first of a prompt.
   std::uint32_t intern(std::uint64_t source_id, std::uint32_t before);
   [[nodiscard]] std::int64_t distinct() const { return distinct_; }
-  /// How often an id stood behind another id than at its first appearance. 0 where ids are prefix-chained.
+  /// How often an id followed another id than at its first appearance. 0 if ids are prefix-chained.
   [[nodiscard]] std::int64_t broken_chains() const { return broken_chains_; }
 
  private:
-  /// Below this all are looked up by position. Above it the positions are doubled while half of them are taken.
+  /// Ids below this are looked up by position. The limit is doubled while half of the positions are used.
   static constexpr std::uint64_t kDirect = std::uint64_t{1} << 22;
   static constexpr std::uint64_t kManyDirect = std::uint64_t{1} << 18;
   struct Slot {
@@ -34,10 +33,10 @@ class IdInterner {
     std::uint32_t before{kNoId};
   };
   std::uint32_t note(Slot& slot, std::uint32_t before);
-  /// Makes room for a position if it is to be looked up by position.
+  /// Makes room for an id if it is to be looked up by position.
   bool reach(std::uint64_t source_id);
   Slot& find(std::uint64_t source_id);
-  /// Places all of `slots_` anew: among `size` of them, or where there is a position for it now.
+  /// Moves all of `slots_`: to one of `size` slots, or to a position if there is one now.
   void rehash(std::size_t size);
 
   std::vector<Slot> direct_;

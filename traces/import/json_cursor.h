@@ -1,5 +1,5 @@
-// Walks the text of one JSON value, field by field, without building anything: what importers of JSON
-// need. What is read is checked; what is skipped is only checked for its brackets and quotes.
+// Walks the text of one JSON value, field by field, without building anything: for importers of JSON. What is read is
+// checked; what is skipped is only checked for its brackets and quotes.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace kvplan::traces {
 
-/// Functions give false when the text is not what was asked for; `failed()` then stays true and `where()` is
-/// the offset. Views point into the text.
+/// Functions return false if the text is not what was asked for; `failed()` then stays true and `where()` is the
+/// offset. Views point into the text.
 class JsonCursor {
  public:
-  /// Values nested deeper are refused.
+  /// Values nested deeper are errors.
   static constexpr int kMaxDepth = 256;
 
   JsonCursor() = default;
@@ -40,9 +40,9 @@ class JsonCursor {
   /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
   template <class Take>
   bool integers(Take&& take);
-  /// REQUIRES: so many bytes are left.
+  /// REQUIRES: at least this many bytes are left.
   void skip(std::size_t bytes) { at_ += bytes; }
-  /// True when only white space is left.
+  /// True if only white space is left.
   bool at_end();
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -63,7 +63,7 @@ class JsonCursor {
   bool failed_{false};
 };
 
-/// Replaces escapes of a string's text by what they stand for (UTF-8); false on an unknown escape.
+/// Replaces the escapes in a string's text (UTF-8); false for an unknown escape.
 bool unescape(std::string_view text, std::string& out);
 
 template <class Take>

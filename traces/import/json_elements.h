@@ -1,6 +1,6 @@
-// Walks JSON documents of any size through an `Input`, key by key and element by element: what is entered is
-// never held, what is skipped is only passed over, and one value at a time is cut out as text for a
-// `JsonCursor`. Several documents may follow each other, on a line each or not.
+// Walks JSON documents of any size through an `Input`, key by key and element by element. Entered objects and arrays
+// are never stored, skipped values only passed over; one value at a time is cut out as text for a `JsonCursor`.
+// Several documents may follow each other, on separate lines or not.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace kvplan::traces {
 
-/// Functions that return bool give false at the end and on an error alike; `failed` tells, and `error` says
+/// Functions that return bool return false both at the end and on an error; `failed` distinguishes them, and `error`
+/// says
 /// what was expected and found at which byte of the file (decompressed). After an error nothing is read.
 ///
 ///     JsonElements json(input);
@@ -25,31 +26,30 @@ namespace kvplan::traces {
 ///     }
 class JsonElements {
  public:
-  /// A longer key, or value that is asked for as text, is an error: 64 MiB.
+  /// A key, or a value requested as text, longer than this (64 MiB) is an error.
   static constexpr std::size_t kMostBytes = Input::kMaxLine;
 
-  /// `input` outlives this, and nobody else reads it meanwhile. A byte-order mark is passed over.
+  /// `input` outlives this object, and must not be read by others meanwhile. A byte-order mark is skipped.
   explicit JsonElements(Input& input);
 
-  /// True when only white space is left, and after an error.
+  /// True if only white space is left, and after an error.
   bool at_end();
-  /// Fails where anything but white space is left.
+  /// Fails if anything but white space is left.
   bool expect_end();
-  /// What kind of value comes next, as JsonCursor::kind.
+  /// The kind of the next value, as in JsonCursor::kind.
   char kind();
-  /// Goes into the array ('[') or object ('{') that comes next.
+  /// Enters the next value, an array ('[') or object ('{').
   bool enter(char bracket);
-  /// True when another element of the array entered comes: then read, skip or enter it. At the array's end it
-  /// is left again.
+  /// True if the entered array has another element: then read, skip or enter it. At its end the array is left.
   bool next_element();
   /// The same for the object entered; the key without escapes.
   bool next_key(std::string& key);
-  /// The text of the value that comes next, whole; valid until the next call.
+  /// The complete text of the next value; valid until the next call.
   bool value(std::string_view& text);
-  /// Passes over the value that comes next, of any size.
+  /// Skips the next value, of any size.
   bool skip();
 
-  /// Where the latest value entered, cut out or skipped began, in bytes from the start of the file.
+  /// Start of the latest value that was entered, cut out or skipped, in bytes from the start of the file.
   [[nodiscard]] std::int64_t begin() const { return begin_; }
   [[nodiscard]] bool failed() const { return failed_; }
   /// REQUIRES: failed().
@@ -60,14 +60,14 @@ class JsonElements {
   char next_byte();
   /// Goes past `c`, or fails.
   bool expect(char c, std::string_view expected);
-  /// Common to next_element and next_key: past the comma before the next one, or out of what was entered.
+  /// Shared by next_element and next_key: skips the comma before the next one, or leaves the array or object.
   bool next_in(char closing);
   bool fail(Error error);
   /// Fails at the byte that comes next.
   bool fail_expected(std::string_view expected);
 
   Input& input_;
-  std::vector<bool> first_;  ///< of each thing entered: nothing of it was read yet
+  std::vector<bool> first_;  ///< for each open array or object: nothing of it was read yet
   std::int64_t begin_{0};
   bool failed_{false};
   Error error_{};

@@ -1,5 +1,5 @@
-// Finds where a JSON value ends while its text comes in pieces of any size: how values are passed over, or cut
-// out, that are longer than what is held.
+// Finds the end of a JSON value when its text comes in pieces of any size: to skip, or cut out, values that are
+// longer than the buffer.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace kvplan::traces {
 
-/// One value. Checks what `JsonCursor::skip_value` checks: brackets, quotes, commas. Also passes over NaN,
-/// Infinity and -Infinity, which Python's json module writes although JSON has no such words.
+/// One value. Checks the same as `JsonCursor::skip_value`: brackets, quotes, commas. Also accepts NaN, Infinity and
+/// -Infinity, which Python's json module writes although JSON does not have them.
 ///
-/// Life cycle: `feed` until `done` or `failed`, or `finish` where the text ends before that.
+/// Life cycle: `feed` until `done` or `failed`, or `finish` if the text ends before that.
 class JsonScan {
  public:
-  /// Goes on with the next bytes of the text and gives how many of them are the value's, white space before it
-  /// included. Fewer than all: the value has ended there (`done`), or what stands there breaks it (`failed`).
+  /// Continues with the next bytes and returns how many belong to the value, including white space before it. If
+  /// fewer than all: the value has ended there (`done`), or is invalid there (`failed`).
   std::size_t feed(std::string_view text);
-  /// The text has ended: true where that makes the value whole (a number has no other end).
+  /// The text has ended: true if that completes the value (as for a number).
   bool finish();
 
   [[nodiscard]] bool done() const { return at_ == At::kDone; }
@@ -27,9 +27,9 @@ class JsonScan {
 
  private:
   enum class At : std::uint8_t { kBetween, kText, kEscape, kWord, kDone, kWrong };
-  /// What one byte outside texts and words means; false where it breaks the value.
+  /// Handles one byte outside texts and words; false if it makes the value invalid.
   bool between(char c);
-  /// A byte of a number or another word; false where no such word begins like this.
+  /// Handles a byte of a number or another word; false if no such word begins like this.
   bool add_to_word(char c);
   [[nodiscard]] bool word_is_value() const;
   void end_value();

@@ -10,8 +10,8 @@
 
 namespace kvplan::traces {
 
-/// Life cycle: as `TraceStream`. A format whose rows say more than a map can is a subclass that reads the
-/// other keys as well; it gives up the fast way, which never looks at them.
+/// Life cycle: as `TraceStream`. A format with rows that contain more than a map can describe is a subclass that also
+/// reads the other keys; it cannot use the fast path, which ignores them.
 class JsonTable : public TableStream {
  public:
   enum class OtherKeys : std::uint8_t { kSkipped, kRead };
@@ -19,7 +19,7 @@ class JsonTable : public TableStream {
             OtherKeys other_keys = OtherKeys::kSkipped);
 
  protected:
-  /// The value of a key that no role has, to be read or skipped. False after `fail`, or where the JSON is broken.
+  /// The value of a key without a role, to be read or skipped. False after `fail`, or if the JSON is broken.
   virtual bool other_value(JsonCursor& json, std::string_view /*key*/) { return json.skip_value(); }
   /// All keys of a row are read into `row_`. False after `fail`.
   virtual bool end_row() { return true; }

@@ -1,4 +1,4 @@
-// Values of nested JSON, for importers that are no tables: each kind with its check and the words of its error.
+// Values of nested JSON, for importers of formats that are not tables: each kind with its check and its error text.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace kvplan::traces {
 
-/// What is wrong with which field; the importer puts the place in front.
+/// The problem and its field; the importer adds the position.
 struct JsonProblem {
   std::string field;
   std::string message;
 };
 
-/// The readers take the next value of `json`. null is "not stated" and leaves `value` as it was. False when the
-/// value is not of the kind asked for, with the problem noted, or when the text is no JSON: then `json.failed()`.
+/// These functions read the next value of `json`. null means "not stated" and leaves `value` unchanged. False if the
+/// value is of another kind, with the problem noted, or if the text is not JSON: then `json.failed()`.
 bool read_count(JsonCursor& json, std::string_view field, std::int32_t& value, JsonProblem& problem);
 /// A decimal number in `unit`, which is not kIso.
 bool read_time(JsonCursor& json, std::string_view field, TimeUnit unit, std::int64_t& value_ns,

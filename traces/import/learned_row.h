@@ -1,6 +1,6 @@
-// Rows of one file of JSON lines mostly differ in their values only. Learned from one row: the text before each value
-// and behind the last. A row that has all of it, byte for byte, has the same keys in the same places: nothing but its
-// values need be looked at, and where it ends is found on the way.
+// Most rows of a file of JSON lines differ only in their values. This class learns from one row the text before each
+// value and after the last. A row that has the same texts, byte for byte, has the same keys in the same places: only
+// its values are parsed, and its end is found on the way.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace kvplan::traces {
 /// Life cycle: `learn` a row, `read` others, `learn` another when they look different.
 class LearnedRow {
  public:
-  /// A value of a row: where it begins and ends in the line, and a number by which the reader knows it.
+  /// A value of a row: begin and end in the line, and a number by which the reader identifies it.
   struct Value {
     std::size_t begin;
     std::size_t end;
@@ -26,11 +26,11 @@ class LearnedRow {
   void learn(std::string_view line, std::span<const Value> values);
   [[nodiscard]] bool empty() const { return texts_.empty(); }
 
-  /// Reads a row that begins at `at`. `take(name, at, end)` gives where the value ends that begins at its `at`, or
-  /// nullptr where it takes none there. Gives where the row ends, its line feed included; nullptr where it has other
-  /// texts, or a value was not taken, or it does not end before `end`: what was taken then counts for nothing.
-  /// REQUIRES: not empty; kDigitsRoom bytes behind `end`; what is learned has no line feed, and no value that is taken
-  /// has.
+  /// Reads a row that begins at `at`. `take(name, at, end)` returns the end of the value that begins at its `at`, or
+  /// nullptr if it does not accept one there. Returns the end of the row, including its line feed; nullptr if it has
+  /// other texts, if a value was not accepted, or if it does not end before `end`: values taken before then do not
+  /// count. REQUIRES: not empty; kDigitsRoom bytes behind `end`; neither the learned texts nor accepted values
+  /// contain a line feed.
   template <class Take>
   const char* read(const char* at, const char* end, Take&& take) const;
 

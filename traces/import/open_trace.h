@@ -1,4 +1,4 @@
-// The way into traces for everything else: a .kvt or any importable file, told apart by content.
+// Opens traces for everything else: a .kvt or any importable file, recognised by content.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace kvplan::traces {
 
-/// A stream over one file, or over several of one format that follow each other and share a clock and prefix
-/// ids. Options are for imports; with a .kvt they are an error. `on_read` is told of every read of the files
+/// A stream over one file, or over several of one format that follow each other and share a clock and prefix ids.
+/// Options are for imports; with a .kvt they are an error. `on_read` is called for every read of the files
 /// (traces/io/input.h).
 Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>& paths,
                                                  const ImportOptions& options = {},

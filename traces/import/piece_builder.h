@@ -1,4 +1,4 @@
-// What every importer shares: rows become columns, prefix ids and names are numbered, oddities are counted.
+// Shared by all importers: rows become columns, prefix ids and names are numbered, oddities are counted.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kvplan::traces {
 
-/// One request as its source states it. `names` may be views into the importer's buffer.
+/// One request as in its source. `names` may be views into the importer's buffer.
 struct Row {
   std::int64_t arrival_ns{0};
   std::int32_t input_tokens{0};
@@ -26,9 +26,9 @@ struct Row {
   std::int64_t think_ns{-1};             ///< pause before it, where it waits for others
   std::vector<std::int64_t> after;       ///< rows that it waits for, by position; none later than itself
   std::vector<std::int64_t> awaited_by;  ///< earlier rows that wait for it
-  bool states_after{false};              ///< the source says for whom it waits, or that it waits for nobody
-  std::string id;                        ///< for RequestIds: its name in the source,
-  std::vector<std::string> after_ids;    ///< and those of the rows that it waits for
+  bool states_after{false};  ///< the source says which requests it waits for, or that it waits for none
+  std::string id;            ///< for RequestIds: its name in the source,
+  std::vector<std::string> after_ids;  ///< and those of the rows that it waits for
   bool has_hashes{false};
   std::vector<std::uint64_t> hashes;
 
@@ -61,7 +61,7 @@ class PieceBuilder {
            static_cast<std::int64_t>(piece_->prefix.ids.size()) >= kPieceReferences ||
            static_cast<std::int64_t>(piece_->waits.size()) >= kPieceWaits || name_bytes_ >= kPieceNameBytes;
   }
-  /// Appends a row. False when it cannot be: `problem` says what is wrong with which field.
+  /// Appends a row. False if that is impossible: `problem` has the field and what is wrong.
   bool add(const Row& row);
   struct Problem {
     std::string_view field;  ///< "hashes", "session", "tenant", "after"
@@ -77,7 +77,7 @@ class PieceBuilder {
  private:
   static constexpr std::int64_t kPieceNameBytes = std::int64_t{1} << 22;
   bool add_hashes(const Row& row);
-  /// Says what is wrong with their number.
+  /// Reports what is wrong with their number.
   bool refuse_hashes(const Row& row);
   bool add_name(std::string_view name, std::string_view field, NameInterner& numbers,
                 std::vector<std::int32_t>& column, std::vector<std::string>& fresh);

@@ -1,4 +1,4 @@
-// Requests by the names that their source gives them, for sources where a request names those it waits for.
+// Requests by name, for sources in which a request names those that it waits for.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace kvplan::traces {
 
-/// Turns names of rows (Row::id, Row::after_ids) into positions (Row::after, Row::awaited_by). A row may be waited
-/// for before it comes: it then says who waits.
+/// Converts names of rows (Row::id, Row::after_ids) to positions (Row::after, Row::awaited_by). A row may refer to a
+/// later row: when that comes, it lists the rows that wait for it.
 class RequestIds {
  public:
-  /// Call for every row in order, at its position. False where an earlier row has its name.
+  /// Call for every row in order, at its position. False if an earlier row has its name.
   bool resolve(std::int64_t position, Row& row) {
     // Most rows: without a name, waiting for none, awaited by none.
     return (row.id.empty() && row.after_ids.empty() && (named_ || known_.empty())) ||

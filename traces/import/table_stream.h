@@ -1,4 +1,4 @@
-// Common to tables of both kinds: the loop over files and lines, values into rows, places into errors.
+// Shared by both kinds of tables: the loop over files and lines, values to rows, positions for errors.
 #pragma once
 
 #include <array>

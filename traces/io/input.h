@@ -46,7 +46,7 @@ class Input {
  public:
   /// A single line or block may not be longer: 64 MiB.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
-  /// So many bytes behind every view may be read; what they hold means nothing.
+  /// This many bytes behind every view may be read; their content is undefined.
   static constexpr std::size_t kPadding = 8;
 
   static Result<std::unique_ptr<Input>> open(const std::string& path, ReadHook on_read = {});
@@ -70,8 +70,8 @@ class Input {
     line = {from, size};
     return true;
   }
-  /// What has been read and not been consumed, from the beginning of a line, for a reader that finds the ends of lines
-  /// itself: then `consume_line`, or `next_line` where it does not. Empty before the first line.
+  /// Bytes that were read but not consumed, from the beginning of a line, for a reader that finds line ends itself:
+  /// then `consume_line`, or `next_line` if it does not. Empty before the first line.
   [[nodiscard]] std::string_view held() const {
     return first_line_ || failed_ ? std::string_view()
                                   : std::string_view(buffer_.get() + begin_, end_ - begin_);
@@ -82,8 +82,8 @@ class Input {
     begin_ += bytes;
     line_number_ = ++lines_;
   }
-  /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed). It stays
-  /// as it is, and valid, where none follows.
+  /// Extends `line`, the latest one, by the line after it (a quoted field may contain a line feed). If none follows,
+  /// it stays unchanged and valid.
   bool extend_line(std::string_view& line);
 
   [[nodiscard]] bool failed() const { return failed_; }

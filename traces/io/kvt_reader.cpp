@@ -117,7 +117,7 @@ Status KvtReader::read_frame() {
     if (head_bytes.size() < frame::kHeadBytes) return truncated();
     head_ = frame::parse_head(head_bytes);
     const bool known = head_.type == kvt::kHead || head_.type == kvt::kChunk || head_.type == kvt::kIndex;
-    // Parts that a later version adds for those who know them begin with a small letter.
+    // Parts added by a later version that older readers may skip begin with a small letter.
     const bool may_skip = !known && head_.type[0] >= 'a' && head_.type[0] <= 'z';
     if (!known && !may_skip) return wrong("expected a part HEAD, CHNK or INDX, found other bytes");
     const Status good_size = frame::check_size(head_, kvt::most_bytes(head_.type));

@@ -1,5 +1,5 @@
-// Packed columns of a Protobuf message, taken out of its bytes before Protobuf reads the rest: they are nearly all of a
-// trace, and Protobuf would first make lists of them, number by number.
+// Extracts packed columns of a Protobuf message from its bytes before Protobuf reads the rest. They are almost all of
+// a trace, and Protobuf would first build lists of them, number by number.
 #pragma once
 
 #include <bit>
@@ -40,9 +40,9 @@ struct Column {
   std::string_view varints{};  ///< without key and size; a view into the message
   bool taken{false};
 };
-/// Takes columns out of a message; `rest` becomes the message without them. Not taken is one that is not there, and
-/// one that stands there in several pieces or as single numbers, as Protobuf allows: all of it stays in the rest. False
-/// where the bytes are no message.
+/// Extracts columns from a message; `rest` becomes the message without them. A column that is missing, or that is
+/// stored in several pieces or as single numbers, as Protobuf allows, is not extracted and stays in the rest. False
+/// if the bytes are not a message.
 bool take_columns(std::string_view message, std::span<Column> columns, std::string& rest);
 
 /// How many varints these bytes hold.

@@ -109,7 +109,7 @@ class TextWriter {
            (piece.waits.empty() ? 0U : 64U) | (piece.priority.empty() ? 0U : 128U);
   }
 
-  /// Whom row i waits for, with `separator` between. Rows are asked in order.
+  /// Requests that row i waits for, separated by `separator`. Rows are asked for in order.
   void put_waits(const Trace& piece, std::size_t i, const char* separator, std::string& out) {
     const std::int64_t row = rows_before_ + static_cast<std::int64_t>(i);
     for (bool first = true; wait_ < piece.waits.size() && piece.waits.request[wait_] == row; ++wait_) {
@@ -167,7 +167,7 @@ class TextWriter {
       out += ", \"session_id\": ";
       put_json_text(out, sessions_[static_cast<std::size_t>(piece.session[i])]);
     }
-    // A later row of a session that does not say for whom it waits would be taken to wait for the one before it.
+    // A later row of a session without stated waits would be read as waiting for the row before it.
     if (later_in_session || (wait_ < piece.waits.size() &&
                              piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i))) {
       out += ", \"wait_for\": [";

@@ -1,5 +1,5 @@
-// What is odd about the rows of a trace: counted by importers while they read, by edits in what they made, and said
-// in the same whole sentences.
+// Unusual rows of a trace: counted by importers while they read, by edits in their results, and reported in the same
+// whole sentences.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct Oddities {
   std::int64_t out_of_order{0};  ///< arrivals earlier than the one before them
   std::int64_t zero_input{0};
   std::int64_t zero_output{0};
-  std::int64_t shrinking{0};  ///< turns whose prompt is shorter than that of the turn before in their session
+  std::int64_t shrinking{0};  ///< turns with a prompt shorter than that of the turn before in their session
   std::int64_t without_hashes{0};  ///< requests without prefix ids, though the trace has some
   std::int64_t covered_less{0};    ///< requests with fewer prefix ids than full blocks
   std::int64_t block_tokens{0};    ///< 0 = the trace has no prefix ids

@@ -45,7 +45,7 @@ struct Statistics {
   TokenStatistics input;
   TokenStatistics output;
   std::optional<PrefixStatistics> prefix;
-  std::optional<TurnStatistics> turns;  ///< nullopt where nobody waits
+  std::optional<TurnStatistics> turns;  ///< nullopt if no request waits
 };
 
 /// O(n log n) time, O(n) memory beside the trace.

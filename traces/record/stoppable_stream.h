@@ -1,4 +1,4 @@
-// A stream that ends when somebody wants to stop.
+// A stream that can be stopped.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace kvplan::traces {
 
-/// Another stream, which outlives it: pieces pass through as they are until `stop` gives true; then
-/// interrupted_error(). An empty `stop` never does.
+/// Passes the pieces of another stream, which outlives it, until `stop` returns true; then interrupted_error(). An
+/// empty `stop` never does.
 class StoppableStream final : public TraceStream {
  public:
   StoppableStream(TraceStream& stream, std::function<bool()> stop)

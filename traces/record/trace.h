@@ -29,9 +29,9 @@ struct PrefixHashes {
   [[nodiscard]] bool present() const { return block_tokens > 0; }
 };
 
-/// Who waits for whom: request[k] arrives only after before[k] has ended. Positions in the trace. In the order of
-/// (the later of the two, request, before), no pair twice; so the waits of a piece of a stream are those that are
-/// known at its last request.
+/// Waits between requests: request[k] arrives only after before[k] has ended. Positions in the trace. Ordered by (the
+/// later of the two, request, before), no pair twice; so the waits of a piece of a stream are those known at its last
+/// request.
 struct Waits {
   std::vector<std::int32_t> request;
   std::vector<std::int32_t> before;  ///< parallel to `request`

@@ -77,18 +77,19 @@ std::vector<std::int32_t> groups_of(const Waits& waits, std::int64_t requests) {
   return group;
 }
 
-/// A request of the session that nobody waits for yet.
+/// A request of the session that no other waits for yet.
 struct OpenEnd {
   std::int64_t end_ns;
   std::int32_t request;
-  std::vector<std::int32_t> before;  ///< whom it waits for itself, those that ended last behind
+  /// Requests that it waits for itself, those that ended last at the end
+  std::vector<std::int32_t> before;
   bool operator>(const OpenEnd& other) const {
     return std::pair(end_ns, request) > std::pair(other.end_ns, other.request);
   }
 };
 
-/// What runs beside others waits for whom they wait for, but for no more than this, the last to end: else requests
-/// side by side, times those before them, would be too many.
+/// A request that runs beside others takes over their waits, but at most this many, the last to end: otherwise the
+/// product of parallel requests and those before them would be too large.
 constexpr std::size_t kMostTakenOver = 64;
 
 void wait_for(Waits& waits, std::int32_t request, std::int32_t before) {

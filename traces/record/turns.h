@@ -1,5 +1,5 @@
-// Turns: which requests wait for which, as a graph. An edge from a to b says that b arrives only after a has
-// ended: a later turn of a conversation after the one before it, an agent's next call after its sub-agents.
+// Turns: the waits between requests, as a graph. An edge from a to b says that b arrives only after a has ended: a
+// later turn of a conversation after the one before it, an agent's next call after its sub-agents.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,17 @@
 
 namespace kvplan::traces {
 
-/// The graph by request, in the form that engines walk.
+/// The graph by request, in the form that engines use.
 struct Turns {
-  std::vector<std::int32_t> waits_for;  ///< by request: for how many others; empty where nobody waits
-  std::vector<std::uint32_t> first;     ///< [requests + 1]
-  std::vector<std::int32_t> followers;  ///< who waits for request r, ascending: [first[r], first[r + 1])
+  /// By request: number of requests that it waits for; empty if no request waits
+  std::vector<std::int32_t> waits_for;
+  std::vector<std::uint32_t> first;  ///< [requests + 1]
+  /// Requests that wait for request r, ascending: [first[r], first[r + 1])
+  std::vector<std::int32_t> followers;
   std::vector<std::int32_t>
-      group;  ///< by request: the least request that waits join it to; itself where none do
-  std::int64_t longest_chain{0};  ///< most requests one behind the other
+      /// By request: the least request of its group (connected by waits); itself if it has no waits
+      group;
+  std::int64_t longest_chain{0};  ///< length of the longest chain of waits, in requests
 
   [[nodiscard]] bool present() const { return !waits_for.empty(); }
   [[nodiscard]] std::span<const std::int32_t> followers_of(std::int32_t request) const {
@@ -27,18 +30,19 @@ struct Turns {
   }
 };
 
-/// The graph over requests [0, requests); waits with a request beyond are left out, as if that one had never been
-/// recorded. Errors: requests that wait for each other in a circle, which are named.
+/// The graph over requests [0, requests). Waits with a request beyond are left out, as if that request had never been
+/// recorded. Errors: a cycle of waits, with the requests in it.
 Result<Turns> turns_of(const Waits& waits, std::int64_t requests);
 
-/// The earliest recorded arrival of each group, by the request that names it.
-/// REQUIRES: the trace has the graph's requests.
+/// The earliest recorded arrival of each group, stored at the request that names the group. REQUIRES: the trace has
+/// the graph's requests.
 std::vector<std::int64_t> group_starts_ns(const Trace& trace, const Turns& turns);
 
-/// Waits as sessions suggest them, for traces that do not state any: a request waits for those of its session that
-/// had ended when it arrived and that nobody waits for yet, so that what ran side by side stays so. Where the file
-/// does not say how long answers took, each had ended when the next request of the session arrived. Requests [0,
-/// requests); those with waits of their own in `trace.waits` keep exactly these. The result includes them.
+/// Waits that follow from sessions, for traces that do not state any: a request waits for those of its session that
+/// had ended when it arrived and that no other request waits for yet, so that parallel requests stay parallel. If the
+/// file does not say how long answers took, each is assumed to have ended when the next request of the session
+/// arrived. Covers requests [0, requests); requests with waits in `trace.waits` keep exactly those. The result
+/// includes them.
 Waits session_waits(const Trace& trace, std::int64_t requests);
 
 /// Puts waits into their order in files (see Waits) and drops repetitions.

@@ -47,10 +47,10 @@ struct PoolClient {
   std::int32_t number{0};           ///< K
   std::vector<PoolWindow> windows;  ///< ascending
   std::vector<PoolLengths>
-      lengths;  ///< ascending; none is empty where any is filled: the one before holds on
-  /// What holds at a time of the day. REQUIRES: requests() > 0.
+      lengths;  ///< ascending; an empty window uses the one before, so if any is filled none is empty
+  /// The lengths at a time of the day. REQUIRES: requests() > 0.
   [[nodiscard]] const PoolLengths& lengths_at(std::int64_t ns) const;
-  /// On average over the day.
+  /// Mean rate over the day.
   [[nodiscard]] double requests() const;
 };
 

@@ -1,5 +1,5 @@
-// Draws from the distributions that made-up workloads need, each from uniform numbers of one seeded stream by
-// arithmetic that gives the same bits everywhere (real.h; a square root is exact by IEEE 754).
+// Random draws for synthetic workloads: each from uniform numbers of one seeded stream, by arithmetic that gives the
+// same bits everywhere (real.h; a square root is exact by IEEE 754).
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,9 @@
 
 namespace kvplan::traces {
 
-/// Asked for each file by its name without folders: is it read?
+/// Called with the name of each file, without folders; returns true if it is to be read.
 using WantsFile = std::function<bool(std::string_view name)>;
-/// Told of each file that is read; `path` is for errors. An error ends the walk.
+/// Called for each file that is read; `path` is for errors. An error ends the walk.
 using TakeFile =
     std::function<Status(std::string_view name, const std::string& path, std::string_view bytes)>;
 

@@ -1,10 +1,10 @@
-// The four parts of a made-up workload, one family of components each: when requests arrive, how long they are, what
-// their prompts share, and what follows a request. A member is one file FAMILY_NAME.cpp with an entry and one line in
+// The four parts of a synthetic workload, one family of components each: when requests arrive, how long they are, what
+// their prompts share, and what follows a request. A member is one file FAMILY_NAME.cpp with an entry, and one line in
 // FAMILY.cpp; `kvplan list` and `explain` show it from its descriptor.
 //
-// Each part draws from a stream of its own, so that another choice for one of them leaves the others as they
-// were, and gives one value after the other without looking ahead at how many will be asked for: the first n
-// requests of a longer workload are those of a shorter one.
+// Each part draws from its own stream, so changing one of them does not change the others. It produces one value after
+// the other without knowing how many will be needed: the first n requests of a longer workload are those of a shorter
+// one.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace kvplan::traces {
 
-/// What a part is made with besides what was chosen for it.
+/// The input of a part besides its choice.
 struct PartContext {
   Random random;     ///< a stream of its own
-  ReadHook on_read;  ///< told of reads of the files that it reads (traces/io/input.h)
+  ReadHook on_read;  ///< called for reads of the part's files (traces/io/input.h)
 };
 
 struct RequestLengths {
@@ -31,10 +31,10 @@ struct RequestLengths {
   std::int32_t output{0};
 };
 
-/// A request, or the first one of a session, comes in.
+/// The arrival of a request, or of the first one of a session.
 struct Arrival {
   std::int64_t at_ns{0};    ///< since the workload's begin
-  std::int32_t client{-1};  ///< who sends it, where the process knows; else -1
+  std::int32_t client{-1};  ///< the client that sends it, if the process knows; else -1
   RequestLengths lengths;   ///< where the process `has_lengths`
 };
 
@@ -42,11 +42,11 @@ struct Arrival {
 class ArrivalProcess {
  public:
   virtual ~ArrivalProcess() = default;
-  /// False where there are no more, after which nothing is asked. Errors: a time that does not fit.
+  /// False if there are no more; then it must not be called again. Errors: a time that does not fit.
   virtual Result<bool> next(Arrival& arrival) = 0;
-  /// True: each arrival comes with lengths of its own.
+  /// True: each arrival has its own lengths.
   [[nodiscard]] virtual bool has_lengths() const { return false; }
-  /// True: there are only so many arrivals.
+  /// True: the number of arrivals is limited.
   [[nodiscard]] virtual bool ends() const { return false; }
 };
 struct ArrivalsEntry {
@@ -59,26 +59,26 @@ class LengthSource {
  public:
   virtual ~LengthSource() = default;
   virtual RequestLengths draw(const Arrival& arrival) = 0;
-  /// No prompt is shorter. Serves to refuse what cannot be made before it is begun, so it may be too small.
+  /// A lower bound of prompt lengths, used to reject impossible requests in advance.
   [[nodiscard]] virtual std::int64_t least_input() const { return 0; }
 };
 struct LengthsEntry {
   Descriptor descriptor;
   Result<std::unique_ptr<LengthSource>> (*make)(const Choice&, const PartContext&);
-  bool from_arrivals{false};  ///< asks for an arrival process that has lengths
+  bool from_arrivals{false};  ///< requires an arrival process with lengths
 };
 
-/// What the beginning of a prompt has in common with others: the first `tokens` are those of the group.
+/// The shared beginning of a prompt: the first `tokens` are those of the group.
 struct SharedPrefix {
   std::int32_t group{-1};  ///< -1 = none
   std::int32_t tokens{0};
-  bool added{true};  ///< they come before the drawn length; else they are part of it
+  bool added{true};  ///< true: they come before the drawn length; false: they are part of it
 };
 class PrefixSource {
  public:
   virtual ~PrefixSource() = default;
   virtual SharedPrefix draw() = 0;
-  /// Of a drawn prompt at most so many tokens are shared.
+  /// Most shared tokens within a drawn prompt.
   [[nodiscard]] virtual std::int64_t most_included() const { return 0; }
 };
 struct PrefixesEntry {
@@ -86,22 +86,23 @@ struct PrefixesEntry {
   Result<std::unique_ptr<PrefixSource>> (*make)(const Choice&, const PartContext&);
 };
 
-/// When the next turn of a session comes.
+/// The time of the next turn of a session.
 struct NextTurn {
-  std::int64_t after_ns;  ///< from arrival to arrival, where the answer takes as long as the source supposes
-  std::int64_t think_ns;  ///< of that the pause from the end of the answer
+  std::int64_t after_ns;  ///< from arrival to arrival, if the answer takes as long as the source assumes
+  std::int64_t think_ns;  ///< part of it: the pause after the end of the answer
 };
 
-/// What follows a request: nothing, or another turn of its session, whose prompt is everything so far and new tokens.
+/// What follows a request: nothing, or another turn of its session, with a prompt of everything so far and new
+/// tokens.
 class TurnSource {
  public:
   virtual ~TurnSource() = default;
-  /// What comes after the session's `turn`-th request (the first is 1), which is answered with `output` tokens;
-  /// nullopt where nothing does. `session` is a stream of the session's own.
+  /// What follows the session's `turn`-th request (the first is 1), which is answered with `output` tokens; nullopt
+  /// if nothing does. `session` is the session's own stream.
   virtual std::optional<NextTurn> next(Random& session, std::int64_t turn, std::int32_t output) = 0;
   /// A session ends before a prompt and its answer would be longer than this.
   [[nodiscard]] virtual std::int64_t most_tokens() const = 0;
-  /// False: nothing ever follows, and requests belong to no session.
+  /// False: nothing ever follows, and requests have no sessions.
   [[nodiscard]] virtual bool has_sessions() const { return true; }
 };
 struct TurnsEntry {

@@ -35,10 +35,10 @@ struct DecodeReference {
 DecodeReference decode_reference(const Case& of, const DecodeCache& cache,
                                  const std::vector<std::uint16_t>& q_bits);
 
-/// What queries are stored as beside a cache of these numbers.
+/// The number type of queries beside a cache of these numbers.
 Stored query_numbers(Stored cache);
 std::vector<std::uint16_t> made_up_queries(const Case& of);
-/// Scales of a cache's numbers: 1 but for fp8.
+/// Scales of a cache's numbers: 1 except for fp8.
 float key_scale(Stored cache);
 float value_scale(Stored cache);
 

@@ -1,5 +1,5 @@
-// For the host twins only: which functions are compiled for several kinds of registers, and loops that compilers turn
-// into vectors without being allowed to reorder sums.
+// For the host twins only: which functions are compiled for several kinds of registers, and loops that compilers can
+// vectorise without being allowed to reorder sums.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "validator/kernels/numbers.h"
 
-// A thread sanitizer's program calls the choosing function before the sanitizer is ready.
+// In a program with the thread sanitizer, the choosing function is called before the sanitizer is ready.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define KVPLAN_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

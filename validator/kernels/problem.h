@@ -28,26 +28,26 @@ struct Region {
   Place place{Place::kDevice};
   std::vector<std::byte> bytes{};
   std::optional<MadeUp> made_up{};
-  bool result{false};   ///< it is read back and compared; all results of two runs must be the same bits
-  bool rotates{false};  ///< cold timing uses another copy each time
+  bool result{false};   ///< it is read back and compared; results of two runs must be bit-identical
+  bool rotates{false};  ///< cold timing uses a different copy each time
 };
 
-/// What a launch must do at least: `t >= max(bytes / bandwidth, flops / rate)`. Bytes are those of device memory
-/// (of the link, for swaps), each counted once.
+/// The least time of a launch: `t >= max(bytes / bandwidth, flops / rate)`. Bytes are those of device memory (of the
+/// link, for swaps), each counted once.
 struct Roofline {
   double bytes{0};
   double flops{0};
 };
 
-/// What was found when a result was compared with its reference (tolerances: gpu-validation, section 6.2).
+/// The comparison of a result with its reference (tolerances: gpu-validation, section 6.2).
 struct Comparison {
   bool good{false};
-  double error{0};  ///< relative Frobenius: |result - reference| / |reference|; 0 where bits are compared
+  double error{0};  ///< relative Frobenius norm: |result - reference| / |reference|; 0 if bits are compared
   double worst_cosine{1};       ///< of the rows
   double worst_over_rms{0};     ///< greatest absolute difference over the reference's root mean square
-  double tolerance{0};          ///< of `error`; 0: bits must be equal
-  std::int64_t differing{0};    ///< bytes, or numbers that are no numbers
-  std::string first_problem{};  ///< in words; empty where it is good
+  double tolerance{0};          ///< limit of `error`; 0: bits must be equal
+  std::int64_t differing{0};    ///< differing bytes, or NaNs
+  std::string first_problem{};  ///< in words; empty if it is good
 };
 
 class Problem {
@@ -57,14 +57,14 @@ class Problem {
   /// `at`: the address of each region. In the order in which they run.
   [[nodiscard]] virtual std::vector<Launch> launches(std::span<void* const> at) const = 0;
   [[nodiscard]] virtual Roofline roofline() const = 0;
-  /// How the work was cut, for the report: {"splits", 4}, {"grid", 264}.
+  /// How the work was divided, for the report: {"splits", 4}, {"grid", 264}.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> notes() const { return {}; }
-  /// `results`: the bytes of each region that is a result, in order. REQUIRES: made with Purpose::kCheck.
+  /// `results`: the bytes of each result region, in order. REQUIRES: made with Purpose::kCheck.
   [[nodiscard]] virtual Comparison compare(std::span<const std::vector<std::byte>> results) const = 0;
 };
 
-/// To be checked, a problem carries its data and a reference. To be timed, memory is made up where it lies, and cases
-/// of many gigabytes need no host memory.
+/// For checking, a problem has its data and a reference. For timing, data are generated on the device, so cases of
+/// many gigabytes need no host memory.
 enum class Purpose : std::uint8_t { kCheck, kTime };
 
 }  // namespace kvplan::validator

@@ -1,5 +1,5 @@
-// Tables of what was measured, as calibration files have them (simulator/io/CALIBRATION_FORMAT.md). A second writer of
-// that format: the validator shares no code with the simulator, and the tests read it with the simulator's reader.
+// Tables of measurements, as in calibration files (simulator/io/CALIBRATION_FORMAT.md). A second writer of that
+// format: the validator shares no code with the simulator, and the tests read it with the simulator's reader.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class MeasuredTable {
   std::size_t rows_{0};
 };
 
-/// Of a sample. p10: the least of its values that a tenth of them do not exceed; p90 likewise; the median of an even
-/// number of values is in the middle of two. p10 <= median <= p90.
+/// Quantiles of a sample. p10: the least value that at least a tenth of the values do not exceed; p90 likewise; the
+/// median of an even number of values is the mean of the middle two. p10 <= median <= p90.
 struct Quantiles {
   std::int64_t samples{0};
   double p10{0}, median{0}, p90{0};

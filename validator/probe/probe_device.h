@@ -1,5 +1,5 @@
-// What a probe needs of a device: one measurement a call. Which ones, how often, and what becomes of them is on the
-// host side of this border (probe.h), so that it runs against a fake device in the tests.
+// What a probe needs from a device: one measurement per call. The host side (probe.h) decides which measurements are
+// made, how often, and what they are used for, so tests can run it with a fake device.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kvplan::validator {
 
-/// What the driver says of a device. Clocks are the highest that it may have, not those of the moment.
+/// What the driver says about a device. Clocks are maximum clocks, not present ones.
 struct DeviceFacts {
   std::string name;
   std::int64_t sm_count{0}, l2_bytes{0}, visible_bytes{0}, sm_clock_mhz{0}, memory_clock_mhz{0};
@@ -29,33 +29,33 @@ struct PoolBytes {
   std::int64_t reserved{0}, used{0};
 };
 
-/// Nanoseconds of host time over all handles. `set_access` is one call for the whole range, the others are one call for
-/// each handle.
+/// Nanoseconds of host time over all handles. `set_access` is one call for the whole range, the others are one call
+/// for each handle.
 struct MapTimes {
   double create{0}, map{0}, set_access{0}, unmap{0}, release{0};
 };
 
 enum class Direction : std::uint8_t { kIn, kOut };  ///< to the device, from it
 
-/// Places of one descriptor, in bytes from the beginning of what `hold` took.
+/// Source and target of one descriptor, in bytes from the beginning of the memory taken by `hold`.
 struct CopyPlaces {
   std::int64_t on_device{0}, on_host{0};
 };
 
-/// Life cycle: made; `nvml_free` at any time; `make_context` once, and `launch_every_kernel` once after it; then the
-/// rest, in any order. Times are nanoseconds. Every call returns when the device has done its work, but for
-/// `pool_free_all`. After an error the object is only destroyed, which gives everything back.
+/// Life cycle: made; `nvml_free` at any time; `make_context` once, then `launch_every_kernel` once; then the rest, in
+/// any order. Times are nanoseconds. Every call returns when the device has done its work, except `pool_free_all`.
+/// After an error the object may only be destroyed, which frees everything.
 class ProbeDevice {
  public:
   virtual ~ProbeDevice() = default;
 
-  /// The device's free memory as NVML says it, which needs no context. Nothing where there is no NVML.
+  /// The device's free memory from NVML, which needs no context. Nothing if there is no NVML.
   virtual Result<std::optional<std::int64_t>> nvml_free() = 0;
   virtual Status make_context() = 0;
-  /// Each kernel of the probe once, since modules are loaded when they are first used; stream and events too.
+  /// Launches each kernel of the probe once, since modules are loaded at first use; also creates stream and events.
   virtual Status launch_every_kernel() = 0;
   virtual Result<DeviceFacts> facts() = 0;
-  /// cudaMemGetInfo, as everything but `nvml_free` counts.
+  /// Free memory from cudaMemGetInfo, as all calls but `nvml_free` use it.
   virtual Result<std::int64_t> free_bytes() = 0;
 
   virtual Result<Granularity> granularity() = 0;
@@ -63,39 +63,40 @@ class ProbeDevice {
   virtual Result<std::uint64_t> allocate(std::int64_t bytes) = 0;
   virtual Status free_all() = 0;
 
-  /// A pool of its own. `keep`: with the greatest release threshold, else with 0. REQUIRES: the one before is closed.
+  /// Opens a separate pool. `keep`: with the greatest release threshold, else with 0. REQUIRES: the one before is
+  /// closed.
   virtual Status open_pool(bool keep) = 0;
   virtual Result<std::uint64_t> pool_allocate(std::int64_t bytes) = 0;
   virtual Result<PoolBytes> pool_bytes() = 0;
-  /// Asks for it in the stream and does not wait.
+  /// Enqueues the frees in the stream and does not wait.
   virtual Status pool_free_all() = 0;
   virtual Status synchronise() = 0;
   virtual Status trim_pool() = 0;
   /// REQUIRES: nothing of it is allocated.
   virtual Status close_pool() = 0;
 
-  /// Reserves addresses, then times create, map, set-access, unmap and release of the handles; nothing is kept.
+  /// Reserves addresses, then times create, map, set-access, unmap and release of the handles; keeps nothing.
   virtual Result<MapTimes> map_once(std::int64_t handles, std::int64_t handle_size) = 0;
 
-  /// `kernels` empty kernels, in one go; from a graph that was made before, or one by one.
+  /// Launches `kernels` empty kernels: from a graph made before, or one by one.
   virtual Result<double> launch_ns(std::int64_t kernels, bool graph) = 0;
 
-  /// Memory for what follows, filled with random numbers: on the device, and pinned on the host. REQUIRES: nothing is
-  /// held.
+  /// Allocates memory for what follows, filled with random numbers: on the device, and pinned on the host. REQUIRES:
+  /// nothing is held.
   virtual Status hold(std::int64_t device_bytes, std::int64_t host_bytes) = 0;
   virtual Status drop() = 0;
   /// A kernel that reads [offset, offset + bytes) in pieces of 16 bytes. REQUIRES: whole pieces, within what is held.
   virtual Result<double> read_ns(std::int64_t offset, std::int64_t bytes) = 0;
   virtual Result<double> copy_ns(std::int64_t to, std::int64_t from, std::int64_t bytes) = 0;
-  /// Whether `swap_ns` can copy as a batch.
+  /// True: `swap_ns` can copy as a batch.
   [[nodiscard]] virtual bool has_batches() const = 0;
-  /// Copies `bytes` for each of the places: a call for each, or one call for all.
+  /// Copies `bytes` for each of the places: one call for each, or one call for all.
   virtual Result<double> swap_ns(Direction direction, std::span<const CopyPlaces> places, std::int64_t bytes,
                                  bool batch) = 0;
 };
 
-/// The first CUDA device, without a context yet. Errors: this build has no CUDA backend; there is no driver, or no
-/// device, that it can use.
+/// The first CUDA device, without a context yet. Errors: this build has no CUDA backend; there is no usable driver or
+/// device.
 Result<std::unique_ptr<ProbeDevice>> make_cuda_probe();
 
 }  // namespace kvplan::validator

@@ -1,8 +1,8 @@
-// Memory of a replay and who holds what of it: the independent allocator. Allocation units come from a stack (the last
-// one given back goes out first), ranges in the mirror image of theirs; the simulator does neither.
+// The memory of a replay and the holders of it: the independent allocator. Allocation units come from a stack (the last
+// one freed goes out first), ranges from the mirror image of the simulator's; the simulator uses neither.
 //
-// All counting is by the backend: before a change the touched extents are recounted and subtracted, after
-// it they are recounted and added.
+// All counting is done by the backend: before a change the affected extents are recounted and subtracted, after it they
+// are recounted and added.
 #pragma once
 
 #include <cstdint>
@@ -23,57 +23,56 @@
 
 namespace kvplan::validator {
 
-/// Tokens of a range that lie one behind the other. A range that grew in place has several: each lies below the one
-/// before it, since a replay's memory is the mirror image of the simulator's.
+/// Contiguous tokens of a range. A range that grew in place has several parts: each lies below the one before it,
+/// since a replay's memory is the mirror image of the simulator's.
 struct RangePart {
   std::int64_t first_token, first_cell, cells;
 };
 
-/// A request as the replay knows it.
+/// The state of a request in the replay.
 struct Request {
   RequestId id{0};
   std::int64_t input{0}, output{0};
   std::int64_t arrival{0};   ///< tick
-  std::int32_t priority{0};  ///< where it goes by priority
+  std::int32_t priority{0};  ///< used if the order goes by priority
   std::int64_t rank{-1};     ///< of its latest admission
   bool running{false}, waiting{false};
-  bool whole{false};           ///< prompt, or what is recomputed, is written
-  bool first_token{false};     ///< told
-  std::int64_t target{0};      ///< tokens to write until the next token comes out
-  std::int64_t written{0};     ///< tokens in memory, found ones included
-  std::int64_t published{0};   ///< leading blocks that it found or has published; of groups, in all of them
-  std::int64_t prefix_ids{0};  ///< of its prompt
-  PageKeys pages;              ///< where there is a tree
-  std::unique_ptr<Course> course;      ///< since its admission, where requests follow courses
-  std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
-  bool sliding{false};                 ///< has dropped cells since its admission
+  bool whole{false};               ///< true: its prompt, or what is recomputed, is written
+  bool first_token{false};         ///< told
+  std::int64_t target{0};          ///< tokens to write until the next token is produced
+  std::int64_t written{0};         ///< tokens in memory, hit ones included
+  std::int64_t published{0};       ///< leading blocks that it hit or published; with groups, in all of them
+  std::int64_t prefix_ids{0};      ///< of its prompt
+  PageKeys pages;                  ///< used with a radix tree
+  std::unique_ptr<Course> course;  ///< since its admission, if requests follow courses
+  std::unique_ptr<Gathered> gathered;  ///< instead, if survivors move together
+  bool sliding{false};                 ///< it has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
-  /// Where layers lie in groups.
+  /// Used if layers lie in groups.
   struct InGroup {
-    std::int64_t published;  ///< the same in this group
-    std::int64_t empty_to;   ///< it has none of the blocks below
+    std::int64_t published;  ///< leading blocks in this group
+    std::int64_t empty_to;   ///< blocks below this are empty in its table
   };
   std::vector<InGroup> in_groups;
-  std::int64_t found_blocks{0};  ///< since its admission
-  std::vector<std::int64_t>
-      found_entries;          ///< in its pass: those of its table that it takes of what it finds
-  std::size_t found_told{0};  ///< of these, the first ones
-  /// Allocation units by entry, block b of table t at b x tables + t; kGone: let go, not granted yet to this one of
-  /// several, or not taken of what was found, since no window shows it.
+  std::int64_t found_blocks{0};             ///< since its admission
+  std::vector<std::int64_t> found_entries;  ///< in its pass: entries of its table that it takes of its hit
+  std::size_t found_told{0};                ///< the first ones of these, reported so far
+  /// Allocation units by entry, block b of table t at b x tables + t; kGone: freed, not granted yet to this table of
+  /// several, or not taken from a hit because no window shows it.
   std::vector<std::int64_t> table;
-  std::vector<std::int64_t> lengths;             ///< of several tables: blocks, those let go too
+  std::vector<std::int64_t> lengths;  ///< with several tables: number of blocks, freed ones included
   std::int64_t range_first{-1}, range_cells{0};  ///< all of it
   std::vector<RangePart> range_parts;            ///< by token
   std::int64_t range_place{-1};                  ///< the simulator's address
-  std::uint64_t range_generation{0};             ///< of its range, or where survivors move of its table
-  // Of the pass and step in progress:
+  std::uint64_t range_generation{0};  ///< generation of its range, or of its table if survivors move
+  // State of the pass and step in progress:
   std::int64_t chunk{0};
-  std::int64_t stage{0};             ///< what was told of it in this pass; see Replay::Impl::in_order
+  std::int64_t stage{0};             ///< what was reported of it in this pass; see Replay::Impl::in_order
   std::int64_t publishing_group{0};  ///< of its latest publication
-  bool held_back{false};             ///< decodes, but was not reached in this pass
+  bool held_back{false};             ///< it decodes, but was not reached in this pass
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
-  /// Its prompt became whole in this step, with pages that the tree does not have from it
+  /// Its prompt became complete in this step, and the tree lacks some of its pages
   bool owes_tree{false};
   std::size_t freed_reported{0};  ///< blocks of its course's latest list that have gone back
 
@@ -83,15 +82,15 @@ inline constexpr std::int64_t kGone = -1;
 using Requests = std::unordered_map<RequestId, Request>;
 
 struct Holder {
-  const Request* request;  ///< requests stay where they are until they end
+  const Request* request;  ///< requests do not move in memory until they end
   std::int64_t logical;
 };
 struct AllocUnit {
   event_log::ContentKey key{0};
   std::uint64_t generation{0};
-  RequestId owner{-1};    ///< whoever was granted it, and alone writes it
-  std::int64_t group{0};  ///< of layers, for which it was granted
-  std::int64_t entry{0};  ///< of the table for which it was granted
+  RequestId owner{-1};    ///< the request to which it was granted; only that request writes it
+  std::int64_t group{0};  ///< group of layers for which it was granted
+  std::int64_t entry{0};  ///< table entry for which it was granted
   std::int64_t publication{-1};
   std::vector<Holder> holders;
   std::int32_t place{-1};  ///< the simulator's id
@@ -102,7 +101,7 @@ class Arena {
   Arena(const event_log::Header& header, Backend& backend, Requests& requests);
 
   Status reserve();
-  /// Places of tokens, and stamps in memory: one for each place and track.
+  /// Number of tokens' places, and of stamps in memory: one for each place and track.
   [[nodiscard]] std::int64_t places() const { return header_.alloc_units * header_.alloc_unit_tokens; }
   [[nodiscard]] std::int64_t cells() const { return places() * tracks_; }
   [[nodiscard]] std::int64_t free_alloc_units() const { return static_cast<std::int64_t>(free_.size()); }
@@ -111,44 +110,44 @@ class Arena {
   [[nodiscard]] const CellCounts& counts() const { return counts_; }
   /// Recounts all of memory.
   Result<CellCounts> scan_all();
-  /// How many cells of an allocation unit hold the content of this key, of the allocation unit's generation; of
-  /// alloc_unit_cells().
+  /// Reads an allocation unit: how many of its alloc_unit_cells() cells hold the content of this key, in the unit's
+  /// generation.
   Result<CellCounts> read(std::int64_t q, event_log::ContentKey key);
   [[nodiscard]] std::int64_t alloc_unit_cells() const;
 
-  // Paged. `take` appends to the request's table. REQUIRES: that many are free.
+  // Paged memory. `take` appends to the request's table. REQUIRES: that many units are free.
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
-  /// For these entries of the tables of a request that has several. REQUIRES: that many are free.
+  /// Takes units for these entries of a request with several tables. REQUIRES: that many are free.
   Status take_entries(Request& request, const std::vector<std::int64_t>& entries);
-  /// These entries of the request's table hold these allocation units from now on. REQUIRES: the table has them, empty.
+  /// Sets these entries of the request's table to these allocation units. REQUIRES: the entries exist and are empty.
   Status share(Request& request, const std::vector<std::int64_t>& entries,
                const std::vector<std::int64_t>& alloc_units);
-  /// Lets go of the logical blocks [first, first + count) of the request.
+  /// Frees the logical blocks [first, first + count) of the request.
   Status free_entries(Request& request, std::int64_t first, std::int64_t count);
-  /// Their cells that hold the content of their keys (`cached`), of their generations, and all others.
+  /// Counts cells that hold the content of their keys (`cached`), in their generations, and all others.
   Result<CellCounts> read_all(const std::vector<std::int64_t>& alloc_units);
-  /// Instead of as many entries of its table, from `first` on, which nobody else holds and nobody can find, the
-  /// request holds these allocation units of a tree; its own come back.
+  /// Replaces entries of its table, from `first` on, by these allocation units of a tree; the request's own units at
+  /// these entries, which no other request holds and no lookup finds, are freed.
   Status take_for_own(Request& request, std::int64_t first, const std::vector<std::int64_t>& alloc_units);
-  /// The content of an allocation unit that nobody holds is given up.
+  /// Evicts the content of an allocation unit that no request holds.
   Status forget(std::int64_t q);
 
-  // One range per request. `take_range` returns false where nothing fits.
+  // One range per request. `take_range` returns false if nothing fits.
   Result<bool> take_range(Request& request, std::int64_t cells);
   Status give_range_back(Request& request);
-  /// `cells` more at the end that is the low one here. False: they are not free.
+  /// Adds `cells` at the low end, which is the range's end here. False: they are not free.
   Result<bool> grow_range(Request& request, std::int64_t cells);
-  /// Moves the range up to the next one that is held. Returns how far: 0 where nothing is free there.
+  /// Moves the range up to the next held one. Returns the distance; 0 if nothing is free there.
   Result<std::int64_t> slide_range(Request& request);
-  /// A longer range for the request, into which the first `copied` tokens are moved by `end_copies`; the old one is
-  /// held until then. False: nothing fits.
+  /// A longer range for the request; `end_copies` moves the first `copied` tokens into it, and until then the old one
+  /// is held. False: nothing fits.
   Result<bool> copy_range(Request& request, std::int64_t cells, std::int64_t copied);
   Status end_copies();
-  /// Is its range read or written by a copy that has not ended?
+  /// True: a copy that has not ended reads or writes its range.
   [[nodiscard]] bool in_copy(RequestId request) const;
 
-  /// The request's tokens [from, to) are written, and what it keeps may change: `change` does that; cells of
-  /// tokens [drop_from, drop_to) are touched by it.
+  /// The request writes its tokens [from, to), and the tokens that it keeps may change: `change` makes that change,
+  /// which affects cells of tokens [drop_from, drop_to).
   struct Progress {
     Request* request;
     std::int64_t from, to;
@@ -156,23 +155,23 @@ class Arena {
   };
   Status progress(const std::vector<Progress>& all, const std::function<void()>& change);
 
-  /// The same where requests follow courses: tokens [from, to) of each are written where its course says.
+  /// The same for courses: tokens [from, to) of each request are written where its course says.
   struct Followed {
     Request* request;
     std::int64_t from, to;
   };
   Status follow(const std::vector<Followed>& all, const std::function<void()>& change);
-  /// The same where survivors move together: what each writes next is behind what it has.
+  /// The same if survivors move together: each request writes behind what it has.
   Status follow_gathered(const std::vector<Followed>& all, const std::function<void()>& change);
-  /// The survivors of a table of the request move together. What is behind them in the last block that it keeps is
-  /// poisoned, and the blocks behind that go back, highest first.
+  /// Moves the survivors of a table of the request together. The rest of the last block that it keeps is poisoned,
+  /// and the blocks behind it are freed, highest first.
   Status gather(Request& request, std::int64_t table);
 
-  /// Called when an allocation unit is poisoned and free again.
+  /// Called when an allocation unit was poisoned and is free again.
   std::function<void(AllocUnit&)> on_free;
 
  private:
-  /// An extent that a change touches; `request` where memory is ranges, -1: free.
+  /// An extent affected by a change; `request` is used if memory is ranges, -1: free.
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;
@@ -180,7 +179,7 @@ class Arena {
     std::int64_t read{-1};        ///< tokens of the range that a copy reads; -1: it is the request's own
   };
   using Pieces = std::vector<Piece>;
-  /// The range that a copy reads.
+  /// A range that a copy reads.
   struct Source {
     RequestId request;
     std::int64_t first, cells;
@@ -196,7 +195,7 @@ class Arena {
   [[nodiscard]] Pieces range_pieces(const Request& request) const;
   static void add_source(const Source& source, Pieces& pieces);
   void add_view(const Piece& piece);
-  // Where layers lie in groups: a block of each group for every `alloc_unit_tokens` tokens.
+  // With groups of layers: a block of each group for every `alloc_unit_tokens` tokens.
   void add_group_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   void add_piece(const Request& request, std::int64_t entry, Pieces& pieces);
   [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
@@ -227,9 +226,9 @@ class Arena {
   std::vector<std::int64_t> free_;
   std::optional<RangePlaces> range_places_;   ///< where memory is ranges
   std::map<std::int64_t, RequestId> ranges_;  ///< held ranges by first cell
-  std::vector<Source> sources_;               ///< of copies that have not ended
+  std::vector<Source> sources_;               ///< of copies in progress
   std::uint64_t generations_{0};
-  std::vector<std::uint64_t> touched_;  ///< by allocation unit: the latest change that looked at it
+  std::vector<std::uint64_t> touched_;  ///< by allocation unit: the latest change that counted it
   std::uint64_t change_{0};
   std::vector<Shift> shifts_;  ///< done before the writes
   std::vector<Write> writes_;

@@ -70,7 +70,7 @@ std::int64_t Arena::alloc_unit_cells() const {
 void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place) {
   const std::int64_t q = header_.alloc_unit_tokens;
   const std::int64_t first_slot = alloc_unit.entry * q;
-  // Who is being admitted keeps all that it finds.
+  // A request that is being admitted keeps its whole hit.
   const auto follows = [](const Request& r) { return r.course != nullptr && r.course->complete(); };
   const auto owner = std::ranges::find(alloc_unit.holders, alloc_unit.owner,
                                        [](const Holder& holder) { return holder.request->id; });
@@ -103,7 +103,7 @@ void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place
   }
 }
 
-/// The same of one that nobody holds, if it has this content.
+/// The same for a unit that no request holds, if it has this content.
 void Arena::add_cached_views(const AllocUnit& alloc_unit, std::int64_t first_place, std::uint64_t content) {
   const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t track = 0; track < tracks_; ++track) {

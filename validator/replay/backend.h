@@ -1,5 +1,5 @@
-// Memory that a replay runs on. It stores, it writes stamps, it recounts by looking at every cell asked for;
-// it decides nothing. Errors are failures of the memory itself (none left, device lost), never of the log.
+// Memory on which a replay runs. It stores, writes stamps, and recounts by reading every cell asked for; it decides
+// nothing. Errors are failures of the memory itself (none left, device lost), never of the log.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace kvplan::validator {
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// What it runs on, for people.
+  /// Description of the device, for reports.
   [[nodiscard]] virtual std::string device() const = 0;
-  /// Takes memory for `cells` cells, all poison. Called once, first.
+  /// Allocates memory for `cells` cells, all poison. Called once, first.
   virtual Status reserve(std::int64_t cells) = 0;
-  /// Bytes taken for the cells, as the memory itself says.
+  /// Bytes allocated for the cells, as the memory itself reports.
   [[nodiscard]] virtual std::int64_t reserved_bytes() const = 0;
-  /// Writes extents that do not overlap. REQUIRES: they are inside what was reserved.
+  /// Writes extents that do not overlap. REQUIRES: they are inside the reserved memory.
   virtual Status write(std::span<const Write> writes) = 0;
-  /// Moves what is in memory, one extent after the other. REQUIRES: as for write.
+  /// Moves extents within memory, one after the other. REQUIRES: as for write.
   virtual Status shift(std::span<const Shift> shifts) = 0;
-  /// Cells of all views by state, from what is in memory now. REQUIRES: as for write; views name holdings by
-  /// their place in `holdings`, marks by theirs in `marks`.
+  /// Counts the cells of all views by state, from the present content of memory. REQUIRES: as for write; views refer
+  /// to holdings by their index in `holdings`, and to marks by theirs in `marks`.
   virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
                                      std::span<const Mark> marks) = 0;
 };

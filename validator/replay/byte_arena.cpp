@@ -147,8 +147,8 @@ Result<CellCounts> ByteArena::scan_all() {
 
 // ---- tables ----
 
-/// Which tensors the next allocation unit is of: those whose next page is needed first; a page that has some of its
-/// allocation units gets the others before.
+/// The tensors of the next allocation unit: those that need their next page first; a page with some of its units gets
+/// the others before.
 std::size_t ByteArena::next_row(const Table& table) const {
   std::size_t next = 0;
   std::int64_t first_token = INT64_MAX;

@@ -1,15 +1,15 @@
-// Memory of a replay where allocation units are not of whole tokens, and who holds what of it. Written from
+// The memory of a replay if allocation units do not hold whole tokens, and the holders of it. Written from
 // simulator/io/log/FORMAT.md, "Memory in bytes".
 //
-// Pages: a frame stands for an allocation unit, which is one page of each of so many tensors that are alike; its
-// cells are the greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last
-// given back first.
+// Pages: a frame represents an allocation unit, which is one page of each of several equal tensors; its cells are the
+// greatest pieces of which both rows and pages are whole multiples. Frames come from a stack, the last freed first.
 //
-// Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free, in
-// as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. By how much
-// blocks are longer than their tensors is told by the facts.
+// Tensors: a cell represents a token in all tensors together. Places are taken from the low end of free memory, in as
+// many pieces as needed: the simulator's addresses are checked like claims, not replayed. The facts say by how much
+// blocks
+// are longer than their tensors.
 //
-// Nothing: one cell, which nobody may have. Tokens need no room.
+// Nothing: one cell, which no request may have. Tokens need no room.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ByteArena {
  public:
   ByteArena(const event_log::Header& header, Backend& backend, const Requests& requests);
 
-  /// Cells that such a memory has; beyond 2^62: INT64_MAX.
+  /// Number of cells of such a memory; beyond 2^62: INT64_MAX.
   [[nodiscard]] static std::int64_t cells_of(const event_log::Header& header);
   [[nodiscard]] std::int64_t cells() const { return cells_of(header_); }
 
@@ -40,16 +40,16 @@ class ByteArena {
   /// Bytes in each state.
   [[nodiscard]] event_log::Totals totals(const CellCounts& counts, bool refused) const;
 
-  /// More of a request's table. Empty, or what is wrong with that.
+  /// Extends a request's table. Returns an empty text, or what is wrong.
   Result<std::string> grant(const Request& request, const event_log::Grant& grant);
   Status give_back(const Request& request);
-  /// Tokens that lie whole in what the request has.
+  /// Tokens that fit completely into what the request has.
   [[nodiscard]] std::int64_t tokens_held(RequestId request) const;
   /// As Arena::progress.
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change);
 
  private:
-  /// An extent of cells that a request holds, or that nobody does (request -1).
+  /// An extent of cells that a request holds, or that is free (request -1).
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;
@@ -67,7 +67,7 @@ class ByteArena {
   };
   struct Table {
     std::int64_t alloc_units{0};
-    // kPages: frames of each row, page by page, copies of a page one behind the other
+    // kPages: frames of each row, page by page, copies of a page one after the other
     std::vector<std::vector<Frame>> frames;
     // kTensors
     std::vector<Run> runs;

@@ -1,10 +1,8 @@
-// Cells of replayed memory and the rule that says in which state each of them is: the ten states of the
-// ledger, written a second time. Plain data and inline functions, so that the same text is compiled for the
-// host and for a device.
+// Cells of replayed memory, and the rule for the state of each cell: the ten states of the ledger, implemented a second
+// time. Plain data and inline functions, so that the same text is compiled for the host and for a device.
 //
-// Memory is scaled: a cell is one stamp of 8 bytes. It stands for one token's place over all layers and
-// heads, `token_bytes` bytes of KV memory; where requests follow courses, for the cells of a token in one
-// track.
+// Memory is scaled: a cell is one stamp of 8 bytes. It represents one token over all layers and heads, `token_bytes`
+// bytes of KV memory; with courses, the cells of a token in one track.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +16,7 @@
 namespace kvplan::validator {
 
 using Stamp = std::uint64_t;
-/// What is in a cell that nobody has written since it was handed out or given back.
+/// The value of a cell that was not written since it was granted or freed.
 inline constexpr Stamp kPoison = 0xDEAD'CE11'DEAD'CE11ULL;
 
 /// SplitMix64's mixing function (Steele, Lea, Flood 2014).
@@ -29,13 +27,13 @@ KVPLAN_BOTH inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Which content, of which generation of its place: a place that was given back and handed out again holds
-/// another one, so that what was left behind cannot pass for what was written.
+/// A content in a generation of its place. A place that was freed and granted again has another generation, so old
+/// stamps cannot be mistaken for written ones.
 inline std::uint64_t content_of(std::uint64_t key, std::uint64_t generation) {
   return mix(mix(key) ^ generation);
 }
 
-/// What writing token `offset` of a content leaves in its cell. Never the poison.
+/// The stamp of token `offset` of a content. Never the poison.
 KVPLAN_BOTH inline Stamp stamp_of(std::uint64_t content, std::int64_t offset) {
   const Stamp stamp = mix(content + static_cast<std::uint64_t>(offset) * 0xD1B5'4A32'D192'ED03ULL);
   return stamp == kPoison ? 0 : stamp;
@@ -50,7 +48,7 @@ struct Write {
   std::int32_t poison;
 };
 
-/// An extent of cells whose content is moved; where it was and where it goes may overlap.
+/// An extent of cells to be moved; old and new extent may overlap.
 struct Shift {
   std::int64_t from;
   std::int64_t to;
@@ -59,38 +57,38 @@ struct Shift {
 
 enum class Use : std::int32_t { kFree, kCached, kHeld };
 
-/// A request that holds an extent: its cell of offset i is token base + i of the request.
+/// A request that holds an extent: the cell at offset i is token base + i of the request.
 struct Holding {
   std::int64_t base;
-  std::int64_t sink, begin;   ///< tokens [sink, begin) are dropped; none where begin <= sink
+  std::int64_t sink, begin;   ///< tokens [sink, begin) are dropped; none if begin <= sink
   std::int64_t final_tokens;  ///< it will write tokens [0, final_tokens)
 };
 
-/// What is expected in a cell of a request that follows a course.
+/// The expected content of a cell, for a request that follows a course.
 struct Mark {
-  std::int64_t offset;   ///< of the content that was written last; -1: none was
+  std::int64_t offset;   ///< offset of the token written last; -1: none
   std::int32_t kept;     ///< 1: that token is kept
   std::int32_t awaited;  ///< 1: a token will be written here
 };
 
-/// An extent of cells to be recounted: held by the same requests, for the same content.
+/// An extent of cells to be counted: held by the same requests, for the same content.
 struct View {
   std::int64_t first_cell;
   std::int64_t cells;
-  std::uint64_t content;  ///< what may be written in it
+  std::uint64_t content;  ///< the content that may be written in it
   std::int64_t first_offset;
   std::int32_t first_holding, holdings;
   Use use;
   std::int32_t one_alloc_unit;  ///< 1: the extent is one allocation unit; 0: each of its cells is one
-  // Of one track of an allocation unit:
+  // For one track of an allocation unit:
   std::int32_t units{1};  ///< cells of a token that each stamp stands for: of the track, or layers of a block
-  std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings say what is there
-  std::int32_t rewritable{0};   ///< 1: what was dropped may be written again
+  std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings determine the content
+  std::int32_t rewritable{0};   ///< 1: dropped cells may be written again
   std::int32_t others_used{0};  ///< 1: another track has a live, reserved or hole cell in the allocation unit
-  std::int32_t idle_units{0};   ///< of a held block, places of layers that its group does not have
+  std::int32_t idle_units{0};   ///< of a held block: layers that its group lacks
 };
 
-/// Cells by state. `wrong`: neither poison nor what the content says; in no state.
+/// Cells by state. `wrong`: neither poison nor the expected stamp; in no state.
 struct CellCounts {
   std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0}, cached{0}, free{0}, wrong{0};
 
@@ -113,11 +111,11 @@ struct CellCounts {
   }
 };
 
-/// The same for a cell of which a mark says what is expected.
+/// The same for a cell with a mark.
 KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp found, CellCounts& counts) {
   const Stamp expected = mark.offset < 0 ? kPoison : stamp_of(view.content, mark.offset);
   if (view.use == Use::kCached && found == kPoison) {
-    ++counts.tail;  // published in this pass, filled by its step
+    ++counts.tail;  // published in this pass; its step fills it
   } else if (found != expected) {
     ++counts.wrong;
   } else if (view.use == Use::kCached) {
@@ -131,10 +129,11 @@ KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp f
   }
 }
 
-/// What the holders of an extent keep and will write, by offset in the extent's content: the union of what each does.
+/// What the holders of an extent keep and will write, by offset in the extent's content: the union over holders.
 struct Shown {
-  std::int64_t kept_below, kept_from;  ///< offsets below the one or not below the other are kept by somebody
-  std::int64_t awaited_below;          ///< will be written by somebody
+  /// Some holder keeps the offsets below the first and from the second on
+  std::int64_t kept_below, kept_from;
+  std::int64_t awaited_below;  ///< some holder will write the offsets below this
 };
 
 KVPLAN_BOTH inline Shown shown_by(const View& view, const Holding* holdings) {
@@ -150,8 +149,8 @@ KVPLAN_BOTH inline Shown shown_by(const View& view, const Holding* holdings) {
   return out;
 }
 
-/// Counts the cells first, first + step, ... of a view whose cells begin at `cells`. Those that will never be written
-/// are put into `tail` until settle_view.
+/// Counts the cells first, first + step, ... of a view with cells that begin at `cells`. Cells that will never be
+/// written count as `tail` until settle_view.
 KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdings, const Stamp* cells,
                                          const Mark* marks, std::int64_t first, std::int64_t step) {
   CellCounts counts;
@@ -160,7 +159,7 @@ KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdin
       count_marked(view, marks[view.first_mark + i], cells[i], counts);
     return counts;
   }
-  // Sums without branches: which of two states a cell is in changes from cell to cell.
+  // Sums without branches: neighbouring cells often differ in their state.
   std::int64_t looked_at = 0, written = 0, empty = 0, kept = 0, awaited = 0;
   if (view.use == Use::kFree) {
     for (std::int64_t i = first; i < view.cells; i += step, ++looked_at) empty += cells[i] == kPoison ? 1 : 0;
@@ -192,9 +191,9 @@ KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdin
   return counts;
 }
 
-/// After all cells of a view. In a held one, what will never be written is tail only beside a cell of the
-/// same allocation unit (and track) that is live, reserved or hole; padding, if another track has such a cell there;
-/// else it is over-reservation.
+/// Called after all cells of a view. In a held view, cells that will never be written are tail only beside a live,
+/// reserved or hole cell of the same allocation unit (and track); padding, if another track has such a cell there;
+/// otherwise over-reservation.
 KVPLAN_BOTH inline void settle_view(const View& view, CellCounts& counts) {
   const bool used = counts.live + counts.reserved + counts.hole > 0;
   if (view.use == Use::kHeld && (view.one_alloc_unit == 0 || !used)) {

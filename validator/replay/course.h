@@ -1,9 +1,9 @@
-// What a request that follows a token policy holds, cell by cell, worked out from the log's Course facts:
-// where every token goes in every track, when it is dropped, which blocks are left over. The rules of
-// placement are written here a second time (simulator/io/log/FORMAT.md has them in words).
+// What a request that follows a token policy holds, cell by cell, computed from the log's Course facts: where every
+// token goes in every track, when it is dropped, which blocks are freed. The rules of placement are implemented here a
+// second time (simulator/io/log/FORMAT.md describes them).
 //
-// Life cycle: made at an admission, `add` until `complete`, then asked. "After n tokens": n are written and
-// what goes then is dropped.
+// Life cycle: made at an admission, `add` until `complete`, then asked. "After n tokens": n are written, and the drops
+// that follow have happened.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ class Course {
   struct Shape {
     std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
     std::int64_t alloc_unit_tokens;
-    std::int64_t tracks;  ///< of all tables: those of the first one, then as many of the next, ...
+    std::int64_t tracks;  ///< tracks of all tables: those of the first table, then as many of the next, ...
     std::int64_t tables;
     bool returns_alloc_units;
     bool reuse;
   };
   explicit Course(const Shape& shape);
 
-  /// The next numbers of its facts. Returns what is wrong with them, or nothing.
+  /// Adds the next numbers of its facts. Returns what is wrong with them, or an empty text.
   std::string add(std::span<const std::int32_t> numbers);
   [[nodiscard]] bool complete() const { return told_.complete(); }
 
@@ -39,7 +39,7 @@ class Course {
   [[nodiscard]] std::int64_t slot(std::int64_t track, std::int64_t token) const {
     return tracks_[at(track)].slot[at(token)];
   }
-  /// Calls f(track, slot) for all whose mark changes when tokens [from, to) come to be written, for some twice.
+  /// Calls f(track, slot) for all slots with a mark that changes when tokens [from, to) are written, for some twice.
   template <class Called>
   void each_change(std::int64_t from, std::int64_t to, const Called& f) const {
     for (std::int64_t t = 0; t < s_.tracks; ++t) {
@@ -48,16 +48,15 @@ class Course {
         for (const std::int32_t token : told_.tokens(t, n)) f(t, slot(t, token));
     }
   }
-  /// Slots that are written once n tokens are, in the track with most.
+  /// Slots that are written once n tokens are, in the longest track.
   [[nodiscard]] std::int64_t slots_written(std::int64_t n) const;
-  /// What is expected in slots first, first + 1, ... of a track after n tokens: as many as there are marks.
+  /// Fills `marks` with the expected content of slots first, first + 1, ... of a track after n tokens.
   void marks(std::int64_t track, std::int64_t first, std::int64_t n, std::span<Mark> marks) const;
-  /// How many tokens are written when the first ones go; INT64_MAX if none ever do.
+  /// Number of written tokens at the first drop; INT64_MAX if nothing is ever dropped.
   [[nodiscard]] std::int64_t first_drop() const { return first_drop_; }
-  /// The digest of what is kept after n tokens, as claims have it.
+  /// The digest of the tokens kept after n tokens, as in claims.
   [[nodiscard]] std::uint64_t kept_digest(std::int64_t n) const;
-  /// Entries that go back after n tokens, block b of table t being b x tables + t: table by table, of each the highest
-  /// first.
+  /// Entries freed after n tokens (block b of table t is b x tables + t): table by table, highest first.
   [[nodiscard]] const std::vector<std::int32_t>& freed_entries(std::int64_t n) const {
     return freed_[at(n - s_.prompt)];
   }
@@ -68,15 +67,16 @@ class Course {
 
   Shape s_;
   ToldDrops told_;
-  /// Of one track. A place is 4 bytes in each list.
+  /// One track. A slot takes 4 bytes in each list.
   struct Track {
     std::vector<std::int32_t> slot;  ///< [token]
-    // Where slots are written again:
+    // For slots that are reused:
     std::vector<std::int32_t> written;   ///< tokens by slot, ascending within each
     std::vector<std::int32_t> first_of;  ///< [slot] into written; one more at the end
   };
   void sort_by_slot(Track& track) const;
-  /// The token that slot of a track holds once n are written, and whether another will be; -1: none yet.
+  /// The token that a slot of a track holds once n are written, and whether another will be written there; -1: none
+  /// yet.
   struct Written {
     std::int64_t token;
     bool awaited;

@@ -1,8 +1,8 @@
-// In which order facts of several replicas stand in a log. Written from simulator/io/log/FORMAT.md, "Several replicas".
+// The order of facts of several replicas in a log. Written from simulator/io/log/FORMAT.md, "Several replicas".
 //
-// A tick has rounds: the ends of steps, arrivals, the passes. A step of no ticks ends in the round after the one that
-// it began in. Which round a fact is of follows from the steps of its replica, so the order can be checked fact by
-// fact.
+// A tick has rounds: the ends of steps, arrivals, the passes. A step of no ticks ends in the round after the one in
+// which
+// it began. The round of a fact follows from the steps of its replica, so the order can be checked fact by fact.
 #pragma once
 
 #include <compare>
@@ -18,11 +18,11 @@ class FleetOrder {
  public:
   explicit FleetOrder(std::int64_t replicas) : replicas_(static_cast<std::size_t>(replicas)) {}
 
-  /// The next fact. Empty, or what is wrong with its place.
+  /// Places the next fact. Returns an empty text, or what is wrong with its place.
   std::string place(const event_log::Record& record);
-  /// Of the latest fact.
+  /// Tick of the latest fact.
   [[nodiscard]] std::int64_t tick() const { return now_.time; }
-  /// The end of all replicas was told.
+  /// True: the ends of all replicas were reported.
   [[nodiscard]] bool over() const { return over_; }
 
  private:
@@ -33,11 +33,11 @@ class FleetOrder {
   };
   struct Clock {
     Moment at{};            ///< of its latest end of a step, or pass
-    Moment steps_end{};     ///< of what was told since
-    Moment arrived{-1, 0};  ///< of the latest request that came to it
+    Moment steps_end{};     ///< end of the steps reported since
+    Moment arrived{-1, 0};  ///< the latest request delivered to it
   };
 
-  // One for each kind of fact that begins something, or stands alone.
+  // One function for each kind of fact that begins something, or stands alone.
   std::string on(const event_log::Arrival& f, Clock& clock);
   std::string on(const event_log::PassBegin& f, Clock& clock);
   std::string on(const event_log::StepRun& f, Clock& clock);
@@ -61,10 +61,10 @@ class FleetOrder {
   Moment now_{-1, 0};
   Phase phase_{kPasses};
   std::int32_t latest_{-1};  ///< replica of the latest fact
-  std::int32_t replica_{0};  ///< of the fact that is placed
-  bool owes_end_{false};     ///< of this tick, since it has passes or ends of steps
+  std::int32_t replica_{0};  ///< replica of the fact being placed
+  bool owes_end_{false};     ///< a TickEnd of this tick is due, because it has passes or ends of steps
   bool tick_over_{false};
-  std::int32_t ended_{0};  ///< replicas that have come to their ends
+  std::int32_t ended_{0};  ///< number of replicas that have ended
   std::int64_t last_end_{0};
   bool over_{false};
 };

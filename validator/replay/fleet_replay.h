@@ -1,8 +1,8 @@
-// Replays a log of several replicas: each on memory of its own, and what all of them come to at the end of each tick,
-// worked out from what was recounted there. Nothing is carried over from one replica to another but the clock.
+// Replays a log of several replicas: each on its own memory, and their sums at the end of each tick, computed from what
+// was recounted there. Replicas share nothing but the clock.
 //
-// Between two facts of a replica its steps go on. So that a sum is of one moment, the tokens of all steps that have
-// ended are written first, everywhere.
+// Between two facts of a replica its steps go on. So that a sum holds for one moment, the tokens of all steps that have
+// ended are written first, in all replicas.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace kvplan::validator {
 /// Life cycle: as Replay.
 class FleetReplay {
  public:
-  /// REQUIRES: a log of several replicas. Errors: more cells than allowed, of all together, or a backend has no memory.
+  /// REQUIRES: a log of several replicas. Errors: more cells than allowed, of all together, or a backend without
+  /// memory.
   static Result<std::unique_ptr<FleetReplay>> create(const event_log::Header& header,
                                                      const BackendMaker& make_backend,
                                                      const ReplayOptions& options = {});
@@ -31,14 +32,14 @@ class FleetReplay {
 
   Status apply(const event_log::Record& record);
   [[nodiscard]] bool stopped() const { return report_.contradiction; }
-  /// Of all together, with a report of each replica. Quantities of a replica are named after it.
+  /// The totals, with a report of each replica. Quantities of a replica have its name.
   Result<Report> finish();
-  /// What it runs on, for people.
+  /// Description of the device, for reports.
   [[nodiscard]] std::string device() const;
 
  private:
   struct Member;
-  /// All replicas at a moment.
+  /// Sums over all replicas at a moment.
   struct Sum {
     event_log::Totals totals{};
     std::int64_t running{0};
@@ -59,14 +60,14 @@ class FleetReplay {
   FleetOrder order_;
   std::vector<std::unique_ptr<Member>> members_;
   std::set<std::pair<std::int64_t, std::size_t>>
-      step_ends_;                     ///< the next one of each that has steps in progress
-  std::vector<std::size_t> changed_;  ///< since sums were looked at
+      step_ends_;                     ///< end of the next step of each replica with steps in progress
+  std::vector<std::size_t> changed_;  ///< replicas that changed since sums were computed
   Sum now_;
   bool pass_left_running_{false};  ///< at this tick
   Report report_;
   std::int64_t joint_byte_mismatches_{0}, joint_count_mismatches_{0};
   std::int64_t least_available_{INT64_MAX};
-  event_log::JointPeak peak_, claimed_peak_;  ///< worked out here, and of the log
+  event_log::JointPeak peak_, claimed_peak_;  ///< computed here, and from the log
   event_log::Totals most_claimed_{}, most_found_{};
 };
 

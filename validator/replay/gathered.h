@@ -1,10 +1,10 @@
-// The tables of a request whose survivors move together, cell by cell, as they are now: which token each cell holds,
-// and whether it is kept. Where a log tells how many tokens go and not which, some are chosen here: any will do, since
-// all that is counted is how many are left. The rule of placement is written here a second time
-// (simulator/io/log/FORMAT.md has it in words).
+// The tables of a request with survivors that move together, cell by cell, in their present state: the token of each
+// cell, and whether it is kept. If a log says how many tokens are dropped but not which, some are chosen here: any will
+// do, since only the number that is left counts. The rule of placement is implemented here a second time
+// (simulator/io/log/FORMAT.md describes it).
 //
-// Life cycle: made at an admission, told its drops (`told`) until they are complete; then step by step `plan` and
-// `commit`, and `gather` where that is due.
+// Life cycle: made at an admission, given its drops (`told`) until they are complete; then step by step `plan` and
+// `commit`, and `gather` when due.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class Gathered {
   struct Shape {
     std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
     std::int64_t alloc_unit_tokens;
-    std::int64_t tracks;  ///< of all tables: those of the first one, then as many of the next, ...
+    std::int64_t tracks;  ///< tracks of all tables: those of the first table, then as many of the next, ...
     std::int64_t tables;
-    bool counted;        ///< Counts facts, not Course facts
-    std::uint64_t seed;  ///< of what is chosen here
+    bool counted;        ///< true: Counts facts; false: Course facts
+    std::uint64_t seed;  ///< seed of choices made here
   };
   explicit Gathered(const Shape& shape);
 
@@ -32,41 +32,42 @@ class Gathered {
 
   // REQUIRES for all below: told() is complete. Tracks are numbered through all tables.
 
-  /// Cells of a table that were written since its survivors last moved, and survivors: [0, slots).
+  /// Cells of a table in use, [0, slots): survivors of its last move, and cells written since.
   [[nodiscard]] std::int64_t slots(std::int64_t table) const { return slots_[at(table)]; }
-  /// How long it will be when survivors have moved: what the track that keeps most keeps.
+  /// Its length after the survivors moved: the tokens of the track that keeps most.
   [[nodiscard]] std::int64_t slots_kept(std::int64_t table) const { return most_kept(table, written_); }
-  /// Do survivors of a table have to move when n tokens are written? REQUIRES: n >= tokens written; none moved in
+  /// True: survivors of the table must move when n tokens are written. REQUIRES: n >= tokens written; none moved in
   /// between.
   [[nodiscard]] bool due(std::int64_t table, std::int64_t n) const {
     return n >= s_.prompt && n < s_.final_tokens &&
            slots(table) + n - written_ - most_kept(table, n) >= s_.alloc_unit_tokens;
   }
-  /// Of any table?
+  /// The same for any table.
   [[nodiscard]] bool any_due(std::int64_t n) const {
     bool any = false;
     for (std::int64_t table = 0; table < s_.tables; ++table) any = any || due(table, n);
     return any;
   }
-  /// What is expected in a slot of a track.
+  /// The expected content of a slot of a track.
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot) const;
-  /// Kept cells of a track; the digest of those of all, as claims have it.
+  /// Kept cells of a track, and the digest of those of all tracks, as in claims.
   [[nodiscard]] std::int64_t kept(std::int64_t track) const;
   [[nodiscard]] std::uint64_t kept_digest() const;
 
   struct Place {
     std::int64_t track, slot;
   };
-  /// What goes when the next so many tokens are written, each to the slot behind those in use of every track, and after
-  /// each of them what goes then. Changes nothing yet. REQUIRES: no survivors have to move in between.
+  /// Plans writing the next `tokens` tokens, each to the slot behind those in use of every track, and the drops after
+  /// each. Returns what is dropped; changes nothing yet. REQUIRES: no survivors have to move in between.
   const std::vector<Place>& plan(std::int64_t tokens);
-  /// Does what was planned.
+  /// Executes the plan.
   void commit();
   /// Cells [from, from + cells) of a track go to [to, to + cells); to < from.
   struct Extent {
     std::int64_t track, from, to, cells;
   };
-  /// Survivors of a table move together; the extents in the order in which they can be moved one after the other.
+  /// Moves the survivors of a table together; returns the extents in an order in which they can be moved one after
+  /// the other.
   std::vector<Extent> gather(std::int64_t table);
 
  private:

@@ -1,5 +1,5 @@
-// The tree of pages that a replay keeps for itself, where prefixes are found again by content. Who is below whom is all
-// that matters: a page may leave only when no page behind it is left.
+// The tree of pages that a replay keeps for itself if there is a radix tree. Only the parent relation matters: a page
+// may be evicted only if no page follows it.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace kvplan::validator {
 
-/// What stands before the first page of a prompt.
+/// The key before the first page of a prompt.
 inline constexpr event_log::ContentKey kNothingBefore = 0;
 
 /// The tokens of a request by name, page by page. FORMAT.md says when two tokens have one name.
 class PageKeys {
  public:
   PageKeys() = default;
-  /// Of a prompt whose first tokens are told by ids, each of `id_tokens` tokens (0: none is).
+  /// For a prompt with ids of its first tokens, each for `id_tokens` tokens (0: no ids).
   PageKeys(RequestId request, std::int64_t input, std::int64_t id_tokens, std::int64_t page_tokens);
 
   void add_ids(const std::vector<std::uint32_t>& ids);
   [[nodiscard]] std::int64_t ids() const { return static_cast<std::int64_t>(ids_.size()); }
   /// Names the content of page `page` and of all before it: equal contents have equal keys. Different ones have
-  /// different keys but for one chance in 2^64.
+  /// different keys, except with a probability of 2^-64.
   [[nodiscard]] event_log::ContentKey key(std::int64_t page);
   /// kNothingBefore for page 0.
   [[nodiscard]] event_log::ContentKey key_before(std::int64_t page) {
@@ -37,7 +37,7 @@ class PageKeys {
   RequestId request_{0};
   std::int64_t input_{0}, id_tokens_{0}, page_tokens_{1};
   std::vector<std::uint32_t> ids_;
-  std::vector<event_log::ContentKey> keys_;  // of the first pages, as far as somebody asked
+  std::vector<event_log::ContentKey> keys_;  // keys of the first pages, as far as they were needed
 };
 
 class PageTree {

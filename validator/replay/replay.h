@@ -1,11 +1,11 @@
-// Replays an event log on memory. Built from the facts alone: an allocator of its own places what was granted
-// wherever it likes, steps write stamps, what is given back is poisoned, what a lookup found is read and held
-// against the content it was looked up as, and the states of the ledger are recounted from memory. Then the
-// claims of the log are compared: bytes in each state, and whether its places could be. This is of one replica;
-// fleet_replay.h is of several.
+// Replays an event log on memory. Built from the facts alone: its own allocator places granted memory wherever it
+// likes,
+// steps write stamps, freed memory is poisoned, every hit is read and compared with the content that was looked up, and
+// the states of the ledger are recounted from memory. Then the claims of the log are compared: bytes in each state, and
+// whether its addresses are possible. This is for one replica; fleet_replay.h is for several.
 //
-// Facts that contradict each other end the replay: a grant of what is not free, a hit on what nobody
-// published, a token without a place, an end that does not come, ... (README.md lists the rules.)
+// Contradicting facts end the replay: a grant of memory that is not free, a hit of a block that was never inserted, a
+// token without a slot, a missing end, ... (README.md lists the rules.)
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@
 namespace kvplan::validator {
 
 struct ReplayOptions {
-  /// All of memory is recounted at every `full_scan_every`-th claim of totals, what an event touched at each.
-  /// 0: every one while memory has at most 16,384 cells, and so that about as many cells are looked at per
-  /// claim where it has more.
+  /// All of memory is recounted at every `full_scan_every`-th claim of totals; at each, what an event changed. 0: at
+  /// every claim while memory has at most 16,384 cells; with more, so often that about as many cells are read per
+  /// claim.
   std::int64_t full_scan_every{0};
-  /// Larger memories are refused.
+  /// Larger memories are errors.
   std::int64_t most_cells{std::int64_t{1} << 28};
 };
 
@@ -36,13 +36,14 @@ struct Quantity {
 };
 
 struct Report {
-  std::int64_t events{0};            ///< facts replayed
-  std::int64_t moments{0};           ///< at which all ten totals were compared
-  std::int64_t byte_mismatches{0};   ///< totals that differ, and cells that hold what nobody wrote there
-  std::int64_t place_mismatches{0};  ///< block ids or addresses that cannot be
-  std::int64_t count_mismatches{0};  ///< requests running or waiting, kept tokens and moments that differ
+  std::int64_t events{0};   ///< facts replayed
+  std::int64_t moments{0};  ///< moments at which all ten totals were compared
+  /// Totals that differ, and cells that hold something no request wrote there
+  std::int64_t byte_mismatches{0};
+  std::int64_t place_mismatches{0};  ///< impossible block ids or addresses
+  std::int64_t count_mismatches{0};  ///< running or waiting requests, kept tokens and moments that differ
   bool contradiction{false};         ///< the facts contradict each other
-  std::string first_problem;         ///< empty where all is well
+  std::string first_problem;         ///< empty if all is well
   std::int64_t full_scan_every{1};
   std::int64_t full_scans{0};
   std::vector<Quantity> quantities;
@@ -54,7 +55,7 @@ struct Report {
 /// Life cycle: `create`, `apply` each record in order until `stopped`, `finish` once.
 class Replay {
  public:
-  /// REQUIRES: a log of one replica. Errors: more cells than allowed, or the backend has no memory.
+  /// REQUIRES: a log of one replica. Errors: more cells than allowed, or a backend without memory.
   static Result<std::unique_ptr<Replay>> create(const event_log::Header& header, Backend& backend,
                                                 const ReplayOptions& options = {});
   ~Replay();
@@ -63,7 +64,7 @@ class Replay {
 
   /// Errors: those of the backend. What is wrong with the log goes into the report.
   Status apply(const event_log::Record& record);
-  /// The facts contradict each other: nothing further can be replayed.
+  /// True: the facts contradict each other, so nothing further can be replayed.
   [[nodiscard]] bool stopped() const;
   Result<Report> finish();
 

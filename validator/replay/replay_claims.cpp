@@ -149,7 +149,7 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   return Done{};
 }
 
-/// A block id stands for one allocation unit from its grant until nobody holds it and nobody can find it.
+/// A block id means one allocation unit, from its grant until no request holds it and no lookup finds it.
 void Replay::Impl::claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit) {
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;
@@ -198,7 +198,7 @@ void Replay::Impl::claim_range(Request& r, std::int32_t address) {
   r.range_place = address;
 }
 
-/// Pages: ids of allocation units that nobody holds. Tensors: blocks of the address space that do not overlap.
+/// Pages: ids of allocation units that no request holds. Tensors: blocks of the address space that do not overlap.
 void Replay::Impl::claim_bytes(Request& r, const log::Grant& grant, const std::vector<std::int32_t>& places) {
   if (header_.table_form == log::TableForm::kTensors) return claim_tensors(r, grant, places);
   const auto wrong = [&](const std::string& what) {

@@ -1,11 +1,11 @@
-// Requests whose survivors move together: when they have to, and what is said of it.
+// Requests with survivors that move together: when they must, and what the log says of it.
 #include <algorithm>
 
 #include "validator/replay/replay_impl.h"
 
 namespace kvplan::validator {
 
-/// Blocks of a table of the request, those let go too.
+/// Blocks of a table of the request, freed ones included.
 std::int64_t Replay::Impl::blocks_of(const Request& r, std::int64_t table) const {
   return header_.tables == 1 ? static_cast<std::int64_t>(r.table.size())
                              : r.lengths[static_cast<std::size_t>(table)];

@@ -1,7 +1,6 @@
-// What a replay of one replica keeps between two facts. The rules are in replay_scheduler.cpp (passes),
-// replay_hits.cpp (blocks that are found and published), replay_victims.cpp (who is preempted), replay_priority.cpp
-// (passes by priority), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a tree) and
-// replay_claims.cpp (comparison).
+// State of a replay of one replica between two facts. The rules are in replay_scheduler.cpp (passes), replay_hits.cpp
+// (hits and insertions), replay_victims.cpp (preemption victims), replay_priority.cpp (passes by priority),
+// replay_steps.cpp (steps and their ends), replay_tree.cpp (radix tree) and replay_claims.cpp (comparison).
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@ using ArrivedRequests = std::unordered_set<RequestId>;
 
 class Replay::Impl {
  public:
-  /// Errors: as Replay::create. `arrived`: the same for all replicas of a log.
+  /// Errors: as Replay::create. `arrived`: shared by all replicas of a log.
   static Result<std::unique_ptr<Impl>> create(const log::Header& header, Backend& backend,
                                               const ReplayOptions& options,
                                               std::shared_ptr<ArrivedRequests> arrived);
@@ -40,20 +39,20 @@ class Replay::Impl {
   /// `event`: number of the record in its log.
   Status apply(const log::Record& record, std::int64_t event);
   [[nodiscard]] bool stopped() const { return report_.contradiction; }
-  /// `whole`: the log was read to its end, so that this must have come to its own.
+  /// `whole`: the log was read to its end, so this replica must have ended too.
   Result<Report> finish(bool whole);
 
-  // Where others are on the same clock: the state between facts.
+  // For several replicas on one clock: the state between facts.
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] log::Totals totals() const { return totals(counts()); }
   [[nodiscard]] std::int64_t running_requests() const { return static_cast<std::int64_t>(running_.size()); }
-  /// When the next of the told steps ends; INT64_MAX: none is in progress.
+  /// End of the next reported step; INT64_MAX: none is in progress.
   [[nodiscard]] std::int64_t next_step_end() const;
-  /// The tokens of steps that have ended by then are written. REQUIRES: all facts up to that tick were applied, of
-  /// which `event` is the latest, so that some step goes on behind it; else the facts contradict each other.
+  /// Writes the tokens of steps that have ended by then. REQUIRES: all facts up to that tick were applied, `event`
+  /// being the latest, and some step goes on behind it; otherwise the facts contradict each other.
   Status step_to(std::int64_t time, std::int64_t event);
 
-  // One for each kind of fact. A contradiction is told by `contradict`.
+  // One function for each kind of fact. Contradictions are reported by `contradict`.
   Status on(const log::Arrival& f);
   Status on(const log::PassBegin& f);
   Status on(const log::Preempt& f);
@@ -82,9 +81,9 @@ class Replay::Impl {
   Status on(const log::HoldBack& f);
 
  private:
-  /// Where in a pass and its steps the log is; says which facts may follow.
+  /// The position of the log within a pass and its steps, which decides the facts that may follow.
   enum class Phase { kIdle, kPass, kDecided, kSteps, kEnding, kOver };
-  /// What a pass tells of one request, in this order.
+  /// What a pass reports of one request, in this order.
   enum Stage : std::int64_t { kNothing, kAdmitted, kCoursed, kGranted, kPublished, kScheduled };
 
   Status begin();
@@ -93,13 +92,13 @@ class Replay::Impl {
   Status contradict(RequestId request, const std::string& what);
   void note(const std::string& what);
   Request* running(RequestId id);
-  /// Requests are told in admission order within a pass, each in order of stages.
+  /// Requests are reported in admission order within a pass, each in the order of stages.
   bool in_order(Request& request, Stage stage);
   void leave(Request& request);
   Status give_all_back(Request& request);
   Status grant_range(Request& request, const log::Grant& f);
   Status grant_bytes(const Request& request, const log::Grant& f);
-  /// What holds the cells, and how many there are.
+  /// The cells of the memory in use, by state.
   [[nodiscard]] const CellCounts& counts() const { return bytes_ ? bytes_->counts() : arena_.counts(); }
   [[nodiscard]] std::int64_t cells() const { return bytes_ ? bytes_->cells() : arena_.cells(); }
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change) {
@@ -119,15 +118,15 @@ class Replay::Impl {
   void sort_for_retraction();
 
   // replay_priority.cpp
-  /// Of a pass by priority.
+  /// State of a pass by priority.
   struct PriorityPass {
-    /// What running requests compute, or who is admitted, is being told: nobody gives way any more.
+    /// What running requests compute, or admissions, are being reported: no request is preempted any more.
     bool computing{false};
-    /// The latest fact is a preemption by which a request may have given way to its own growth: its rank.
+    /// Rank of the request that may have been preempted because of its own growth, if that is the latest fact.
     std::optional<std::int64_t> gave_way{};
-    /// One did: who decodes and was admitted behind it is held back.
+    /// That happened: decoding requests that were admitted after it are held back.
     std::optional<std::int64_t> reached{};
-    std::int64_t held_until{-1};  ///< rank of the latest one that is held back
+    std::int64_t held_until{-1};  ///< rank of the latest held-back request
   };
   bool follows_priority(const Request& request, Stage stage);
   Status check_last_by_priority(const Request& request);
@@ -150,7 +149,7 @@ class Replay::Impl {
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
   Status begin_course(Request& request);
   Status check_course(Request& request);
-  /// Tokens that a request had written when the first ones went; blocks that fill later are not published.
+  /// Tokens that a request had written at its first drop; blocks that fill later are not inserted.
   [[nodiscard]] std::int64_t findable_to(const Request& request) const;
   Status check_course_room(const Request& request, std::int64_t tokens);
   Status check_let_go_between(const Request& request, std::int64_t tokens);
@@ -169,7 +168,7 @@ class Replay::Impl {
   // replay_steps.cpp
   struct StepsTaken {
     std::int64_t steps;
-    bool last;  ///< told: something may be due after them
+    bool last;  ///< as reported: something may be due after them
   };
   [[nodiscard]] std::int64_t tokens_in(const Request& request, const StepsTaken& taken) const;
   Status plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all);
@@ -182,7 +181,7 @@ class Replay::Impl {
 
   // replay_claims.cpp
   Status claim_places(const log::Record& record);
-  /// Before the fact: what its request keeps is gone afterwards.
+  /// Called before the fact, since what its request keeps is gone afterwards.
   void claim_kept(const log::Record& record);
   void claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
@@ -202,43 +201,45 @@ class Replay::Impl {
   Report report_;
   const char* fact_name_{""};
   std::int64_t event_{0};
-  std::int64_t now_{0};  ///< of the latest pass, step end or settled moment
+  std::int64_t now_{0};  ///< time of the latest pass, step end or settled moment
   std::int64_t last_arrival_{0};
-  bool work_left_{false};  ///< when the latest step had settled
+  bool work_left_{false};  ///< work was left when the latest step had settled
   Phase phase_{Phase::kIdle};
   std::vector<RequestId> running_;  ///< in admission order
   std::int64_t waiting_{0};
   std::int64_t next_rank_{0};
   bool refused_{false};
 
-  // Of the pass in progress
+  // State of the pass in progress
   std::int64_t preempted_{0};
-  std::int64_t order_{-1};                ///< rank of the latest request told of
-  std::int64_t first_admitted_{0};        ///< ranks from here on are of requests that it admits
+  std::int64_t order_{-1};                ///< rank of the latest reported request
+  std::int64_t first_admitted_{0};        ///< ranks from here on are requests that the pass admits
   std::vector<std::int64_t> taken_hits_;  ///< allocation units that the latest admission took
-  std::int64_t found_places_{0};          ///< of all that run, where layers lie in groups
+  std::int64_t found_places_{0};          ///< hit blocks of all running requests, with groups of layers
   PriorityPass by_priority_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
-  // Of the step in progress
+  // State of the step in progress
   bool mixed_{false};
   std::int64_t steps_{0};
-  std::vector<log::StepRun> runs_;           ///< the same, as they were told
-  std::size_t run_{0};                       ///< the first of which not all are taken
-  std::int64_t taken_{0}, taken_of_run_{0};  ///< steps whose tokens are written before the last one ends
+  std::vector<log::StepRun> runs_;  ///< the same, as reported
+  std::size_t run_{0};              ///< the first run with steps that are not done
+  /// Steps with tokens that were written before the last one ends
+  std::int64_t taken_{0}, taken_of_run_{0};
   std::int64_t ending_order_{-1};
 
   std::shared_ptr<ArrivedRequests> arrived_;
   std::int64_t next_publication_{0};
-  std::int64_t first_of_pass_{0};  ///< publications from here on are of this pass
+  std::int64_t first_of_pass_{0};  ///< publications from here on belong to this pass
   std::unordered_map<std::int64_t, std::int64_t>
-      publications_;  ///< that can be found: number -> allocation unit
+      publications_;  ///< contents that can be hit: number -> allocation unit
   PageTree tree_;     ///< where there is one
-  std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;  ///< filled by the step to come
-  std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
-  std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots
-  std::vector<std::int64_t> read_ranges_;  ///< addresses of those that copies of this step read
+  /// Hits of blocks that the next step fills
+  std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;
+  std::unordered_set<std::int32_t> taken_ids_;         ///< block ids in use by the claims
+  std::map<std::int64_t, std::int64_t> taken_ranges_;  ///< claimed: address -> slots
+  std::vector<std::int64_t> read_ranges_;              ///< addresses of ranges that copies of this step read
   std::unordered_map<RequestId, std::vector<std::int32_t>>
-      byte_places_;  ///< claimed where memory is in bytes
+      byte_places_;  ///< claimed if memory is counted in bytes
   std::int64_t hit_cells_read_{0}, hit_cells_right_{0};
   log::Totals peak_claimed_{}, peak_found_{};
 };

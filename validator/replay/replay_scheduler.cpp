@@ -276,7 +276,7 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
   const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
-  // Nobody is left, or was reached: no step, but another pass.
+  // No request is left, or none was reached: no step follows, but another pass.
   const bool nobody = header_.by_priority ? !somebody_computes() : running_.empty();
   if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;

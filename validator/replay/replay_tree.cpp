@@ -89,7 +89,7 @@ Status Replay::Impl::on(const log::Settle& f) {
   return put_into_tree(*r, pages);
 }
 
-/// From the last page on, each of which must be nobody's and have nothing behind it.
+/// From the last page on: no request may hold the page, and no page may follow it.
 Status Replay::Impl::reclaim_pages(const log::Reclaim& f) {
   if (f.pages < 1) return contradict("no page of the radix tree is evicted");
   if (order_ >= 0) return contradict("pages of the radix tree are evicted after a request was scheduled");

@@ -1,17 +1,17 @@
-// Who is preempted: worked out from the facts, by the rules of the engines.
+// The preemption victim, computed from the facts by the rules of the engines.
 #include <algorithm>
 
 #include "validator/replay/replay_impl.h"
 
 namespace kvplan::validator {
 
-/// vLLM V1: whoever was admitted last, or is the last by priority, when the next of the running requests that needs
-/// memory finds too little.
+/// vLLM V1: the victim is the request admitted last, or the last by priority, when the next running request that
+/// needs memory finds too little.
 Status Replay::Impl::check_victim(const Request& r) {
   if (header_.by_priority) {
     KVPLAN_TRY_DO(check_last_by_priority(r));
     if (stopped()) return Done{};
-    by_priority_.gave_way = r.rank;  // unless it is known who asked
+    by_priority_.gave_way = r.rank;  // unless it is known which request asked
   } else if (running_.back() != r.id) {
     return contradict(r.id, "is preempted, but was not admitted last");
   }
@@ -21,7 +21,7 @@ Status Replay::Impl::check_victim(const Request& r) {
   for (const RequestId id : running_) {
     const Request& asks = requests_.at(id);
     if (told(asks)) continue;
-    if (!asks.whole) return Done{};  // a piece of its prompt, nobody says how long it would have been
+    if (!asks.whole) return Done{};  // a chunk of its prompt; its length is not known
     const auto slots = static_cast<std::int64_t>(asks.table.size()) * header_.alloc_unit_tokens;
     if (asks.written < slots) continue;
     if (arena_.free_alloc_units() == 0 && counts().cached < header_.alloc_unit_tokens) {
@@ -36,8 +36,8 @@ Status Replay::Impl::check_victim(const Request& r) {
   return contradict(r.id, "is preempted, but no request needs memory");
 }
 
-/// Requests that decode stand in the order in which they were admitted, until some are retracted: then those who have
-/// generated most come first, of these the ones with the shortest prompt.
+/// Decoding requests are in the order in which they were admitted, until some are retracted: then those that have
+/// generated most come first, of equal ones those with the shortest prompt.
 void Replay::Impl::sort_for_retraction() {
   const auto decode_end = std::stable_partition(running_.begin(), running_.end(),
                                                 [&](RequestId id) { return requests_.at(id).whole; });
@@ -51,7 +51,8 @@ void Replay::Impl::sort_for_retraction() {
   });
 }
 
-/// SGLang: the last in that order, as long as there is no page for everybody who begins one.
+/// SGLang: the victim is the last in that order, as long as there is not a page for every request that needs a new
+/// one.
 Status Replay::Impl::check_retracted(const Request& r) {
   if (!r.whole || mixed_ || order_ >= 0)
     return contradict(r.id, "is preempted, but does not decode in this pass");

@@ -1,7 +1,8 @@
-// What an event log tells of the tokens that a request drops: which ones (Course facts), or how many (Counts facts).
+// The drops of a request in an event log: the dropped tokens (Course facts), or only their number (Counts facts).
 //
-// Life cycle: made at an admission, `add` or `add_counts` until `complete`, then asked. "After n tokens": n are written
-// and what goes then is dropped; n counts from those that make the prompt whole, and nothing goes with the last one.
+// Life cycle: made at an admission, `add` or `add_counts` until `complete`, then asked. "After n tokens": n are
+// written,
+// and the drops that follow have happened. n counts from the prompt's completion on; nothing is dropped after the last.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +17,36 @@ class ToldDrops {
   /// REQUIRES: 1 <= prompt <= final_tokens, tracks >= 1.
   ToldDrops(std::int64_t prompt, std::int64_t final_tokens, std::int64_t tracks);
 
-  /// The next numbers of its Course facts. Returns what is wrong with them, or nothing.
+  /// Adds the next numbers of its Course facts. Returns what is wrong with them, or an empty text.
   std::string add(std::span<const std::int32_t> numbers);
-  /// The next tracks of its Counts facts.
+  /// Adds the next tracks of its Counts facts.
   std::string add_counts(std::int64_t tracks, std::span<const std::int32_t> runs);
   [[nodiscard]] bool complete() const { return complete_; }
 
   // REQUIRES for all below: complete; prompt <= n < final_tokens.
 
-  /// How many tokens of a track have gone after n.
+  /// Number of a track's tokens that are dropped after n.
   [[nodiscard]] std::int64_t gone(std::int64_t track, std::int64_t n) const {
     return of(track).end[at(n - prompt_ + 1)];
   }
-  /// Tokens of a track that go after n, ascending. REQUIRES: told by Course facts.
+  /// Tokens of a track that are dropped after n, ascending. REQUIRES: reported by Course facts.
   [[nodiscard]] std::span<const std::int32_t> tokens(std::int64_t track, std::int64_t n) const {
     const Track& t = tracks_[at(track)];
     return std::span(t.tokens).subspan(at(t.end[at(n - prompt_)]),
                                        at(t.end[at(n - prompt_ + 1)] - t.end[at(n - prompt_)]));
   }
-  /// [token] how many tokens are written when it goes. REQUIRES: likewise.
+  /// [token] number of written tokens when it is dropped. REQUIRES: likewise.
   [[nodiscard]] std::span<const std::int32_t> gone_at(std::int64_t track) const {
     return tracks_[at(track)].gone_at;
   }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  /// A place is 4 bytes in each list.
+  /// A token takes 4 bytes in each list.
   struct Track {
-    std::vector<std::int32_t> gone_at;  ///< [token] tokens written when it goes
+    std::vector<std::int32_t> gone_at;  ///< [token] number of written tokens when it is dropped
     std::vector<std::int32_t> tokens;   ///< in order of going
-    std::vector<std::int32_t> end{0};   ///< [n - prompt + 1] how many have gone after n
+    std::vector<std::int32_t> end{0};   ///< [n - prompt + 1] number of tokens dropped after n
   };
   [[nodiscard]] const Track& of(std::int64_t track) const {
     return alike_.empty() ? tracks_[at(track)] : tracks_[at(alike_[at(track)])];
@@ -53,10 +54,11 @@ class ToldDrops {
 
   std::int64_t prompt_, final_tokens_, count_;
   bool complete_;
-  std::int64_t n_{0}, track_{0}, left_{-1};  ///< positions left of the list in work; -1: its count comes next
+  /// Positions left in the list being read; -1: its count comes next
+  std::int64_t n_{0}, track_{0}, left_{-1};
   std::int32_t latest_{-1};
   std::vector<Track> tracks_;
-  std::vector<std::int32_t> alike_;  ///< counts: by track, whose numbers it has
+  std::vector<std::int32_t> alike_;  ///< with counts: by track, the track that has the same numbers
 };
 
 }  // namespace kvplan::validator

@@ -68,7 +68,7 @@ class Recorder:
         self._prefill, self._flush, self._verify = prefill_tokens, flush_tokens, verify
         self._classes = tuple(token_classes)
         self._context = 0 if beyond_context else context_of(model.config)
-        # Of rows alone nobody computes any.
+        # Only rows are wanted, so none have to be computed.
         known = ask(model, rotary=rotary == "measured", bias="queries" in self.parts)
         chosen = range(1 << 20) if layers is None else layers
         self.layers = [layer for layer in known if layer.number in chosen]

@@ -14,7 +14,7 @@ struct Memory {
 
 }  // namespace
 
-/// Prototypes of nvml.h: nvmlReturn_t is an enum whose 0 is success, nvmlDevice_t a pointer.
+/// Prototypes of nvml.h: nvmlReturn_t is an enum in which 0 is success, nvmlDevice_t a pointer.
 struct Nvml::Functions {
   int (*init)();
   int (*shutdown)();

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     sum += folded(a) + folded(b) + folded(c) + folded(d);
   }
   for (; i < count; i += stride) sum += folded(from[i]);
-  if (sum == 0x5EED'1234U) *sink = sum;  // seldom; nobody can know before that it is not wanted
+  if (sum == 0x5EED'1234U) *sink = sum;  // rarely true, but the compiler cannot know that
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The kernels of the probe: calls that enqueue them and say whether that went well.
+// The kernels of the probe: functions that enqueue them and return their status.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,16 +8,17 @@
 namespace kvplan::validator {
 
 cudaError_t launch_nothing(cudaStream_t stream);
-/// Some tens of microseconds: longer than it takes to enqueue what is timed behind it.
+/// Runs some tens of microseconds: longer than it takes to enqueue the timed work behind it.
 cudaError_t launch_spin(cudaStream_t stream);
-/// Random numbers, never zeros: what is copied and read should cost what real data cost. REQUIRES: `bytes` is a
-/// multiple of 16.
+/// Random numbers, not zeros, so that copies and reads cost what real data cost. REQUIRES: `bytes` is a multiple of
+/// 16.
 cudaError_t launch_fill(void* to, std::size_t bytes, int sm_count, cudaStream_t stream);
-/// Reads all in pieces of 16 bytes; `sink` has room for a number, which may or may not be written. REQUIRES: as above.
+/// Reads everything in pieces of 16 bytes; `sink` has room for a number, which may or may not be written. REQUIRES:
+/// as above.
 cudaError_t launch_read(const void* from, std::size_t bytes, unsigned* sink, int sm_count,
                         cudaStream_t stream);
 
-/// Of the code that the device runs: 90 of sm_90.
+/// Architecture of the code that the device runs: 90 for sm_90.
 cudaError_t architecture_of_kernels(int* architecture);
 
 }  // namespace kvplan::validator

@@ -1,5 +1,5 @@
-// Mapping memory by handles, with the driver's functions: found through the runtime, so that the program starts where
-// there is no driver.
+// Mapping memory by handles, with the driver's functions: looked up through the runtime, so that the program starts
+// without a driver.
 #pragma once
 
 #include <cstdint>
