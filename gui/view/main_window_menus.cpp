@@ -131,7 +131,7 @@ void MainWindow::make_look_menus(QMenu* view) {
   }
   QMenu* const languages = view->addMenu(tr("&Language"));
   auto* const language_group = new QActionGroup(commands_);
-  // Each language is named in itself, so that readers who know no other can find it.
+  // Each language is named in itself, so that readers of that language alone can find it.
   for (const auto& [language, text] : {std::pair{Language::kSystem, tr("Follow the &Desktop")},
                                        std::pair{Language::kEnglish, QStringLiteral("&English")},
                                        std::pair{Language::kChinese, QStringLiteral("中文(&Z)")}}) {

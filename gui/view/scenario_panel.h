@@ -69,7 +69,7 @@ class ScenarioPanel final : public QWidget {
   std::map<QString, QFormLayout*> groups_;
   std::vector<Row> rows_;
   struct Component {
-    QString shown;  ///< the component whose rows are shown
+    QString shown;  ///< the component of the shown rows
     QWidget* holder{nullptr};
     std::vector<Row> rows;
   };

@@ -4,8 +4,8 @@
 // n tokens need ceil(n x row / page) pages of each tensor. The allocation units of a table come in the order in which
 // tokens first need them: by the first token with a byte in the page, then by position in TensorAllocUnits::rows.
 //
-// Tensors: each has room for a number of tokens and lies in a block with a length that the allocator rounds up. The rest
-// of the block beyond the tensor belongs to no KV slot.
+// Tensors: each has room for a number of tokens and lies in a block with a length that the allocator rounds up. The
+// rest of the block beyond the tensor belongs to no KV slot.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Results of serving benchmarks: one JSON object per run whose arrays have an entry per request.
+// Results of serving benchmarks: one JSON object per run, with arrays that have an entry per request.
 //
 // - `vllm bench serve --save-result --save-detailed` (vllm-project/vllm, vllm/benchmarks/serve.py);
 //   --append-result writes several objects into one file.

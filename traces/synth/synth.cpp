@@ -22,8 +22,8 @@ Error too_many_ids() {
   return bad_input("more than " + std::to_string(kMostIds) + " distinct prefix ids");
 }
 
-/// What surely ends so is refused before it is begun: each request has at least the full blocks of its own shortest
-/// prompt, those that it may share taken off. With a duration nobody knows how many requests there will be.
+/// Rejects in advance what would surely fail: each request has at least the full blocks of its own shortest prompt,
+/// minus those that it may share. With a duration the number of requests is unknown.
 Status check_ids(const SynthOptions& options, const LengthSource& lengths, const PrefixSource& prefixes) {
   if (options.block_tokens == 0 || options.duration_ns > 0) return Done{};
   const std::int64_t own =
@@ -46,7 +46,7 @@ struct Session {
   BlockRuns own;             ///< blocks behind the shared ones
 };
 
-/// Of a heap whose top is the earliest; sessions that began earlier first.
+/// Order of a heap with the earliest on top; sessions that began earlier come first.
 bool later(const Session& a, const Session& b) {
   return std::pair(a.at_ns, a.number) > std::pair(b.at_ns, b.number);
 }
@@ -118,7 +118,7 @@ Session SynthStream::begin_session() {
   return session;
 }
 
-/// The session whose turn comes next in time, out of those that are open or just begun.
+/// The session with the next turn in time, of those that are open or just begun.
 Result<bool> SynthStream::next_turn(Session& session) {
   KVPLAN_TRY(const bool start, start_is_known());
   const bool open = !open_.empty() && (!start || open_.front().at_ns <= start_.at_ns);

@@ -131,7 +131,7 @@ class Replay::Impl {
   bool follows_priority(const Request& request, Stage stage);
   Status check_last_by_priority(const Request& request);
   Status check_all_held_back();
-  [[nodiscard]] bool somebody_computes() const;
+  [[nodiscard]] bool some_request_computes() const;
 
   // replay_tree.cpp
   Status take_found(Request& request, std::int64_t found_pages);

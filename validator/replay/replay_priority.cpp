@@ -70,7 +70,7 @@ Status Replay::Impl::check_all_held_back() {
   return Done{};
 }
 
-bool Replay::Impl::somebody_computes() const {
+bool Replay::Impl::some_request_computes() const {
   return std::ranges::any_of(running_, [&](RequestId id) {
     const Request& r = requests_.at(id);
     return r.chunk > 0 || (r.whole && !r.held_back);

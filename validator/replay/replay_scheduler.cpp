@@ -280,7 +280,7 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   const bool nobody = header_.by_priority ? !somebody_computes() : running_.empty();
   if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;
-  phase_ = nobody ? Phase::kIdle : Phase::kDecided;
+  phase_ = none_runs ? Phase::kIdle : Phase::kDecided;
   work_left_ = !running_.empty() || waiting_ > 0;
   steps_ = 0;
   runs_.clear();

@@ -90,9 +90,9 @@ class Columns:
     where there is no block size. Other optional columns are None, or have -1 where a request states nothing. `session`
     counts the names of the whole file; `session_names` are those that no earlier columns named. Likewise `tenant`.
 
-    Request `wait_request[k]` arrives only after request `wait_before[k]` has ended: two int32 arrays, empty where
-    nobody waits, of numbers that count the requests of the whole file from 0. Columns have the waits whose later
-    request is one of theirs. Nothing forbids that waits go in a circle.
+    Request `wait_request[k]` arrives only after request `wait_before[k]` has ended: two int32 arrays, empty if
+    no request waits, of numbers that count the requests of the whole file from 0. Columns have the waits with a later
+    request among theirs. Cycles of waits are possible.
     """
 
     arrival_ns: np.ndarray

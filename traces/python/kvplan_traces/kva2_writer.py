@@ -91,7 +91,7 @@ class RecordingWriter:
             self._cut(place, part, begin, lines)
 
     def check_numbers(self, layer, part, tokens):
-        """FormatError of an array [tokens, size] that `append` would not take: for who keeps it to append it later."""
+        """FormatError of an array [tokens, size] that `append` would not take: for callers that append it later."""
         with located(self.part_path):
             kva.to_bytes(self.header.parts[part], self._tokens(self.header.layer(layer), part, tokens))
 

@@ -237,7 +237,7 @@ def check_rows(weights, starts, first, sink=False):
 
 
 def listed_row(element, t, row, seen=0, sink=False):
-    """The bytes of a top row (positions, weights, rest) of token t, whose window begins at `seen`."""
+    """The bytes of a top row (positions, weights, rest) of token t with a window that begins at `seen`."""
     field = f"row {t}"
     expect(isinstance(row, (tuple, list)) and len(row) == 3, "expected (positions, weights, rest)", field)
     positions, weights, rest = places_of(row[0], field), array_of(row[1], field), array_of(row[2], field)

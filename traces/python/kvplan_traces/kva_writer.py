@@ -48,7 +48,7 @@ class AttentionWriter:
         self._cut("rows", sequence, layer, head, first, (self._dense(t, row) for t, row in enumerate(rows, first)))
 
     def matrix(self, sequence, layer, head, matrix, first=0):
-        """Rows first, first + 1, ... of an array whose part right of the diagonal is not looked at."""
+        """Rows first, first + 1, ... of an array; its part right of the diagonal is ignored."""
         self.rows(sequence, layer, head, (row[: t + 1] for t, row in enumerate(matrix, first)), first)
 
     def top(self, sequence, layer, head, rows, first=0):

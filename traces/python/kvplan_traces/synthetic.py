@@ -1,4 +1,4 @@
-"""Attention that looks like a language model's and is nobody's: for examples and tests, no evidence of anything.
+"""Attention that looks like a language model's but comes from none: for examples and tests, no evidence of anything.
 
 A row's logit of token i for the query t falls with the distance, is raised for the first tokens (sinks) and for a few
 tokens that every head of a layer finds worth reading for a while (heavy hitters), and has some noise. All of it comes

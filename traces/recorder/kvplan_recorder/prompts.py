@@ -89,7 +89,7 @@ def read(path):
 
 
 def classes_of(prompts, tokenized):
-    """Names of all classes, [] where nobody gave any."""
+    """Names of all classes, [] if none were given."""
     if not any(prompt.spans for prompt in prompts):
         return []
     return list(dict.fromkeys([TEXT, NEW, *(name for _, classes in tokenized for name in classes)]))

@@ -109,7 +109,7 @@ class Recorder:
 
     def record(self, ids, name="", prompt_tokens=None, max_new_tokens=0, classes=None, new_class=0, stop=(),
                temperature=0.0, top_k=0, seed=0, progress=None):
-        """Runs a sequence; the new token ids. `ids`: the prompt, or a text whose first `prompt_tokens` are the prompt.
+        """Runs a sequence; the new token ids. `ids`: the prompt, or a text that begins with `prompt_tokens` of prompt.
         New tokens are the likeliest ones, or with a `temperature` drawn. The last new token is not fed to the model
         again, so it is not in the file. `progress(tokens, all)` is called after each step."""
         for what, value in (("max_new_tokens", max_new_tokens), ("top_k", top_k), ("seed", seed)):

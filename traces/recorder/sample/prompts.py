@@ -19,7 +19,7 @@ SEED = 7
 LENGTHS = (800, 416, 224, 96)
 WRITTEN = 96  # tokens that the model adds to the last text
 NEEDLES = ((640, 0.1), (384, 0.5), (192, 0.25), (128, 0.75))  # tokens of the prompt, depth of the needle
-OTHERS = 3  # notes that nobody asks for
+OTHERS = 3  # notes that are never asked for
 ANSWER = 8
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the model whose attention traces/samples has: python3 train.py TEXTS OUT [--minutes 80] [--steps 2500]
+"""Trains the model of the attention in traces/samples: python3 train.py TEXTS OUT [--minutes 80] [--steps 2500]
 
 A decoder of Transformers' Llama class with random weights at the start, a tokenizer of its own, and the texts that
 texts.py fetches, or any others of some 100,000 characters and more.
@@ -73,7 +73,7 @@ def loss_of(model, ids):
 
 @torch.no_grad()
 def check(model, held_out):
-    """Loss on held-out text, and the share of answers whose first token is the likeliest one."""
+    """Loss on held-out text, and the share of answers with the likeliest first token."""
     length = SHAPE["max_position_embeddings"]
     text = torch.tensor([held_out.text(f"check/{i}", length) for i in range(CHECK_WINDOWS)])
     right, asked = 0, 0
