@@ -57,7 +57,7 @@ const memory::AllocatorEntry& entry_of(const Choice& choice) {
 struct Setting {
   std::string component;
   bool prefix_cache;
-  bool block_ids;             ///< false: no content is shared, and nobody asks for ids
+  bool block_ids;             ///< false: no content is shared, and block ids are not needed
   std::string replacement{};  ///< empty: the pool's own way
 };
 
@@ -159,7 +159,7 @@ model::ModelShape windows_model(Random& random) {
 struct World {
   core::Workload workload;
   std::int64_t token_bytes{6};
-  std::int64_t layers{0};  ///< of a model whose layers lie in groups
+  std::int64_t layers{0};  ///< of a model with groups of layers
   model::ModelShape shape;
   traces::PrefixHashes prefix;
   std::vector<std::int32_t> tenants;
@@ -325,7 +325,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     }
     struct Life {
       std::int64_t tokens;
-      std::set<std::int32_t> gone{};  // let go as a course says
+      std::set<std::int32_t> gone{};  // freed as a course says
       std::int64_t gone_to{0};        // of a rule's: logical blocks behind the first ones, up to here
       std::int64_t windows_at{0};     // tokens when it was last asked what windows have left
     };
@@ -333,7 +333,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       fast.block_returns()->free_entries(r, entries);
       model.block_returns()->free_entries(r, entries);
     };
-    // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
+    // Requests that follow courses free any block, and what they wrote is never hit.
     const bool courses =
         seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_alloc_units() && !groups;
     std::map<RequestId, Life> running;
@@ -350,7 +350,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       copying.clear();
     };
     std::set<RequestId> ended;
-    std::map<RequestId, std::int64_t> come_back;  // tokens that those who were preempted have to compute
+    std::map<RequestId, std::int64_t> come_back;  // tokens that preempted requests have to compute
     // Few requests come back often: what they find has been made by several of their admissions.
     const std::uint64_t requests = seed % 2 == 0 ? 40 : 9;
     std::int64_t seconds = 0;
@@ -365,7 +365,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         continue;
       }
       const std::int64_t last = world.workload.final_tokens(r);
-      // The step ends; nobody leaves or grows further before its copy has.
+      // The step ends; no request leaves or grows further before its copy has ended.
       if (copying.count(r) != 0 || random.chance(1, 4)) end_copies();
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal = std::max<std::int64_t>(world.workload.input[index(r)], come_back[r]);
@@ -584,7 +584,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     };
     live(0_r, 10, 0, 3);  // the older copy of [0, 3)
     release(0_r, 3);
-    live(0_r, 1, 0, 10);  // whoever computes one token finds nothing: a copy of [0, 10)
+    live(0_r, 1, 0, 10);  // a request that computes one token hits nothing: a copy of [0, 10)
     release(0_r, 10);
     live(1_r, 4, 0, 4);
     release(1_r, 4);

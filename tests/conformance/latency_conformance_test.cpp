@@ -141,7 +141,7 @@ TEST(Roofline, RanksShareTheWork) {
   EXPECT_EQ(ticks(1, 1, 8, prompt), ticks(1, 1, 16, prompt)) << "computing";
 }
 
-/// As many bytes as somebody loaded: of them, what is read. A mix of widths has no number of bits.
+/// Reads as many bytes as were loaded. A mix of number types has no number of bits.
 TEST(Roofline, ReadsTheWeightsThatWereLoaded) {
   const Choice choice =
       parse_component("roofline:overhead_ns=0", "latency", latency::latency_descriptors()).value();

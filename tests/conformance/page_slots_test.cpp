@@ -241,7 +241,7 @@ TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
   }
 }
 
-/// One request by hand: which maps are waited for, with and without overlap, and who pays for what is unmapped.
+/// One request by hand: which maps delay the step, with and without overlap, and what unmapping costs.
 TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
   core::Workload workload;
   workload.arrival.assign(2, SimTime{});

@@ -1,4 +1,4 @@
-// Runs whose layers or heads have budgets of their own (`budget` of a scenario): replayed, counted, and by position.
+// Runs with budgets by layer or head (`budget` of a scenario): replayed, counted, and by position.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
   EXPECT_EQ(compared, 54);
 }
 
-/// The same of one that reads queries and keys, and whose number goes up and down.
+/// The same for a policy that reads queries and keys, with a number that goes up and down.
 TEST(BudgetRuns, CountedIsReplayedOnTensors) {
   const auto trace = trace_of(40, 150);
   const auto how = with_scores(options(std::vector<std::int64_t>(kLayers, 0), recorded_tensors()));
@@ -378,7 +378,7 @@ TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   EXPECT_EQ(named("pyramidkv:window=4,capacity=3000,beta=5,placement=compact"), "");
 }
 
-/// All ranks have one block table, which is that of the whole model on one rank: whoever keeps most decides.
+/// All ranks have one block table, that of the whole model on one rank: the rank that keeps most decides.
 TEST(BudgetRuns, SeveralRanksHaveTheTableOfOne) {
   struct Ranks {
     const char *budget, *policy, *ranks;

@@ -1,5 +1,5 @@
-// Runs whose tokens are encoded: fast and step by step are one run, what is stored is what codecs store, and a format
-// that stores tokens at once is a width of tokens.
+// Runs with encoded tokens: fast and step by step give the same run, what is stored is what codecs store, and a
+// format that stores tokens at once is like a number of bytes per token.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/stored_run.h"
@@ -102,8 +102,9 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
   EXPECT_GT(encoded, 300);
 }
 
-/// A policy that goes on dropping, with a format whose bytes follow from how many tokens stay. Of nvfp4 a head's token
-/// takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 for its keys and one for its values.
+/// A policy that goes on dropping, with a format in which bytes follow from the number of kept tokens. With nvfp4 a
+/// head's token takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 bytes for its keys and one for its
+/// values.
 TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
   constexpr std::int64_t kToken = kLayers * kHeads * 2 * 18;
   for (const char* eviction :
@@ -142,7 +143,7 @@ TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
   }
 }
 
-/// Every other layer stores nothing: tokens half as wide, whose prefixes are found again.
+/// Every other layer stores nothing: tokens take half the bytes, and their prefixes can be hit.
 TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
   Random random(10, "cross-layer");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});

@@ -1,5 +1,5 @@
-// Recordings of another shape that stand for a model: the run is that with a recording of the model's shape whose
-// layers and heads are the recorded ones, each as often as it stands for one.
+// Recordings of another shape that stand for a model: the run equals one with a recording of the model's shape in
+// which the layers and heads are the recorded ones, each as often as it stands for one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<attention::Rows> rows_for(Shape model) {
   std::vector<attention::Rows> recorded;
   for (int i = 0; i < kLayers; ++i)
     recorded.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
-  // Middle against middle, by looking for the one whose range has it.
+  // Compares middles, by looking for the one with a range that contains it.
   const auto standing = [](int place, int places, int known) {
     const double middle = (place + 0.5) / places;
     int at = 0;

@@ -1,4 +1,4 @@
-// Runs whose requests follow courses and find cached blocks: what is dropped in place stays for others that hold it.
+// Runs with requests that follow courses and hit cached blocks: what is dropped in place stays for other holders.
 #include <gtest/gtest.h>
 
 #include <algorithm>

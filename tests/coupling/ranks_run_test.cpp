@@ -58,7 +58,7 @@ constexpr Case kCases[]{
     {"pyramidinfer:ratio=0.5,placement=compact", "none", false, true, false},
 };
 
-/// Who is made the first rank: all begins with this layer, and each layer with this head.
+/// What is made the first rank: the layers begin with this layer, and each layer with this head.
 struct First {
   int layer{0}, head{0};
 };

@@ -1,5 +1,5 @@
-// Runs whose requests follow a replayed policy: the ledger against the token level's own sets, footprint
-// against replay, and what a scenario may ask for.
+// Runs with requests that follow a replayed policy: the ledger compared with the token level's own sets, footprint
+// with replay, and what a scenario may ask for.
 #include <gtest/gtest.h>
 
 #include <algorithm>

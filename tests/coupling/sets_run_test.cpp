@@ -1,4 +1,4 @@
-// Runs whose requests keep what the retained sets of a file say (recorded:file=F).
+// Runs with requests that keep the retained sets of a file (recorded:file=F).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Runs whose format reads a side file: what is stored is what codecs store that were told of it, a file that is alike
-// in all layers is a width like any other, and what does not suit the model is said in one line.
+// Runs with a format that reads a side file: what is stored is what codecs with that file store; a file with equal
+// layers is like a number of bytes per token; a file that does not fit the model is reported in one line.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/stored_run.h"

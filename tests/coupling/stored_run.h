@@ -24,7 +24,7 @@ inline Result<plan::Scenario> resolved(const Values& values) {
   return plan::resolve(settings);
 }
 
-/// Options whose model, by whatever path, has so many layers alike.
+/// Options for a model with this many equal layers.
 inline plan::RunOptions options_with(std::int64_t layers, std::int64_t heads, std::int64_t size) {
   plan::RunOptions out;
   out.request_memory = true;

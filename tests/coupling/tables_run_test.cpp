@@ -1,4 +1,4 @@
-// Runs whose requests have a table for each layer or KV head (memory.allocator paged:table=...).
+// Runs with a table for each layer or KV head (memory.allocator paged:table=...).
 #include <gtest/gtest.h>
 
 #include <algorithm>

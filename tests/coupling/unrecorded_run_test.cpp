@@ -108,7 +108,7 @@ TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
                   why);
 }
 
-/// An expression of positions finds the window, on a model that nobody recorded.
+/// An expression of positions equals the window, on a model without a recording.
 TEST(UnrecordedRuns, AnExpressionOfPositionsIsTheWindow) {
   const auto trace = trace_of(40, 150);
   const auto with = [&](const std::string& policy) {

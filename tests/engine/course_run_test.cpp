@@ -1,5 +1,5 @@
-// Runs whose requests follow courses: fast against naive, the ledger against a walk over every cell of every
-// running request, and positional policies told both ways.
+// Runs with requests that follow courses: fast compared with naive, the ledger with a walk over every cell of every
+// running request, and positional policies given in both ways.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -349,7 +349,7 @@ TEST(CourseRuns, FastEqualsNaiveWherePrefixesAreFound) {
   for (std::int64_t seed = 1; seed <= test::random_cases(500); ++seed) {
     CourseCase c = draw(static_cast<std::uint64_t>(seed), true);
     if (c.base->allocator.rfind("paged", 0) != 0) continue;
-    // As an event log has it, and as nobody watches.
+    // With an event log, and without an observer.
     for (const bool watched : {false, true}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + (watched ? " watched" : ""));
       Courses naive(*c.base, c.placement, c.drops);
@@ -388,7 +388,7 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCellOfSharedBlocks) {
   EXPECT_GT(holes_of_several, 100);
 }
 
-/// Who holds what: a row for each request, at every moment what the ledger says.
+/// Holders of memory: a row for each request, equal to the ledger at every moment.
 TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   test::Seen seen;
   for (std::int64_t seed = 2; seed <= test::random_cases(120, 120); seed += 2) {  // those with ids of blocks

@@ -64,9 +64,8 @@ TEST(Differential, FastEqualsNaive) {
   coverage.print();
 }
 
-/// Where no content is shared and nobody asks for block ids, the paged pool keeps its books by runs of blocks
-/// and the ledger counts by request. Pools are small, so that what a preempted request left behind is handed
-/// out again in part.
+/// If no content is shared and no observer needs block ids, the paged pool counts by runs of blocks and the ledger by
+/// request. Pools are small, so that a part of what a preempted request left behind is handed out again.
 TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(3000); ++seed) {
@@ -133,7 +132,7 @@ class Precedence final : public core::Observer {
   std::set<RequestId> granted_;  // in the pass
 };
 
-/// A random case whose requests have priorities, in memory whose requests stay where they are.
+/// A random case with priorities, in memory in which requests stay where they are.
 std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
                                                      std::vector<std::int32_t>& priorities) {
   auto c = draw_case(static_cast<std::uint64_t>(seed));
@@ -212,8 +211,8 @@ TEST(Differential, FastEqualsNaiveByPriority) {
               static_cast<long long>(seen.idle));
 }
 
-/// Without priorities running requests stand in order of arrival: the latest arrival is the youngest, and who was
-/// preempted belongs before all others.
+/// Without priorities running requests are in order of arrival: the latest arrival is the youngest, and a preempted
+/// request goes before all others.
 TEST(Differential, ByPriorityWithoutPrioritiesIsFirstComeFirstServed) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(600, 150); ++seed) {

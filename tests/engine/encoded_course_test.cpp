@@ -1,5 +1,5 @@
-// Courses of requests whose tokens are encoded (courses/encoded_course.h): against blocks that are filled byte by byte,
-// and in runs, fast against naive.
+// Courses of requests with encoded tokens (courses/encoded_course.h): compared with blocks that are filled byte by
+// byte, and in runs, fast compared with naive.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -182,7 +182,7 @@ TEST(EncodedCourse, EqualsBlocksFilledByteByByte) {
     EXPECT_GT(count, 100);
 }
 
-/// The same of what codecs store of requests of random lengths, from lengths: of every member whose tokens are encoded
+/// The same for what codecs store for requests of random lengths, from lengths: every member that encodes tokens
 /// later.
 TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
   const model::ModelShape shape{.name = "small",

@@ -117,7 +117,7 @@ TEST_P(Golden, Sched) {
     drivers::Tables tables = tables_of("sched", options);
     expect_table(c.name + "_req", tables.requests);
     expect_table(c.name + "_step", tables.steps);
-    // Without anybody listening to steps the engine may put publications off; the requests must not notice.
+    // Without an observer of steps the engine may delay insertions; the requests must not notice.
     drivers::Tables quiet;
     ASSERT_TRUE(drivers::kVllmSched.run(micro(), options, quiet).ok());
     EXPECT_TRUE(quiet.requests == tables.requests) << c.name;

@@ -43,7 +43,7 @@ class RowsOfRun final : public core::Observer {
     (decodes_ ? row_.new_blocks_decode : row_.new_blocks_prefill) += g.alloc_units;
   }
   void on_evict_block(BlockId /*block*/) override {
-    // Told before the admission whose blocks they are.
+    // Called before the admission of the request that gets the blocks.
     ++evicted_;
   }
   void on_pass_end(const core::Pass& /*pass*/) override {

@@ -25,7 +25,7 @@ std::string text_of(const traces::Trace& trace, const drivers::CacheOptions& opt
   return tables.requests;
 }
 
-/// First come first served, nobody ends late, and the pool never holds more than it has.
+/// First come first served, no request ends late, and the pool never holds more than it has.
 void expect_sound(const traces::Trace& trace, const drivers::CacheOptions& options,
                   const std::vector<HoldRow>& rows) {
   std::int64_t last_admission = 0;

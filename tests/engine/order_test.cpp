@@ -127,7 +127,8 @@ TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
   EXPECT_EQ(diary(workload, 4, true), expected);
 }
 
-/// Of vLLM's policy "priority" the hand-worked parts: who gives way may have been scheduled before in the same pass.
+/// The hand-worked parts of vLLM's policy "priority": a preempted request may have been scheduled before in the same
+/// pass.
 TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
   // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it stands behind by
   // priority, though it runs for longer and is already to compute a token in this step.
@@ -150,7 +151,7 @@ TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
       << as_told_fast;
   // First come first served it is the youngest that gives way.
   EXPECT_NE(diary(workload, 4, true).find("preempt1"), std::string::npos);
-  // Who states none has 0.
+  // A request without one has 0.
   const std::vector<std::int32_t> one_stated{1, -1};
   workload.priority = one_stated;
   EXPECT_EQ(diary(workload, 4, true, 8, false, true), expected);
@@ -213,7 +214,7 @@ TEST(Order, DecodeRunsGoOnAcrossPassesThatOnlyGrant) {
   EXPECT_EQ(shortage.substr(0, shortage.find("preempt")),
             "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 pass@1024 steps4 "
             "end@5120 pass@5120 ");
-  // Whoever waits, but for a slot, cannot be admitted: it goes on.
+  // A request that waits, but not for a slot, cannot be admitted: the decode run goes on.
   const std::string slots = diary(requests({{0, 4, 12}, {0, 4, 2}}), 10, false, 1, true);
   EXPECT_NE(slots.find("stretch11[1 after 4, 6 left; 1 after 8, 5 left; ]"), std::string::npos) << slots;
 }

@@ -17,7 +17,7 @@ using observe::DecodeReads;
 using observe::ReadSums;
 using test::RandomCase;
 
-/// A random problem whose step times follow what is read of each layer.
+/// A random problem with step times that depend on what each layer reads.
 std::unique_ptr<RandomCase> draw_part_case(std::uint64_t seed) {
   auto c = test::draw_case(seed);
   Random random(seed, "parts");
@@ -73,7 +73,7 @@ TEST(PartReads, FastEqualsNaive) {
   EXPECT_TRUE(unread > 10'000);
 }
 
-/// Where nobody is preempted, a request decodes once with each number of tokens behind its prompt.
+/// Without preemption, a request decodes once with each number of tokens behind its prompt.
 TEST(PartReads, AreThoseOfTheLengths) {
   std::int64_t compared = 0;
   for (std::int64_t seed = 1; seed <= test::random_cases(300, 150); ++seed) {

@@ -93,8 +93,8 @@ TEST(Placing, WithoutSlidingTheThirdWaits) {
   EXPECT_GT(r.memory->mean_bytes[index(observe::State::kStranded)], 0);
 }
 
-/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine beside the one that is held. The
-/// request is preempted, which leaves nobody, and comes back at the same moment, to slot 0.
+/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine beside the held one. The request is
+/// preempted, which leaves none running, and is admitted again at the same moment, at slot 0.
 TEST(Placing, APassThatLeavesNobodyIsFollowedByAnother) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};

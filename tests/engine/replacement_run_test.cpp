@@ -46,7 +46,7 @@ std::string draw_policy(const replacement::ReplacementEntry& entry, Random& rand
   return name + ":leaves=" + (random.chance(1, 3) ? "true" : "false") + params;
 }
 
-/// The policy of a case, and whose requests they are.
+/// The policy of a case, and its requests.
 void draw_replacement(const replacement::ReplacementEntry& entry, Random& random, test::RandomCase& c,
                       std::vector<std::int32_t>& tenants) {
   c.replacement = draw_policy(entry, random);
@@ -177,7 +177,7 @@ TEST_P(EveryPolicyInRuns, CountsAreThoseOfEveryBlock) {
     test::observe_run(
         *c, true, nullptr, nullptr,
         [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          // Nothing outlives its prefix, unless a request lets go of it and keeps what follows.
+          // No block outlives its prefix, unless a request frees it and keeps what follows.
           const bool leaves = c->replacement.find("leaves=true") != std::string::npos;
           recount =
               std::make_unique<Recount>(c->workload, layout, ledger, c->keep, leaves && !c->keep.evicts());
@@ -229,7 +229,7 @@ TEST_P(EveryPolicyInRuns, CachesOfGroupsAreThoseOfEveryBlock) {
 
 // ---- by hand ----
 
-/// Requests whose prompts begin with shared contents, by name; one token of output more than is written.
+/// Requests with prompts that begin with shared contents, by name; one token of output more than is written.
 struct Bench {
   /// `prompts`: tokens of each request, and the first of its contents, each of which follows the one before it by
   /// number; blocks of four tokens, of which at most `most` are shared.
@@ -295,13 +295,13 @@ struct Bench {
   std::vector<std::unique_ptr<core::Allocator>> pools;
 };
 
-/// All that tells `lru` from vLLM's queue: what cannot be found, or can be found elsewhere, goes before what was let go
-/// earlier.
+/// All differences between `lru` and vLLM's queue: blocks without findable content, and spare copies, are evicted
+/// before blocks that were freed earlier.
 TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
   for (const bool queue : {true, false}) {
     SCOPED_TRACE(queue ? "queue" : "lru");
     const std::string policy = queue ? "" : "lru";
-    {  // a cached block, let go first, and an empty one
+    {  // a cached block, freed first, and an empty one
       Bench b(policy, 2, {{4, 0}, {2, 0}, {2, 0}});
       EXPECT_EQ(b.admit(0), 1);
       EXPECT_EQ(b.admit(1), 2);
@@ -310,7 +310,7 @@ TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
       EXPECT_EQ(b.admit(2), queue ? 1 : 2);
       EXPECT_EQ(b.cached(0), queue ? 0 : 4);
     }
-    {  // a cached block, let go first, and two copies of another (a prompt of one block is never found whole)
+    {  // a cached block, freed first, and two copies of another (a prompt of one block is never a full hit)
       Bench b(policy, 3, {{4, 0}, {4, 1}, {4, 1}, {2, 0}, {2, 0}});
       for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), r + 1);
       for (const std::int32_t r : {0, 1, 2}) b.end(r);
@@ -326,7 +326,7 @@ TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
 }
 
 TEST(Replacement, WhoGoesAndWho) {
-  // Three contents that came in order; the first is used again, and let go last.
+  // Three contents inserted in order; the first is used again, and freed last.
   const auto after = [](const std::string& policy) {
     Bench b(policy, 4, {{4, 0}, {4, 1}, {4, 2}, {5, 0}, {4, 3}, {2, 0}});
     for (const std::int32_t r : {0, 1, 2}) b.admit(r);
@@ -347,8 +347,8 @@ TEST(Replacement, WhoGoesAndWho) {
 }
 
 TEST(Replacement, LeavesGoBeforeWhatTheyFollow) {
-  // A prompt of two blocks, then another request that needs one. By cost alone the first block goes, since the
-  // second has more context to be computed from; then nobody finds the second.
+  // A prompt of two blocks, then another request that needs one. By cost alone the first block is evicted, since the
+  // second needs more context to be computed again; then the second cannot be hit.
   for (const bool leaves : {false, true}) {
     SCOPED_TRACE(leaves ? "leaves" : "any");
     Bench b("cost-aware:flat=1,leaves=" + std::string(leaves ? "true" : "false"), 2, {{8, 0}, {5, 0}, {2, 0}},

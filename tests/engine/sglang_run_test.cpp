@@ -64,7 +64,7 @@ struct Case {
   drivers::CacheOptions options;
 };
 
-/// Everybody is served, to the end that the trace states; chunks are of whole pages.
+/// Every request is served, up to the trace's end; chunks are whole pages.
 Case draw(Random& random) {
   Case c;
   c.trace = test::random_trace(random, {.requests = random.between(1, 60),

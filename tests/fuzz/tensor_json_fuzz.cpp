@@ -1,5 +1,5 @@
 // The JSON that names raw tensors: parsed, and formats run over what is accepted. The input is the JSON, a zero byte
-// and the bytes of all files: a file whose name is a number N has the first N of them.
+// and the bytes of all files: a file named by a number N has the first N of them.
 #include <cstdlib>
 #include <cstring>
 

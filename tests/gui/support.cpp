@@ -64,7 +64,7 @@ void drop(MainWindow& window, const QString& path) {
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   testing::InitGoogleTest(&argc, argv);
-  const QTemporaryDir settings;  // nothing of the person who runs the tests is read or written
+  const QTemporaryDir settings;  // no settings of the person who runs the tests are read or written
   QStandardPaths::setTestModeEnabled(true);
   QSettings::setDefaultFormat(QSettings::IniFormat);
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());

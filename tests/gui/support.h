@@ -34,7 +34,7 @@ plan::Scenario scenario_of(const std::vector<std::string>& sets);
 /// A window of fixed size with fixed looks, shown, and with the micro trace in it if `open`.
 std::unique_ptr<MainWindow> make_window(bool open = true);
 
-/// A file drawn over the window and let go.
+/// A file dragged over the window and dropped.
 void drop(MainWindow& window, const QString& path);
 
 }  // namespace kvplan::gui

@@ -162,7 +162,7 @@ TEST(GuiDocument, DefaultsOfABinaryScenarioAreNotGiven) {
 
 TEST(GuiDocument, DefaultsOfAnotherVersionStayAndAreNotGiven) {
   using plan::Origin;
-  // As a file has them whose program took other values where none were given.
+  // As in a file of a program with other defaults.
   const std::vector<plan::Setting> settings{
       {"memory.pool_bytes", "1073741824", "old.kvs", 0, Origin::kDefault, {}},
       {"engine", "vllm-v1:max_seqs=32,token_budget=1000", "old.kvs", 0, Origin::kGiven, {"max_seqs"}}};

@@ -75,7 +75,7 @@ class FromFrame(FolderTest):
         chosen = Trace.from_frame(trace.to_frame().iloc[20:120], like=trace)
         self.assertGreater(chosen.info()["turns"]["waits"], 300)
         self.assertEqual({**chosen.info(), "options": 0}, {**info(self.path()), "options": 0})
-        # Rows in another order are requests in another order; who waits for whom stays.
+        # Rows in another order are requests in another order; the waits stay.
         turned = Trace.from_frame(trace.to_frame().iloc[::-1], like=trace)
         self.assertEqual(set(zip((n - 1 - turned.wait_request).tolist(), (n - 1 - turned.wait_before).tolist())),
                          set(zip(trace.wait_request.tolist(), trace.wait_before.tolist())))

@@ -92,7 +92,7 @@ class Kept(Recording):
                 self.expect_cut_at_step(
                     FormatError, f"cut.kva.part: sequence 0: layer 1: {part} of token {TOKENS + AT}: expected finite "
                     "numbers that fit f32$", model=self.broken(name))
-        # Of a model whose rows alone are recorded.
+        # For a model with only rows recorded.
         with self.assertRaisesRegex(FormatError, f"sequence 0: layer 1: rows of head 0: row {TOKENS + AT}: expected"):
             self.record_all("rows.kva", model=self.broken("q_proj"), parts=("rows",))
         with AttentionReader(self.path("rows.kva.part")) as reader:

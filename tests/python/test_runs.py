@@ -204,7 +204,7 @@ class Errors(FolderTest):
             runs.run(SAMPLE, program=text)
 
     def test_someone_else_interrupts_the_program(self):
-        # The real one, told to stop while it reads: opening a pipe to write waits for who reads it.
+        # The real one, told to stop while it reads: opening a pipe to write blocks until it is read.
         fifo = self.path("waits.kvt")
         os.mkfifo(fifo)
         real = subprocess.Popen

@@ -1,4 +1,5 @@
-// Random serving problems on allocators whose allocation units are not of whole tokens, for models whose layers differ.
+// Random serving problems on allocators with allocation units that are not whole tokens, for models with different
+// layers.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Drops as plain lists, for whoever draws them.
+// Drops as plain lists, for tests that draw them.
 #pragma once
 
 #include <algorithm>

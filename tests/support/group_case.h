@@ -1,5 +1,5 @@
-// Random serving problems on one pool for groups of layers: models whose layers see windows of several lengths,
-// shorter and longer than blocks, chunks and requests.
+// Random serving problems on one pool for groups of layers: models with windows of several lengths, shorter and
+// longer than blocks, chunks and requests.
 #pragma once
 
 #include <memory>

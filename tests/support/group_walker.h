@@ -126,7 +126,7 @@ class GroupWalker final : public core::Observer {
     return bytes;
   }
   [[nodiscard]] std::int64_t leaves() const { return leaves_; }
-  /// Blocks that were found while somebody held them.
+  /// Blocks that were hit while a request held them.
   [[nodiscard]] std::int64_t shared() const { return shared_; }
 
  private:

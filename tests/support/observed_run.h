@@ -82,7 +82,7 @@ class Coverage final : public core::Observer {
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
   std::int64_t copies{0}, slides{0}, in_place{0};
   std::int64_t compactions{0};
-  std::int64_t empty{0};           ///< passes that preempted everybody
+  std::int64_t empty{0};           ///< passes that preempted every request
   std::int64_t in_decode_runs{0};  ///< blocks granted in decode runs
   std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
 

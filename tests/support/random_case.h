@@ -107,7 +107,7 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   Random random(seed, "differential.turns");
   if (!random.chance(1, 3)) return;
   const auto requests = static_cast<std::uint64_t>(workload.size());
-  std::vector<std::int32_t> order;  // nobody waits for one that comes later in this
+  std::vector<std::int32_t> order;  // no request waits for one that comes later in this order
   for (std::uint64_t i = 0; i < requests; ++i)
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(random.below(random.chance(3, 4) ? 1 : i + 1)),
                  static_cast<std::int32_t>(i));

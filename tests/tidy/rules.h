@@ -47,7 +47,7 @@ Findings check_lines(const Tree& tree);
 Findings check_marks(const Tree& tree);
 /// No source file beyond 700 lines.
 Findings check_sizes(const Tree& tree);
-/// Headers are guarded and open no namespace to whoever includes them.
+/// Headers are guarded and open no namespace to the files that include them.
 Findings check_headers(const Tree& tree);
 /// Relative links in Markdown lead to a file or folder of the tree, and files named in code marks with a folder that is
 /// there (from the root, from simulator or from the page) are there.

@@ -1,4 +1,4 @@
-// Who may include and link whom.
+// Which folders may include and link which.
 #include <algorithm>
 #include <array>
 #include <deque>

@@ -180,7 +180,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=holes " + by_head,
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact " + by_head,
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse",
-        // By priority: all arrive as urgent as each other, so who came last gives way.
+        // By priority: all arrive equally urgent, so the latest is preempted.
         sample + "--set memory.pool_tokens=6000 --set engine.policy=priority",
         sample + "--set memory.pool_tokens=20000 --set engine.policy=priority "
                  "--set memory.allocator=buddy:reserve=oracle",

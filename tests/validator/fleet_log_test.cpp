@@ -87,7 +87,7 @@ TEST(FleetLog, HandMadeCountsAsWorkedOut) {
   const auto found = measured(report);
   EXPECT_EQ(found.at("peak_reserved_bytes"), 7);
   EXPECT_EQ(found.at("replicas[1].peak_tail_bytes"), 3);
-  // Each total once one too many, each time alone: all of them are looked at, and it is said whose they are.
+  // Each total once one too many, each time alone: all of them are compared, and reported with their replica.
   for (std::size_t i = 0; i < records.size(); ++i) {
     for (std::size_t s = 0; records[i].claims.has_totals && s < event_log::kStates; ++s) {
       auto changed = records;

@@ -186,8 +186,8 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_sh
 }
 
 /// Survivors that move together, worked out by hand: blocks of 4 tokens, cells of 2 bytes of which 1 is metadata, 5
-/// tokens stay, nobody knows which. The prompt of 10 has 3 blocks, of which 2 are left; 4 tokens later the third one,
-/// which was granted again, comes back again.
+/// tokens are kept, it is not known which. The prompt of 10 has 3 blocks, of which 2 are left; 4 tokens later the
+/// third one, which was granted again, is freed again.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_compact_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 4,
@@ -298,10 +298,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
   return {header, records};
 }
 
-/// A tree of pages of two tokens in a memory of five, worked out by hand. Requests 0 and 1 begin alike: their prompts
-/// of 4 and 5 tokens share an id of two tokens. Both are computed in one step, so each has a page of its own for it;
-/// when they settle, the second's comes back. While request 1 goes on, its first page is found by request 2, whose
-/// other tokens need room: the page that request 0 left behind goes.
+/// A radix tree with pages of two tokens in a memory of five, worked out by hand. The prompts of requests 0 and 1,
+/// with 4 and 5 tokens, share an id of two tokens. Both are computed in one step, so each has its own page for it;
+/// when they settle, the second's is freed. While request 1 goes on, request 2 hits its first page and needs room for
+/// its other tokens: the page that request 0 left behind is evicted.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tree_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -361,9 +361,9 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
   return {header, records};
 }
 
-/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority. When
-/// it needs its second block, request 1 has both others: request 0 gives way to its own growth, request 1, behind it,
-/// is held back, so nobody computes, and another pass at the same tick goes on with request 1 alone.
+/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority.
+/// When it needs its second block, request 1 has both others: request 0 is preempted by its own growth, request 1,
+/// behind it, is held back, so none computes, and another pass at the same tick goes on with request 1 alone.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_priority_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -441,10 +441,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
   return {header, records};
 }
 
-/// Prefixes found in groups of layers, worked out by hand: blocks of 2 tokens with room for 2 layers of 1 byte. Two
-/// layers see everything, one a window of 2 tokens. Request 1 finds both blocks of request 0's prompt while they are
-/// being filled, of the window's group the second one alone; so does request 2, much later, when nobody holds them any
-/// more. The window's first block goes back when request 0 has written 4 tokens.
+/// Prefix hits in groups of layers, worked out by hand: blocks of 2 tokens with room for 2 layers of 1 byte. Two
+/// layers see everything, one a window of 2 tokens. Request 1 hits both blocks of request 0's prompt while they are
+/// being filled, of the window's group only the second; so does request 2, much later, when no request holds them any
+/// more. The window's first block is freed when request 0 has written 4 tokens.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_groups_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,

@@ -1,4 +1,4 @@
-// Runs whose logs are small, of every kind that there is.
+// Runs with small logs, of every kind that there is.
 #include "tests/validator/run_log.h"
 
 namespace kvplan::test {

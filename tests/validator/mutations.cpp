@@ -149,12 +149,12 @@ bool another_priority(WholeLog& log, Random& random, std::string& what) {
   what = "request " + std::to_string(number(changed.request));
   return true;
 }
-/// Where nobody asks for priorities.
+/// In a log without priorities.
 bool a_priority(WholeLog& log, Random& random, std::string& what) {
   if (log.header.by_priority) return false;
   return on_a<Arrival>(log, random, what, kAny, [](Arrival& f) { f.priority = 3; });
 }
-/// By priority everything stays as it is where nobody gives way.
+/// By priority everything stays the same if no request is preempted.
 bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
   const bool somebody = log.header.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
                           return std::holds_alternative<HoldBack>(record.fact);
@@ -264,7 +264,7 @@ bool publish_in_another_order(WholeLog& log, Random& random, std::string& what) 
 // ---- trees ----
 
 bool other_prefix(WholeLog& log, Random& random, std::string& what) {
-  // Of a request that finds something. Nobody else has such an id.
+  // For a request with a hit. No other request has such an id.
   std::map<RequestId, PrefixIds*> told;
   std::vector<PrefixIds*> finders;
   for (Record& record : log.records) {

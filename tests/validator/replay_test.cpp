@@ -206,7 +206,7 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
               first.shared_keys = {10};
             }),
             "event 6 (publish): request 0 inserts a different content than the block was allocated for");
-  // A policy that wants the rows of two tokens lets nobody find two of three.
+  // A policy that needs the rows of two tokens allows no hit of two of three.
   auto header = made.first;
   header.prompt_rows = 2;
   EXPECT_EQ(replay({header, made.second}).first_problem,
@@ -389,7 +389,8 @@ TEST(Replay, AHugeMemoryIsRefusedWithoutTakingIt) {
             std::string::npos);
 }
 
-/// Who gives way is worked out, not taken from the log: a victim that could be, in all else, is named as the wrong one.
+/// The victim is computed, not taken from the log: a victim that is possible in all other respects is reported as the
+/// wrong one.
 TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
   std::map<std::string, int> found;
   for (const LogCase& c : test::small_cases()) {
@@ -414,8 +415,8 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
   EXPECT_GE(found["must be preempted first"], 10);
 }
 
-/// The same runs in a memory of a few blocks more than they had, which stay idle: all is as it was, but that somebody
-/// is preempted for whom there would be room.
+/// The same runs in a memory of a few more blocks, which stay idle: nothing changes, except that a request is
+/// preempted although there would be room.
 TEST(Replay, APreemptionThatNobodyNeedsIsFound) {
   std::map<std::string, int> found;
   for (const LogCase& c : test::small_cases()) {

@@ -27,7 +27,7 @@
 namespace kvplan::test {
 namespace {
 
-/// Courses whose drops are a function of the request and its prompt.
+/// Courses with drops that are a function of the request and its prompt.
 class LogCourses final : public core::CourseSource {
  public:
   LogCourses(const core::Workload& workload, const LogCase& c) : workload_(workload), case_(c) {}
@@ -86,7 +86,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   KVPLAN_CHECK(built.ok());
   core::Workload workload = std::move(built).value();
   std::vector<std::int32_t> priorities;
-  // Who comes later is asked earlier, mostly: else the last by priority is nearly always the youngest.
+  // Later requests mostly have a higher priority: otherwise the last by priority is nearly always the youngest.
   const std::size_t requests = workload.input.size();
   for (std::size_t i = 0; c.scheduler.by_priority && i < requests; ++i)
     priorities.push_back(static_cast<std::int32_t>(Random(i, "priorities in a log").between(-1, 2)) +

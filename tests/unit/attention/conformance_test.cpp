@@ -1,9 +1,11 @@
-// Every policy of the catalogue, whatever it is: parameters that are given any legal small value, recordings of several
-// layers, heads and groups with small, huge, equal and zero numbers, and laws that hold for all. A new policy is tested
-// here from the day it is in the catalogue.
+// Every policy of the catalogue: with any legal small values of its parameters, recordings of several layers, heads and
+// groups with small, huge, equal and zero numbers, and laws that hold for all. A new policy is tested here as soon as
+// it
+// is in the catalogue.
 //
-// NaN is none of the inputs: whoever makes a recording refuses it, so that no policy meets one. Of files that is tested
-// where they are read: io/kva_test.cpp, io/kva2_test.cpp, io/attention_json_test.cpp and io/not_a_number_test.cpp.
+// NaN is not an input: code that makes a recording rejects it, so no policy gets one. The readers of files are tested
+// for
+// that in io/kva_test.cpp, io/kva2_test.cpp, io/attention_json_test.cpp and io/not_a_number_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -321,7 +323,7 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
   EXPECT_EQ(gone > 0, GetParam()->descriptor.name != "full");
 }
 
-/// All but the one whose sets a file lists, which expression_test.cpp has.
+/// All but the one with sets from a file, which is in expression_test.cpp.
 std::vector<const PolicyKind*> tested() {
   std::vector<const PolicyKind*> out;
   for (const PolicyKind* kind : policies())

@@ -93,7 +93,7 @@ TEST(HandChecked, RetainedSetsAndMasses) {
   }
 }
 
-/// A share of the length is no budget: who gives one is told so.
+/// A share of the length is not a budget: giving one is an error.
 TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
   const auto error = [](const std::string& params) {
     const auto policy = parse_policy("seed-dynamic:" + params);
@@ -121,16 +121,18 @@ TEST(HandChecked, AThresholdThatIsAdjusted) {
   const auto retained = [&](const std::string& params) {
     return run_policy(*recording, "seed-dynamic:adjusts=theta," + params, 4).retained;
   };
-  // By length 0.4 becomes 0.32, 0.267, 0.229 and 0.2: token 6, whose largest weight is 0.179, goes at the end.
+  // By length 0.4 becomes 0.32, 0.267, 0.229 and 0.2: token 6, with the largest weight 0.179, is dropped at the end.
   EXPECT_EQ(retained("by=length,budget=9,theta=0.4"),
             (std::vector<Sets>{{{0, 3, 4}}, {{0, 3, 4, 5}}, {{0, 3, 4, 5, 6}}, {{0, 3, 4, 5, 7}}}));
-  // While all attention is seen, 0.1 becomes 0.111, 0.123, 0.137 and 0.152: so does token 6, whose largest is 0.12.
+  // While all attention is seen, 0.1 becomes 0.111, 0.123, 0.137 and 0.152: so does token 6, with the largest weight
+  // 0.12.
   const std::string by_mass = "theta=0.1,every=1,low=0.7,high=0.8,budget=";
   EXPECT_EQ(retained(by_mass + "9"),
             (std::vector<Sets>{
                 {{0, 1, 2, 3, 4}}, {{0, 1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4, 5, 6}}, {{0, 1, 2, 3, 4, 5, 7}}}));
   EXPECT_EQ(retained(by_mass + "9,theta_most=0.115").back(), (Sets{{0, 1, 2, 3, 4, 5, 6, 7}}));
-  // Whatever the threshold is, no more than the budget stay: the lowest go, here 4, whose largest weight is 0.15.
+  // Whatever the threshold is, no more than the budget stay: the lowest are dropped, here 4, with the largest weight
+  // 0.15.
   EXPECT_EQ(retained(by_mass + "5")[1], (Sets{{0, 1, 2, 3, 5}}));
   // By phase, with one value for both, it is the threshold that does not change.
   EXPECT_EQ(retained("by=phase,budget=9,importance=mean,theta=0.12,theta_later=0.12"),
@@ -185,7 +187,7 @@ TEST(HandChecked, ChosenWhenThePromptEnds) {
   }
 }
 
-/// Two heads whose last prompt row votes .30 .05 .24 .20 .19 .10 and .55 .02 .18 ...
+/// Two heads with last prompt rows that vote .30 .05 .24 .20 .19 .10 and .55 .02 .18 ...
 TEST(HandChecked, AdaKvMovesBudgetBetweenHeads) {
   Rows rows(2);
   for (int h = 0; h < 2; ++h)

@@ -176,8 +176,8 @@ TEST(HeadTables, HaveTheModelsShape) {
   EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 KV heads in layer 0, found 2"), std::string::npos);
 }
 
-/// A head whose neighbours were not recorded keeps what it keeps beside them: lots, tables and expressions know it by
-/// its number in the model.
+/// A head keeps the same if its neighbours were not recorded: random draws, tables and expressions use its number in
+/// the model.
 TEST(MissingHeads, ChangeNothingOfTheOthers) {
   constexpr std::size_t kLayers = 3, kHeads = 4;
   constexpr std::int64_t kPrompt = 20;
@@ -239,7 +239,7 @@ TEST(MissingHeads, OfSplitGroups) {
                                          full.retained[step][4], full.retained[step][5]}));
 }
 
-/// Tables are of the model's heads, layer by layer; of a layer that was not recorded nobody knows how many it has.
+/// Tables cover the model's heads, layer by layer; for a layer that was not recorded the number of heads is unknown.
 TEST(MissingHeads, TablesAreOfTheModelsLayers) {
   Random random(5, "missing heads");
   const auto whole = recording_of({random_rows(random, 2, 12, RowKind::kSmooth),

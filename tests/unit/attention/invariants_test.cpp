@@ -200,7 +200,7 @@ TEST(Invariant, ScoresTimesAConstantChangeNothing) {
     for (auto& head : halved)
       for (auto& row : head)
         for (double& weight : row) weight /= 2;
-    // Not Keyformer, whose powers of halves are rounded otherwise.
+    // Not Keyformer: its powers of halves are rounded differently.
     std::vector<std::string> policies = all_bounded_policies(d.budget, 0);
     const std::string window = "window=2,capacity=" + number(d.budget);
     for (const std::string& policy :
@@ -384,7 +384,7 @@ TEST(Kernels, LogIsLogAndFixed) {
 }
 
 TEST(Kernels, SumsFollowTheirOrder) {
-  // Values whose sum depends on the order: 8 lanes, then the tree.
+  // Values with a sum that depends on the order: 8 lanes, then the tree.
   for (std::size_t n = 0; n <= 40; ++n) {
     Random random(n, "sums");
     std::vector<double> values(n);

@@ -194,7 +194,7 @@ TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
   }
 }
 
-/// Policies in whose KV heads nothing depends on which number a head has.
+/// Policies in which nothing depends on the number of a head.
 std::vector<std::string> policies_of_heads(int budget, int prompt) {
   std::vector<std::string> out = all_bounded_policies(budget, prompt);
   std::erase_if(out, [](const std::string& policy) {
@@ -294,7 +294,8 @@ TEST(PolicyInvariant, HeadsOfTensorsThatChangePlacesTakeTheirSetsAlong) {
   }
 }
 
-/// Whoever decides for a layer does not mind which head is which; of two heads means do not depend on their order.
+/// A policy that decides for a layer does not depend on the order of heads; means of two heads do not depend on their
+/// order.
 TEST(PolicyInvariant, LayersDoNotMindTheOrderOfTheirHeads) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);

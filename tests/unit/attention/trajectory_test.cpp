@@ -308,7 +308,7 @@ TEST(TrajectoryStore, CountsWhatItHolds) {
   }
   EXPECT_GE(largest, 3);
   EXPECT_LT(largest, 8);
-  // A longer one takes the place of the one that is in use, which stays as it is for whoever has it.
+  // A longer one replaces the one in use, which does not change for its owners.
   TrajectoryStore small(1);
   const auto used = small.get(recording, 0, 10, 20, h2o);
   const std::int64_t short_bytes = used.value()->bytes();
@@ -346,7 +346,7 @@ TEST(TrajectoryStore, ThreadsShareOneComputation) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(different, 0);
   EXPECT_EQ(store.computations(), 2);
-  // Whoever stops leaves nothing half done, and the next one computes it.
+  // A computation that stops leaves nothing half done, and the next one computes it.
   EXPECT_FALSE(store.get(recording, 0, 21, 199, *policies.begin(), {}, [] { return true; }).ok());
   EXPECT_EQ(store.size(), 2);
   EXPECT_TRUE(store.get(recording, 0, 21, 199, *policies.begin()).ok());
@@ -387,7 +387,7 @@ TEST(TrajectoryStore, ForesightEndsWithTheRequest) {
   }
 }
 
-/// Whoever waits for a bound is asked whether he still does before it is shown a row, and while it solves.
+/// While a bound is computed, the stop function is called before it is shown a row, and while it solves.
 TEST(Trajectory, BoundsStopInTheMiddle) {
   Random random(15, "stops");
   const auto recording = recording_of(random_layers(random, 1, 1, 400));

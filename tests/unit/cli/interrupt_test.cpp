@@ -1,6 +1,6 @@
-// Ctrl-C ends a command with exit code 3 also while it waits for somebody to read its output or to write its input,
-// and what runs out of time on the way leaves no file. A SIGHUP that is ignored is none; a standard stream that is
-// closed is not taken for an output.
+// Ctrl-C ends a command with exit code 3 also while it waits for its output to be read or its input to be written,
+// and a command that runs out of time leaves no file. An ignored SIGHUP has no effect; a closed standard stream is
+// not used as an output.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

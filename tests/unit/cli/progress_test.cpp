@@ -19,7 +19,7 @@ using traces::testing::read_file;
 using traces::testing::TemporaryFolder;
 using traces::testing::write_file;
 
-/// A terminal that somebody watches.
+/// A terminal that shows progress.
 class Terminal {
  public:
   Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -38,7 +38,7 @@ class Terminal {
     if (slave_ >= 0) ::close(slave_);
     slave_ = -1;
   }
-  /// Reads on until all that was written matches, or nobody can write any more.
+  /// Reads until all that was written matches, or until the writer has closed.
   bool wait_for(const std::string& pattern) {
     const std::regex regex(pattern);
     while (!std::regex_search(text_, regex))

@@ -55,7 +55,7 @@ Result<Analysis> analysis_of(const std::vector<double>& rows, std::int64_t token
   return analyse(recording, request, []() -> Status { return Done{}; });
 }
 
-/// Four rows whose figures were computed by hand: .76 .24 is the second one.
+/// Four rows with figures computed by hand: .76 .24 is the second one.
 TEST(FormatAnalysis, OfRowsByHand) {
   const std::vector<double> rows{1, .76, .24, .66, .07, .27, .46, .18, .26, .10};
   const auto found = analysis_of(rows, 4, {});

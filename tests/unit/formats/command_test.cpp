@@ -199,8 +199,8 @@ TEST(FormatCommand, SaysWhatItDid) {
   EXPECT_NE(help.out.find("kivi:bits=2,group=32,residual=128"), std::string::npos);
 }
 
-/// One cluster for values of both heads gives back others than zero where a head had nothing else: relative to that an
-/// error is no number, in the text as in the JSON.
+/// One cluster for the values of both heads gives non-zero values where a head had only zeros: relative to that, an
+/// error is not a number, in the text as in the JSON.
 TEST(FormatCommand, AnErrorRelativeToNothingIsNoNumber) {
   const TemporaryFolder folder;
   Files files(folder);

@@ -51,9 +51,9 @@ inline Layer random_layer(Random& random, const Shape& shape, std::int64_t token
   return out;
 }
 
-/// A layer whose numbers are as KVQuant's bytes from lengths assume them: no two of a prompt's keys or of a value are
-/// equal, and of the elements of later keys the share `outliers`, rounded down, lies beyond -1 and 1, between which are
-/// all of the prompt's. The others lie in the middle of what their channel had in the prompt, if there is one.
+/// A layer with numbers as KVQuant's bytes from lengths assume them: no two of a prompt's keys or of a value are
+/// equal, and of the elements of later keys the share `outliers`, rounded down, lies beyond -1 and 1, between which
+/// are all of the prompt's. The others lie in the middle of what their channel had in the prompt, if there is one.
 inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens, std::int64_t prompt,
                          double outliers) {
   Layer out = random_layer(random, shape, tokens);

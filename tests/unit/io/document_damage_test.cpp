@@ -53,7 +53,7 @@ TEST(DocumentDamage, EveryFlippedBitIsAnError) {
 
 TEST(DocumentDamage, OneKindIsNotTheOther) {
   const auto all = samples();
-  // Whoever asks for one kind is not given the other, and JSON it is not either.
+  // Asking for one kind does not return the other, and JSON is neither.
   expect_error({DocumentKind::kReport, {}}, all[0].bytes);
   expect_error({DocumentKind::kScenario, {}}, all[1].bytes);
   EXPECT_EQ(document_kind(all[0].bytes), DocumentKind::kScenario);

@@ -164,7 +164,7 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
       {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "selects tokens per layer"},
       {"--policy tova:budget=5 --all-layers --layer 0", "--layer"},
   }};
-  // What D2O measures where nobody gives its numbers: the one layer is the first, and left alone.
+  // What D2O measures if no numbers are given: the one layer is the first, and left alone.
   const Ended measured = run("evict " + input + " --policy h2o:hh=1,recent=1 --budget d2o --json -");
   ASSERT_EQ(measured.code, 0) << measured.err;
   const Ended full = run("evict " + input + " --policy h2o:hh=500,recent=1 --all-layers --json -");

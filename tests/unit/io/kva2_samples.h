@@ -27,7 +27,7 @@ struct FullSample {
 FullSample full_sample(Random& random, int sequences, int tokens);
 /// Every part of every layer, fixed shapes.
 attention::RecordingInfo everything(int layers);
-/// Fills a sample whose `info` is set.
+/// Fills a sample that has its `info`.
 void fill_sample(FullSample& sample, Random& random);
 
 /// Tokens come `block` at a time, as a recorder would write them. `finish`: with index and trailer.

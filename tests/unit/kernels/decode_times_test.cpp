@@ -1,4 +1,4 @@
-// Which table answers a call, and the parts that answers are made of, on small tables whose times are known by hand.
+// Which table answers a call, and the parts of answers, on small tables with times known by hand.
 #include <gtest/gtest.h>
 
 #include "simulator/kernels/attention_roofline.h"

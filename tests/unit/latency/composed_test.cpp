@@ -181,7 +181,7 @@ TEST(Composed, ARunRepeatsIt) {
   EXPECT_FALSE(says("Every step reads the weights of all experts"));
 }
 
-/// Curves are made when they are first asked for; who asks first does not matter.
+/// Curves are made at first use; the order of threads does not matter.
 TEST(Composed, ManyThreadsAskAtOnce) {
   const auto alone = made("composed", "llama-3-8b");
   const auto shared = made("composed", "llama-3-8b");
@@ -217,7 +217,7 @@ TEST(Composed, IsTheDefaultWhereTablesCoverDeviceAndModel) {
   begins({"model=./config.json", "deployment.device=h100-sxm"}, "composed:");
   begins({"engine=sglang", "deployment.device=h200-sxm"}, "composed:engine=sglang");
   begins({"engine=sglang", "deployment.device=h100-sxm"}, "roofline:");
-  // Whoever says something is obeyed, a report of before that says it as a default too.
+  // A given value is used; an older report states it as a default too.
   begins({"latency=roofline", "deployment.device=h100-sxm"}, "roofline:");
   std::vector<plan::Setting> stored{{"deployment.device", "h100-sxm", {}, 0}, {"latency", "roofline", {}, 0}};
   stored.back().origin = plan::Origin::kDefault;

@@ -107,7 +107,7 @@ TEST(CountedReads, BoundWhatIsReadOfTheSample) {
   }
 }
 
-/// Some readers read by clusters, whose sizes keys decide.
+/// Some readers read by clusters, with sizes that depend on the keys.
 TEST(CountedReads, AreSaidOfReadersWhoseReadsLengthsSay) {
   std::vector<std::string> counted;
   for (const ReaderKind* kind : readers())

@@ -42,8 +42,8 @@ TEST(Examples, BeladysAnomaly) {
       {{"fifo", 3, 9}, {"fifo", 4, 10}, {"lru", 3, 10}, {"lru", 4, 8}, {"belady", 3, 7}, {"belady", 4, 6}});
 }
 
-// By hand. 1 is used twice when 3 comes: LFU gives up 2, whose count is least; so do SIEVE and CLOCK, which spare 1
-// once. 4 then takes the place of 3. FIFO gives up 1, then 2.
+// By hand. 1 is used twice when 3 is inserted: LFU evicts 2, with the least count; so do SIEVE and CLOCK, which spare
+// 1 once. 4 then replaces 3. FIFO evicts 1, then 2.
 TEST(Examples, UsedOnceGoesFirst) {
   const std::vector<Id> ids{1, 1, 2, 3, 1, 4, 1};
   expect_faults(ids, {{"lfu", 2, 4}, {"sieve", 2, 4}, {"clock", 2, 4}, {"fifo", 2, 5}, {"gdsf", 2, 4}});
@@ -68,8 +68,9 @@ TEST(Examples, HyperbolicTiesTheOlderGoes) {
   expect_faults({1, 1, 2, 3, 4, 1}, {{"hyperbolic", 3, 5}, {"hyperbolic:sample=3,seed=7", 3, 5}});
 }
 
-// By hand, 3 blocks, SIEVE. 1 and 2 are used again. 4 comes: the hand clears 1 and 2, takes 3, and stays at the next
-// newer, which is none yet: it starts over at 1, whose bit is clear. 5 takes the place of 1, then 6 that of 2.
+// By hand, 3 blocks, SIEVE. 1 and 2 are used again. 4 is inserted: the hand clears 1 and 2, takes 3, and stays at the
+// next newer block, which does not exist yet: it starts over at 1, with its bit cleared. 5 replaces 1, then 6
+// replaces 2.
 TEST(Examples, SieveHandStaysAndStartsOver) {
   expect_faults({1, 2, 3, 1, 2, 4, 5, 2, 1}, {{"sieve", 3, 6}});
   expect_faults({1, 2, 3, 1, 2, 4, 5, 6, 4, 5, 6}, {{"sieve", 3, 6}});

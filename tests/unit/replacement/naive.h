@@ -25,8 +25,7 @@ inline std::int64_t count(const List& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-/// As policy.h says; here everything is asked at each call, so nobody tells what may go again, or how many ids
-/// there are.
+/// As in policy.h; here every call looks at everything, so it needs neither may_go nor grow.
 class Naive {
  public:
   virtual ~Naive() = default;

@@ -99,7 +99,7 @@ class NaiveCostAware final : public GreedyDual {
   bool count_uses_;
 };
 
-/// Draws from the same row as hyperbolic.cpp says; who may go is asked of every block.
+/// Draws from the same array as hyperbolic.cpp; may(id) is called for every block.
 class NaiveHyperbolic final : public Ranked {
  public:
   explicit NaiveHyperbolic(const Choice& choice)

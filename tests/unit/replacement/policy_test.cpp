@@ -1,4 +1,5 @@
-// Every policy of the family against its slow model: in a pool, where blocks are held and let go, and played through.
+// Every policy of the family compared with its slow model: in a pool, where blocks are held and freed, and in
+// replays.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -62,7 +62,8 @@ TEST_F(Conversation, WhatWinsInASmallCacheLosesInALargeOne) {
   }
 }
 
-// Blocks found although one before them in the prompt is not: none for policies whose order keeps parents.
+// Blocks that are hits although one before them in the prompt is not: none for policies with an order that keeps
+// parents.
 TEST_F(Conversation, OrphansDependOnThePolicy) {
   const auto orphans = [&](const char* name, std::int64_t capacity) {
     const Hits hits = hits_of(name, trace_, capacity);

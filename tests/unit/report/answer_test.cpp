@@ -209,7 +209,7 @@ TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
                                  {"a", {.mean_running = 10, .tokens_per_s = 80, .preemptions = 1}}}));
   EXPECT_EQ(slower[0],
             "Output is 1.25 times as fast with no eviction as with a: 100 against 80.0 tokens per second.");
-  // The first has all it can use: it is held against who was short.
+  // The first has all that it can use: it is compared with a variant that was short of memory.
   const auto first = answer_sentences(comparison_of(
       "eviction", {{"none", {.mean_running = 10}},
                    {"a", {.mean_running = 10.4}},

@@ -481,7 +481,7 @@ TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
             "0,0,block,,1,1,0,0,0,1572864,0,524288,0,0,0,0,0\n"
             "0,0,idle,,,2,,0,0,0,0,0,0,0,0,0,4194304\n"
             "0,0,padding,,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
-  // Another replica, to which nobody comes; and an event log of the same run, which is what it always is.
+  // Another replica without any request; and an event log of the same run, which does not change.
   const Outcome two = run_kvplan(run + " --holders-at 0 --set fleet.replicas=2");
   EXPECT_EQ(two.out, none.out +
                          "1,0,idle,,,3,,0,0,0,0,0,0,0,0,0,6291456\n"

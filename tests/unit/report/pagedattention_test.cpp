@@ -149,7 +149,7 @@ TEST_F(PagedAttention, ThePageHasTheNumbersOfTheCommands) {
                  " | 8.9 |\n");
   expect_on_page("and what lies idle | " + percents(1 - share(oracle, "live") - share(oracle, "reserved")) +
                  " | 36.6 |\n");
-  // What outputs are rounded up by, for each live token: the same whoever places the requests.
+  // Rounding of outputs, for each live token: the same for any placement of the requests.
   expect_on_page("the buddy's own rounding | " +
                  percents(share(apart, "internal") / share(apart, "live") * share(pow2, "live")) +
                  " | 13.6 |\n");

@@ -169,7 +169,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   const plan::RunResult full = result_of(settings, small_trace(), 0);
   ASSERT_EQ(full.preemptions, 0);
   EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
-  // The trace names no prefixes: only those who were preempted find anything.
+  // The trace has no prefixes: only preempted requests get hits.
   EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts share prefixes"));
   EXPECT_TRUE(any_has(meaning_of(full), "is idle, with content that no request hit again"));
   ASSERT_GT(tight.rehit_tokens, 0);

@@ -15,7 +15,7 @@ struct Element {
   std::string text;  ///< of itself, children aside
   std::vector<Element> children;
 
-  /// Elements below this one (itself included) whose attribute has this value, in document order.
+  /// Elements below this one (itself included) with this attribute value, in document order.
   [[nodiscard]] std::vector<const Element*> with(std::string_view attribute, std::string_view value) const;
   /// Elements of this name below this one.
   [[nodiscard]] std::vector<const Element*> named(std::string_view name) const;

@@ -100,7 +100,7 @@ TEST(PercentileTargets, AreOfTheWindow) {
   EXPECT_EQ(empty.slo_met, std::nullopt);
 }
 
-/// The percentile among all values, slowest first by sorting; infinite for who did not complete.
+/// The percentile among all values, slowest first by sorting; infinite for a request that did not complete.
 void expect_counted(const RunResult& r, LatencyKind kind, int percent, const PercentileOutcome& told) {
   std::vector<double> values;
   for (std::size_t i = 0; i < r.records.size(); ++i) {

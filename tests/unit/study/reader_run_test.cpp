@@ -1,4 +1,4 @@
-// Runs whose decode steps read a part of what is kept: what stays as it is, what is said, and what is refused.
+// Runs with sparse attention in decode steps: what does not change, what is reported, and what is an error.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -192,7 +192,7 @@ TEST(ScenarioErrors, NumbersSayTheirRangeAndAreShortened) {
                ":1: engine: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 (requests), found");
   for (const char* number : {"01", "1.", ".5", "-", "1e", "+1", "0x10", "1_0", "NaN"})
     expect_error(std::string("{\"seed\": ") + number + "}", ":1: seed: expected ");
-  // Of a name that nobody knows an error lists all paths.
+  // For an unknown name an error lists all paths.
   std::size_t most = 150;
   for (const plan::Field& field : plan::scenario_fields()) most += field.path.size() + 2;
   const std::string key(3000, 'k');

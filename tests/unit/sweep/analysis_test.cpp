@@ -65,7 +65,7 @@ TEST(Pareto, IsWhatNobodyBeats) {
     for (std::size_t i = 0; i < front.size(); ++i) {
       numbers.push_back(front[i].number);
       if (i == 0) continue;
-      // In order: not better in the first column than who is before, and so on.
+      // In order: not better in the first column than the one before, and so on.
       for (std::size_t k = 0; k < columns.size(); ++k) {
         const double step = front[i].values[k] - front[i - 1].values[k];
         if (step == 0 && k + 1 < columns.size()) continue;
@@ -288,7 +288,7 @@ TEST(Pareto, MoreCasesThanAreHeld) {
   Random random(9, "cases");
   std::vector<Point> points;
   for (std::int64_t number = 0; number < head.cases; ++number) {
-    // Near a line on which nobody beats another, so that the front is long.
+    // Near a line on which no point beats another, so that the front is long.
     const double time = random.unit();
     points.push_back({number, {time, time - 1e-5 * random.unit()}, {}});
     ASSERT_TRUE(made.value()

@@ -111,7 +111,7 @@ TEST(Routes, WhereBothEndsAreOnePlaceThereIsNoLink) {
   EXPECT_EQ(topology.shortest(here, here), Route{});
 }
 
-/// Each route asks each of its links who else is on it.
+/// For each route, counts the other routes on each of its links.
 TEST(SharedRate, IsThatOfTheLeastAfterSharing) {
   std::int64_t shared = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {

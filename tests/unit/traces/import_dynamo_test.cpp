@@ -110,7 +110,7 @@ TEST(Dynamo, WhatRunsSideBySideDoesNotWait) {
                                turn("s", "", 18, 7) +      // 3: after 0 and 1; 2 still runs
                                turn("c", "s", 21, 9) +     // 4: after 2
                                turn("s", "", 40, 1) +      // 5: after 3 and 4
-                               line(end("50", kTokens)) +  // 6: after 5; nobody knows when it ends
+                               line(end("50", kTokens)) +  // 6: after 5; its end is unknown
                                turn("s", "", 60, 1));      // 7
   EXPECT_EQ(pairs_of(trace.waits), (Pairs{{2, 1}, {3, 0}, {3, 1}, {4, 2}, {5, 3}, {5, 4}, {6, 5}}));
 }

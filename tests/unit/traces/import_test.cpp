@@ -351,7 +351,7 @@ TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
   EXPECT_EQ(arrival("ts_s", ""), Times{1000000000});
   EXPECT_EQ(arrival("streams", ""), Times{1000000000});  // a word that only ends so
   EXPECT_EQ(arrival("ts_ms", ":ms"), Times{1000000});
-  EXPECT_EQ(arrival("ts_ms", ":s"), Times{1000000000});  // who says so knows
+  EXPECT_EQ(arrival("ts_ms", ":s"), Times{1000000000});  // an explicit unit overrides the name
 }
 
 TEST(Map, NamesInQuotes) {

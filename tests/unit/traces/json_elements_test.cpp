@@ -30,7 +30,7 @@ class Drips final : public ByteSource {
   std::size_t most_;
 };
 
-/// `blocks` times the same bytes, which nobody holds.
+/// `blocks` times the same bytes, without storing them.
 class Repeated final : public ByteSource {
  public:
   Repeated(std::string head, std::string block, std::int64_t blocks, std::string tail)

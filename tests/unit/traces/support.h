@@ -54,7 +54,7 @@ std::string known_formats();
 /// Every column, name and count of two traces is the same (provenance aside).
 void expect_same(const Trace& a, const Trace& b);
 
-/// Who waits for whom: (request, one before it), in the order of the file.
+/// Waits as (request, one before it), in the order of the file.
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 inline Pairs pairs_of(const Waits& waits) {
   Pairs out;

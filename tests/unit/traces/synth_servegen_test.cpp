@@ -75,7 +75,7 @@ TEST(SynthServegen, ClientsHaveTheirRatesAndLengths) {
   KVPLAN_NEED_SHARED();
   const std::string arrivals = "servegen:pool=" + recorded_pool() + ",from_s=72000";
   const Trace trace = synth({.arrivals = arrivals, .duration_ns = 1800 * kNsPerSecond, .seed = 3});
-  // As many requests as the generated sample of the same half hour, whose clients have the same windows.
+  // As many requests as in the generated sample of the same half hour, with clients in the same windows.
   EXPECT_EQ(trace.size(), 36'999);
   const auto expected = expected_by_client(read_client_pool(recorded_pool()).value(), 72'000, 73'800);
   std::map<std::string, Expected> found;

@@ -1,4 +1,4 @@
-// Who waits for whom: the graph of turns, its circles, and what sessions suggest.
+// Waits between requests: the graph of turns, its cycles, and what sessions suggest.
 #include "traces/record/turns.h"
 
 #include <gtest/gtest.h>
