@@ -18,7 +18,7 @@ function(kvplan_library name folder)
   endif()
 endfunction()
 
-# Headers that take seconds to read are read once for a target whose files nearly all include them. A file still
+# Headers that take seconds to read are read once for a target if nearly all of its files include them. A file still
 # includes what it uses: .ci/tidy reads what is shipped without them.
 #   kvplan_precompile(TARGET HEADERS...)
 function(kvplan_precompile target)

@@ -34,7 +34,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         place_of_(1) {
     for (const BlockId b : IdRange(BlockId{1}, id_at<BlockId>(layout.alloc_units + 1)))
       place_of_.push_back(free_queue_.insert(free_queue_.end(), b));
-    if (policy) policy_.emplace(std::move(*policy), [this](const Name& name) { return nobody_holds(name); });
+    if (policy) policy_.emplace(std::move(*policy), [this](const Name& name) { return is_unheld(name); });
   }
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -270,7 +270,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       place_of_[at(b)] = free_queue_.insert(free_queue_.end(), b);
       --held_;
       if (name_of_[at(b)].known) ++cached_;
-      if (policy_ && name_of_[at(b)].known && nobody_holds(name_of_[at(b)].name))
+      if (policy_ && name_of_[at(b)].known && is_unheld(name_of_[at(b)].name))
         policy_->unpin(name_of_[at(b)].name, r, logical);
     }
     ++epoch_;
@@ -278,7 +278,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   // ---- with a policy ----
 
-  [[nodiscard]] bool nobody_holds(const Name& name) const {
+  [[nodiscard]] bool is_unheld(const Name& name) const {
     const auto copies = table_.find(name);
     return copies != table_.end() && std::all_of(copies->second.begin(), copies->second.end(),
                                                  [&](BlockId b) { return refs_[at(b)] == 0; });

@@ -26,7 +26,7 @@ void GroupedPrefixes::follow_prefixes() {
 
 void GroupedPrefixes::set_policy(PoolPolicy policy) {
   KVPLAN_CHECK(blocks_.size() == 1);
-  policy_.emplace(std::move(policy), [this](const Name& name) { return nobody_holds(name); });
+  policy_.emplace(std::move(policy), [this](const Name& name) { return is_unheld(name); });
 }
 
 core::PoolCounts GroupedPrefixes::counts() const {
@@ -284,13 +284,13 @@ void GroupedPrefixes::give_back(BlockId& block, RequestId r, std::int64_t entry)
   change_holders(block, -1);
   if (at(block).holders == 0) {
     at(block).place = free_.insert(free_.end(), block);
-    if (policy_ && at(block).named && nobody_holds(at(block).name))
+    if (policy_ && at(block).named && is_unheld(at(block).name))
       policy_->unpin(at(block).name, r, entry / std::ssize(windows_));
   }
   block = kNoBlock;
 }
 
-bool GroupedPrefixes::nobody_holds(const Name& name) const {
+bool GroupedPrefixes::is_unheld(const Name& name) const {
   const auto copies = found_in_.find(name);
   return copies != found_in_.end() &&
          std::all_of(copies->second.begin(), copies->second.end(),

@@ -117,7 +117,7 @@ class GroupedPrefixes {
   [[nodiscard]] std::int64_t entry(std::int64_t block, std::size_t group) const {
     return block * std::ssize(windows_) + static_cast<std::int64_t>(group);
   }
-  [[nodiscard]] bool nobody_holds(const Name& name) const;
+  [[nodiscard]] bool is_unheld(const Name& name) const;
   Block& at(BlockId b) { return blocks_[index(b)]; }
 
   const core::Workload& workload_;

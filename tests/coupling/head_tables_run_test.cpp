@@ -171,8 +171,8 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const bool blocks = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
     layout.form = blocks ? core::TableForm::kBlocks : core::TableForm::kRange;
     attention::TrajectoryStore store(1 << 20);
-    const plan::LongestDriven nobody, longest = plan::longest_driven(replayed, workload);
-    plan::RunCourses by_lengths(made.value(), workload, nobody, layout, store, nullptr);
+    const plan::LongestDriven none, longest = plan::longest_driven(replayed, workload);
+    plan::RunCourses by_lengths(made.value(), workload, none, layout, store, nullptr);
     plan::RunCourses by_recording(replayed, workload, longest, layout, store, nullptr);
     for (const RequestId r : ids_below<RequestId>(workload.size())) {
       const std::int64_t prompt = random.between(1, workload.final_tokens(r));

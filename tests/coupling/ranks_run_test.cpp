@@ -145,8 +145,8 @@ TEST(RankRuns, TogetherAreTheWholeModel) {
       const bool by_heads = path == std::string("deployment.tp");
       const bool sees_all = by_heads ? c.heads_alike : c.layers_alike;
       for (int rank = 0; rank < (sees_all ? ranks : 1); ++rank) {
-        const First who = by_heads ? First{0, rank} : First{rank * kLayers / ranks, 0};
-        const auto other = rank == 0 ? first : run_on(ranks, false, who);
+        const First chosen = by_heads ? First{0, rank} : First{rank * kLayers / ranks, 0};
+        const auto other = rank == 0 ? first : run_on(ranks, false, chosen);
         EXPECT_EQ(plan::requests_csv(whole), plan::requests_csv(other));
         EXPECT_EQ(whole.evicted_blocks, other.evicted_blocks);
         EXPECT_EQ(whole.compactions, other.compactions);

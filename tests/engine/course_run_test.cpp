@@ -271,21 +271,21 @@ class RecountShared final : public core::Observer {
       for (std::size_t b = 0; b < m.table.size(); ++b)
         if (m.table[b] != kNoBlock) holders[m.table[b]].emplace_back(&m, b);
     HeldCells sum;
-    for (const auto& [block, who] : holders) {
-      const auto units = who.front().first->course->drops()->track_units();
+    for (const auto& [block, sharers] : holders) {
+      const auto units = sharers.front().first->course->drops()->track_units();
       for (std::size_t t = 0; t < units.size(); ++t) {
         for (std::int64_t i = 0; i < layout_.alloc_unit_tokens; ++i) {
-          const bool awaited = std::ranges::any_of(who, [&](const auto& x) {
+          const bool awaited = std::ranges::any_of(sharers, [&](const auto& x) {
             return position(x.second, i) < x.first->course->shape().final_tokens;
           });
           const auto keepers = std::ranges::count_if(
-              who, [&](const auto& x) { return !x.first->dropped[t].contains(position(x.second, i)); });
+              sharers, [&](const auto& x) { return !x.first->dropped[t].contains(position(x.second, i)); });
           if (i >= written_.at(block)) {
             (awaited ? sum.reserved : sum.tail) += units[t];
           } else {
             (keepers > 0 ? sum.live : sum.hole) += units[t];
-            if (keepers > 0 && keepers < std::ssize(who)) ++kept_by_others;
-            if (keepers == 0 && who.size() > 1) ++holes_of_several;
+            if (keepers > 0 && keepers < std::ssize(sharers)) ++kept_by_others;
+            if (keepers == 0 && sharers.size() > 1) ++holes_of_several;
           }
         }
       }

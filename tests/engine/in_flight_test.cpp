@@ -30,7 +30,7 @@ TEST(InFlight, IsAMapThatTakesNoMoreThanWereThereAtOnce) {
     if (at == expected[o].end()) {
       if (expected[o].size() >= 20) continue;
       std::vector<int>& value = observers[o].enter(r);
-      ASSERT_TRUE(value.empty()) << "nothing is left of whoever had the place before";
+      ASSERT_TRUE(value.empty()) << "nothing is left of the request that had the place before";
       value.push_back(step);
       expected[o][r] = {step};
       ++entered;

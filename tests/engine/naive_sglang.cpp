@@ -78,14 +78,14 @@ class Driver {
     for (std::int64_t t = coming.empty() ? 0 : arrival(coming[0]);;) {
       while (next < coming.size() && arrival(coming[next]) <= t) join(coming[next++]);
       const bool idle = step(t);
-      const bool nobody_waits = scheduler_.waiting().empty();
-      idle_in_a_row = idle && !nobody_waits ? idle_in_a_row + 1 : 0;
+      const bool none_waits = scheduler_.waiting().empty();
+      idle_in_a_row = idle && !none_waits ? idle_in_a_row + 1 : 0;
       if (never_goes_on_ || idle_in_a_row > 100) {
         tables.stuck = true;
         break;
       }
-      if (idle && nobody_waits && next == coming.size()) break;
-      t = idle && nobody_waits ? std::max(t + 1, arrival(coming[next])) : t + 1;
+      if (idle && none_waits && next == coming.size()) break;
+      t = idle && none_waits ? std::max(t + 1, arrival(coming[next])) : t + 1;
     }
     tables.steps = steps_.str();
     tables.requests = request_table();

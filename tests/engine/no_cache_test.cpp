@@ -117,7 +117,7 @@ TEST(NoCache, EveryStepComputesEverythingAgain) {
     for (const Ticks t : seen.durations) ns.push_back(t.count / kTicksPerNs);
     // 10 and one for each token; nothing is read.
     EXPECT_EQ(ns, (std::vector<std::int64_t>{17, 19, 21, 15, 16}));
-    EXPECT_EQ(seen.runs, naive ? 0 : 2) << "steps whose times form a series are told at once";
+    EXPECT_EQ(seen.runs, naive ? 0 : 2) << "steps with times in a series are reported at once";
   }
 }
 

@@ -134,7 +134,7 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
     const plan::MemorySummary& memory = *result.value().memory;
     EXPECT_GT(memory.mean_overlay_bytes[index(Overlay::kSavedBySharing)], 0);
     EXPECT_EQ(memory.mean_overlay_bytes[index(Overlay::kStrandedFragmented)], 0)
-        << "any block serves anybody";
+        << "any block serves any request";
     EXPECT_EQ(memory.mean_overlay_bytes[index(Overlay::kCachedUnreachable)] > 0, drops);
   }
 }
@@ -157,15 +157,15 @@ struct Bench {
     }
   }
   /// kNone: admitted.
-  Refusal admit(std::int32_t who) {
-    const RequestId r{who};
+  Refusal admit(std::int32_t request) {
+    const RequestId r{request};
     const std::int64_t tokens = workload.input[index(r)];
     const bool done = fast->admit(r, test::lookup(*fast, r, tokens), tokens, tokens);
     EXPECT_EQ(done, model->admit(r, test::lookup(*model, r, tokens), tokens, tokens));
     return answer(done);
   }
-  Refusal grow(std::int32_t who, std::int64_t tokens) {
-    const RequestId r{who};
+  Refusal grow(std::int32_t request, std::int64_t tokens) {
+    const RequestId r{request};
     const bool done = fast->grow(r, tokens);
     EXPECT_EQ(done, model->grow(r, tokens));
     return answer(done);
@@ -175,8 +175,8 @@ struct Bench {
     EXPECT_EQ(fast->refusal(), model->refusal());
     return fast->refusal();
   }
-  void release(std::int32_t who) {
-    const RequestId r{who};
+  void release(std::int32_t request) {
+    const RequestId r{request};
     for (core::Allocator* a : {fast.get(), model.get()}) a->release(r, workload.input[index(r)]);
   }
   core::Workload workload;

@@ -262,18 +262,18 @@ struct Bench {
     for (auto& pool : pools) pool->clock()->on_pass_begin(SimTime{Ticks{ns * 1024}});
   }
   /// The block that the last one of its tokens lies in.
-  std::int32_t admit(std::int32_t who) {
-    const RequestId r{who};
+  std::int32_t admit(std::int32_t request) {
+    const RequestId r{request};
     const std::int64_t tokens = workload.input[index(r)];
     for (auto& pool : pools) {
-      EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << who;
+      EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << request;
       pool->contents()->insert(r, tokens);
     }
-    EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << who;
+    EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << request;
     return number(pools[1]->table(r).ids.back());
   }
-  void end(std::int32_t who) {
-    const RequestId r{who};
+  void end(std::int32_t request) {
+    const RequestId r{request};
     for (auto& pool : pools) {
       pool->release(r, workload.input[index(r)]);
       pool->contents()->forget(r);
@@ -284,8 +284,8 @@ struct Bench {
     return pools[1]->counts();
   }
   /// Leading tokens that are there.
-  std::int64_t cached(std::int32_t who) {
-    const RequestId r{who};
+  std::int64_t cached(std::int32_t request) {
+    const RequestId r{request};
     EXPECT_EQ(pools[0]->contents()->cached_tokens(r, 5), pools[1]->contents()->cached_tokens(r, 5));
     return pools[1]->contents()->cached_tokens(r, 5);
   }
@@ -423,15 +423,15 @@ TEST(Replacement, NobodyTakesWhatIsHeldAndACopyFreesTheOther) {
   EXPECT_EQ(b.cached(1), 0);
   b.end(0);
   EXPECT_EQ(b.counts().cached, 1);
-  EXPECT_EQ(b.admit(4), 1) << "the copy that nobody holds";
+  EXPECT_EQ(b.admit(4), 1) << "the copy that no request holds";
   EXPECT_EQ(b.cached(0), 4) << "the one that is held";
 }
 
 TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
   Bench b("ttl:life_s=10", 4, {{4, 0}, {5, 0}, {5, 0}, {4, 1}});
   const auto seconds = [&](std::int64_t s) { b.set_time(s * 1'000'000'000); };
-  const auto found = [&](std::int32_t who) {
-    const RequestId r{who};
+  const auto found = [&](std::int32_t request) {
+    const RequestId r{request};
     const core::PrefixHit a = b.pools[0]->contents()->lookup(r, 5);
     EXPECT_EQ(a.tokens, b.pools[1]->contents()->lookup(r, 5).tokens);
     return a.tokens;
@@ -445,7 +445,7 @@ TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
   EXPECT_EQ(found(1), 4);
   seconds(110);
   EXPECT_EQ(found(1), 4) << "nothing has changed since the same request asked";
-  EXPECT_EQ(b.cached(2), 4) << "whoever only looks sees what is there";
+  EXPECT_EQ(b.cached(2), 4) << "a lookup sees what is there";
   EXPECT_EQ(found(2), 0) << "another one asks";
   EXPECT_EQ(b.counts().cached, 0);
   EXPECT_EQ(b.counts().free, 4);

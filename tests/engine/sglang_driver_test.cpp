@@ -48,9 +48,9 @@ TEST(SglangSched, TooLongPromptsNeverJoin) {
                                  "0,4,2,2,0,0,0,1,0,0,1,0,1,4,1,0\n"
                                  "1,5,1,1,2,2,2,2,0,0,1,0,1,5,0,0\n"
                                  "2,90,3,0,0,,,,0,0,0,0,0,0,0,0\n");
-  drivers::Tables nobody{.wants_steps = true, .requests = {}, .steps = {}};
-  ASSERT_TRUE(drivers::kSglangSched.run(traces::Trace{}, options_of(4, 95), nobody).ok());
-  EXPECT_EQ(nobody.requests, drivers::SglangRequestRow::kColumns);
+  drivers::Tables empty{.wants_steps = true, .requests = {}, .steps = {}};
+  ASSERT_TRUE(drivers::kSglangSched.run(traces::Trace{}, options_of(4, 95), empty).ok());
+  EXPECT_EQ(empty.requests, drivers::SglangRequestRow::kColumns);
 }
 
 TEST(SglangSched, AClientMayAllowLessThanTheOutput) {

@@ -330,7 +330,7 @@ TEST_F(GuiSession, TenRecentFilesEachOnce) {
   EXPECT_EQ(files.count(QStringLiteral("/data/0.kvt")), 1);
   add_recent_file(QStringLiteral("x/../y.kvt"));
   EXPECT_EQ(recent_files().front(), QDir::current().absoluteFilePath(QStringLiteral("y.kvt")));
-  EXPECT_TRUE(QSettings().fileName().startsWith(QDir::tempPath())) << "nobody's own settings are touched";
+  EXPECT_TRUE(QSettings().fileName().startsWith(QDir::tempPath())) << "no user's settings are touched";
 }
 
 TEST(GuiImport, AnotherTableIsReadAsTheScenarioSays) {

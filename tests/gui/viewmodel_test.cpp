@@ -175,9 +175,9 @@ TEST(GuiDocument, DefaultsOfAnotherVersionStayAndAreNotGiven) {
   EXPECT_TRUE(document.is_given("engine.token_budget"));
   EXPECT_FALSE(document.is_given("engine.max_seqs"));
   ASSERT_TRUE(document.set("engine.token_budget", "2000").ok());
-  EXPECT_FALSE(document.is_given("engine.max_seqs")) << "nobody has given it meanwhile";
+  EXPECT_FALSE(document.is_given("engine.max_seqs")) << "it was not given meanwhile";
   ASSERT_TRUE(document.set("engine.max_seqs", "32").ok());
-  EXPECT_TRUE(document.is_given("engine.max_seqs")) << "the same value, but now it is somebody's";
+  EXPECT_TRUE(document.is_given("engine.max_seqs")) << "the same value, but now it was given";
   document.undo_stack().undo();
   EXPECT_FALSE(document.is_given("engine.max_seqs"));
   ASSERT_TRUE(document.set("memory.pool_blocks", "500").ok());
@@ -300,7 +300,7 @@ TEST(GuiSliders, ADerivedPoolStandsWhereItCameOut) {
   const plan::Scenario derived = scenario_of({"deployment.device=h100-sxm", "model=llama-3-8b"});
   ASSERT_TRUE(derived.derives_pool);
   const SliderModel before = slider_model(SliderKind::kPool, derived, {});
-  EXPECT_TRUE(before.path.empty()) << "nothing to move as long as nobody knows from where";
+  EXPECT_TRUE(before.path.empty()) << "nothing to move as long as the start is unknown";
   EXPECT_FALSE(before.explanation.isEmpty());
   const auto run = plan::run_scenario(derived, micro_trace()->trace, {}).value();
   const std::int64_t bytes = run.replicas.front().pool.capacity_bytes;

@@ -132,7 +132,7 @@ def random_rows(draw, hashed, count, gaps, longest):
 
 
 def random_waits(draw, count):
-    """Who waits for whom, as fields of the rows: chains, joins, sometimes a pause."""
+    """Waits between requests, as fields of the rows: chains, joins, sometimes a pause."""
     waits = []
     for i in range(count):
         row = {"request_id": f"r{i}", "wait_for": []}

@@ -5,7 +5,7 @@ Everything is looked at at every moment at which anything happens: no queue of e
 
 
 def ended(request, now, coming):
-    """Whoever waits for nobody else arrives when its pause has passed."""
+    """A request that waits for no other arrives when its pause has passed."""
     for follower in request.followers:
         follower.awaited.remove(request)
         if not follower.awaited:

@@ -1,4 +1,4 @@
-"""Pools of the oracle: who holds which block or run of slots, and what every cell of the pool is.
+"""Pools of the oracle: the holders of each block or run of slots, and the state of every cell of the pool.
 
 The paged pool follows vLLM's (v1/core/block_pool.py, v0.15.1): free blocks in one queue, hashes published
 when a block is allocated to be filled, blocks released tail first to the back; or, with memory.replacement lru,
@@ -93,7 +93,7 @@ class PagedPool:
         return True
 
     def next_block(self):
-        """Of the blocks that nobody holds the one that is handed out."""
+        """The block to hand out next, of those that no request holds."""
         if self.p.replacement == "vllm-queue":
             return next(iter(self.queue))
         for block in self.queue:
@@ -207,7 +207,7 @@ class PagedPool:
 
 
 class CompactPool:
-    """Blocks of requests whose survivors are gathered: every cell of a table by itself, kept or dropped.
+    """Blocks of requests with survivors that move together: every cell of a table by itself, kept or dropped.
 
     A table is a list with True for a kept cell and False for a dropped one; its blocks are the first
     ceil(len / size) ones, and those that are granted behind it for tokens still to write.

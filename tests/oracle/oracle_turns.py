@@ -38,7 +38,7 @@ def groups_of(requests):
 
 
 def set_arrivals(requests, p):
-    """`arrival` (ticks; of who waits the earliest), `pause`, `awaited` and `followers` of every request."""
+    """`arrival` (ticks; for a request that waits, the earliest), `pause`, `awaited` and `followers` of every request."""
     for request in requests:
         within = [index for index in request.after if index < len(requests)] if p.sessions == "stated" else []
         request.after = sorted(set(within))

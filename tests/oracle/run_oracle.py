@@ -15,7 +15,7 @@ PARAMETERS is an object of scenario paths and their values, written as after `--
 `--walk` counts every cell of the pool after every event, without it only those of blocks that were touched.
 
 Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `delay` (ms): closed loops. And
-`session_id`, which a router may go by: a row that names nobody waits for the one before it in its session.
+`session_id`, which a router may go by: a row that names no other waits for the one before it in its session.
 
 Covered: engine vllm-v1, latency affine, allocators paged (replacement vllm-queue, lru, fifo and lfu) and
 contiguous (fit first), eviction none, window and streaming-llm with placement holes; these, h2o, tova, scissorhands
@@ -205,7 +205,7 @@ class Request:
         self.kept = 0  # computed cells not dropped
         self.cut = False  # placement compact: its prompt, or what is recomputed, has been whole
         self.drop_end = None  # cells from the sink up to here are dropped; None before the first real drop
-        self.hashed = 0  # entries of the table whose hash is published
+        self.hashed = 0  # table entries with a published hash
         self.slots = None  # contiguous: (address, size)
 
     @property
@@ -233,7 +233,7 @@ def read_trace(path):
             )
             request.session = row.get("session_id")
             same = [r.index for r in requests if r.session is not None and r.session == request.session]
-            named = row.get("wait_for")  # an empty list says that it waits for nobody
+            named = row.get("wait_for")  # an empty list: it waits for no other
             request.after = same[-1:] if named is None else [places[name] for name in named]
             request.think_ns = row["delay"] * 10**6 if "delay" in row else None
             requests.append(request)

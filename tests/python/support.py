@@ -127,7 +127,7 @@ def random_waits(r, n):
     """Waits of n requests in any order, some of them twice: for earlier ones, for later ones too, or in circles."""
     kind = r.choice(["back", "line", "forward", "any"])
     rank = list(range(n))
-    if kind == "forward":  # who waits for whom goes after an order that is not the file's: no circle
+    if kind == "forward":  # waits follow an order that is not the file's: no cycle
         r.shuffle(rank)
     pairs = [(i, i - 1) for i in range(1, n)] if kind == "line" else []
     for _ in range(r.randrange(1, 2 * n + 2)):

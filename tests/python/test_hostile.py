@@ -169,7 +169,7 @@ class Traces(FolderTest):
         self.assertTrue(any(figures["turns"] != known["turns"] for figures in taken))
 
     def test_what_waits_may_be(self):
-        """Waits of the last chunk, whose requests are 3 and 4."""
+        """Waits of the last chunk, with requests 3 and 4."""
         head, first, (_, message), index = self.two_chunks_with_waits()
         plain = b"".join(wire.blob(number, wire.Message(message).blob(number)) for number in (1, 2, 3, 15))
 

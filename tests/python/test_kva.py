@@ -35,7 +35,7 @@ def rounded(element, values):
 
 
 class Program:
-    """The rows of one layer as `kvplan evict` reads them: the k largest weights of each, whose sum it prints."""
+    """The rows of one layer as `kvplan evict` reads them: the k largest weights of each; it prints their sum."""
 
     def __init__(self, test, path, layer=0, k=3, sequence=0):
         out = test.run_kvplan("evict", path, "--policy", f"oracle-topk:k={k}", "--prefill", 1, "--layer", layer,

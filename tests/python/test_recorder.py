@@ -276,7 +276,7 @@ class Parts(Recording):
 
     @on_cpu
     def test_memory_does_not_grow_with_the_recording(self):
-        """Of a forked child, whose peak begins with what is there: 40 sequences take what the first one took."""
+        """For a forked child, with a peak that begins with what is there: 40 sequences take what the first one took."""
         model = model_of("Llama", hidden_size=256)
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # noqa: E731
         process = os.fork()

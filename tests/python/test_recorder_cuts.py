@@ -100,7 +100,7 @@ class Kept(Recording):
 
     @staticmethod
     def broken(name):
-        """A model whose layer 1 computes no number at step AT."""
+        """A model with a layer 1 that computes no number at step AT."""
         model, steps = model_of("Llama"), []
 
         def spoil(_, given, out):

@@ -1,4 +1,4 @@
-"""traces/recorder on models whose layers are of several kinds: some attend and some go on from a state, some do both,
+"""traces/recorder on models with layers of several kinds: some attend and some go on from a state, some do both,
 some read the keys of others; what no format is for; and how a model is given its cache. Needs PyTorch and Transformers
 (.ci/setup recorder) and says so where they are absent."""
 

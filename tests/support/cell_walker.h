@@ -92,14 +92,14 @@ class CellWalker final : public core::Observer {
     for (std::size_t r = 0; r < sequences_.size(); ++r)
       for (const BlockId b : sequences_[r].blocks)
         if (b != kNoBlock) holders[b].emplace_back(&sequences_[r], id_at<RequestId>(r));
-    for (const auto& [block, who] : holders) {
+    for (const auto& [block, sharers] : holders) {
       const std::vector<bool>& written = written_.at(block);
       std::int64_t never = 0;
       std::int64_t used = 0;
       for (std::size_t cell = 0; cell < written.size(); ++cell) {
         bool kept = false;
         bool will_write = false;
-        for (const auto& [sequence, r] : who) {
+        for (const auto& [sequence, r] : sharers) {
           const std::int64_t position = place_of(*sequence, block) + static_cast<std::int64_t>(cell);
           if (position < static_cast<std::int64_t>(sequence->kept.size()))
             kept = kept || sequence->kept[at(position)];

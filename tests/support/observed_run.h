@@ -70,7 +70,7 @@ class Coverage final : public core::Observer {
                                              {"drops", drops},
                                              {"ranges copied", copies},
                                              {"ranges slid", slides},
-                                             {"passes that left nobody", empty},
+                                             {"passes that left no request", empty},
                                              {"compactions", compactions},
                                              {"blocks let go", blocks_freed}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));

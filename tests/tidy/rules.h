@@ -56,6 +56,10 @@ Findings check_prose(const Tree& tree);
 /// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.
 Findings check_readme(const Tree& tree);
 
+/// No word of people ("who" and the like) for a request, a block or a part of the program: comments, texts and pages
+/// name what they mean. rules_words.cpp lists the lines that do speak of people.
+Findings check_words(const Tree& tree);
+
 /// C++ and CUDA sources and headers.
 bool is_cpp(std::string_view path);
 /// The text with comments, and if asked string and character literals too, turned to spaces. Lines stay where

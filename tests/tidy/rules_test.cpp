@@ -195,8 +195,7 @@ TEST(TidyRules, Headers) {
 
 TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
   const std::string reads = "auto a = s.engine.integer(\"max_seqs\");\n";
-  EXPECT_EQ(places(check_engines({{"simulator/run/a.cpp", "\n" + reads}})),
-            Places{"simulator/run/a.cpp:2"});
+  EXPECT_EQ(places(check_engines({{"simulator/run/a.cpp", "\n" + reads}})), Places{"simulator/run/a.cpp:2"});
   EXPECT_TRUE(check_engines({{"simulator/scheduling/a.cpp", reads}, {"tests/a.cpp", reads}}).empty());
   EXPECT_TRUE(
       check_engines({{"simulator/run/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
@@ -214,6 +213,20 @@ TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
   EXPECT_EQ(
       places(check_engines({{"simulator/scheduling/engine_a.cpp", known + "{.name = \"context_len\",\n"}})),
       Places{"simulator/scheduling/engine_a.cpp:3"});
+}
+
+TEST(TidyRules, ThingsAreNotPeople) {
+  const auto findings = [](const std::string& path, const std::string& line) {
+    return places(check_words({{path, "\n" + line + "\n"}}));
+  };
+  const std::string path = "simulator/core/a.h";
+  for (const char* line : {"// Nobody holds it.", "/// The request whose block it is.", "auto who = 1;",
+                           "text = \"preempts who waits\";", "Whom it waits for."})
+    EXPECT_EQ(findings(path, line), Places{path + ":2"}) << line;
+  EXPECT_EQ(findings("README.md", "Tells who holds which block."), Places{"README.md:2"});
+  // Whole words only.
+  EXPECT_TRUE(findings(path, "// the whole block; whosoever(who_is);").empty());
+  EXPECT_TRUE(findings("tests/tidy/rules_words.cpp", "\"who\"").empty());
 }
 
 /// A formatter for code that goes over a page takes headings for something else, and more with them.

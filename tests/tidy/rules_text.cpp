@@ -257,7 +257,7 @@ Findings check_headers(const Tree& tree) {
     Findings guards;
     find_lines(file, text, kGuard, "", guards);
     if (guards.size() != 1) findings.push_back({file.path, 0, "one `#pragma once` is wanted"});
-    find_lines(file, text, kUsing, "opens a namespace to whoever includes it", findings);
+    find_lines(file, text, kUsing, "opens a namespace to the files that include it", findings);
   }
   return findings;
 }

@@ -95,9 +95,9 @@ TEST(FleetLog, HandMadeCountsAsWorkedOut) {
       const Report wrong = replay({header, changed});
       EXPECT_EQ(wrong.byte_mismatches, 1) << i << ", state " << s;
       const bool of_all = std::holds_alternative<event_log::TickEnd>(records[i].fact);
-      const std::string whose =
+      const std::string of_replica =
           of_all ? "all replicas: " : "replica " + std::to_string(records[i].replica) + ": ";
-      EXPECT_NE(wrong.first_problem.find(whose), std::string::npos) << wrong.first_problem;
+      EXPECT_NE(wrong.first_problem.find(of_replica), std::string::npos) << wrong.first_problem;
     }
   }
 }

@@ -156,10 +156,11 @@ bool a_priority(WholeLog& log, Random& random, std::string& what) {
 }
 /// By priority everything stays the same if no request is preempted.
 bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
-  const bool somebody = log.header.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
-                          return std::holds_alternative<HoldBack>(record.fact);
-                        });
-  if (!somebody) return false;
+  const bool any_priority =
+      log.header.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
+        return std::holds_alternative<HoldBack>(record.fact);
+      });
+  if (!any_priority) return false;
   log.header.by_priority = false;
   for (Record& record : log.records)
     if (auto* arrival = std::get_if<Arrival>(&record.fact)) arrival->priority = 0;
@@ -206,7 +207,7 @@ bool lose_an_ending(WholeLog& log, Random& random, std::string& what) {
 
 constexpr auto kHasHits = [](const Admit& f) { return !f.hit_keys.empty(); };
 
-bool hit_what_nobody_published(WholeLog& log, Random& random, std::string& what) {
+bool hit_unpublished(WholeLog& log, Random& random, std::string& what) {
   return on_a<Admit>(log, random, what, kHasHits, [](Admit& f) { f.hit_publications.back() = 1'000'000; });
 }
 bool hit_another_content(WholeLog& log, Random& random, std::string& what) {
@@ -571,7 +572,7 @@ constexpr std::array<Mutation, 98> kMutations{{
     {"a grant to other tables", shift<&Grant::tables, Grant>},
     {"another entry", other_entry},
     {"do not move", do_not_move},
-    {"hit what nobody published", hit_what_nobody_published},
+    {"hit what was not published", hit_unpublished},
     {"hit another content", hit_another_content},
     {"hit another publication", hit_another_publication},
     {"hit less", hit_less},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What PyTorch's caching allocator does on a real device: record.py FOLDER
 
-Needs PyTorch with CUDA, CuPy and a device of which nobody else takes memory; one process for each configuration,
+Needs PyTorch with CUDA, CuPy and a device that no other process uses; one process for each configuration,
 because the allocator reads its own at the start. Writes FOLDER/NAME.csv: a line of facts, then a line for each event
 with what the allocator says after it.
 

@@ -77,11 +77,11 @@ TEST(FileOutput, OlderFilesOfTheNameForAMomentAreLeftAlone) {
   const std::string path = folder.file("out.txt");
   const std::string taken = path + "." + std::to_string(::getpid()) + "-0";
   test::write_file(path, "old");
-  test::write_file(taken, "of somebody else");
+  test::write_file(taken, "of another program");
   const auto output = std::move(create_file_output(path)).value();
   ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
   EXPECT_EQ(test::read_file(path), "new");
-  EXPECT_EQ(test::read_file(taken), "of somebody else");
+  EXPECT_EQ(test::read_file(taken), "of another program");
   EXPECT_EQ(folder.listing(), "out.txt " + taken.substr(folder.path().size() + 1));
 }
 

@@ -128,7 +128,7 @@ TEST(Progress, OfReadingIsInBytesOnTheDisk) {
     EXPECT_EQ(exit_code(unwatched), 0);
     terminal.read_to_end();
     EXPECT_TRUE(terminal.text().ends_with("\r\033[K")) << "the line is wiped";
-    EXPECT_EQ(read_file(folder.file("err")), "") << "nobody watches";
+    EXPECT_EQ(read_file(folder.file("err")), "") << "nothing is shown";
     ::close(out);
     ::close(quiet);
   }

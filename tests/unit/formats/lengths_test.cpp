@@ -406,7 +406,7 @@ TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
     }
   }
   if (claimed < 40U) {
-    EXPECT_LT(alike, 40U - claimed) << "stored at once, and nobody says so";
+    EXPECT_LT(alike, 40U - claimed) << "stored at once, and not declared";
   }
 }
 

@@ -237,7 +237,7 @@ TEST(FormatCam, ByHand) {
   EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), Rows({{2.25}, {3.25}, {4}}));
   EXPECT_EQ(stored_rows(codec->plane(Side::kKeys, 0)), Rows({{1}, {1}, {1}}));
   codec->drop(std::vector<Indices>{{2}});
-  EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), Rows({{2.25}, {3.25}})) << "nobody is behind it";
+  EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), Rows({{2.25}, {3.25}})) << "none is behind it";
   codec->drop(std::vector<Indices>{{0}});
   EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), Rows({{5.5}})) << "as much attention: all of it";
 }

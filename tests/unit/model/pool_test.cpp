@@ -262,7 +262,7 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   Deployment given = on(h100, "vllm-v1");
   given.weight_bits = 16;
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
-  EXPECT_EQ(error("llama-3-70b", given).find("weight_bits"), std::string::npos) << "somebody said how many";
+  EXPECT_EQ(error("llama-3-70b", given).find("weight_bits"), std::string::npos) << "the number was given";
   // What a model is published with is told, and what is counted stays: the same for all models.
   const DeviceShape& h200 = *find_device("h200-sxm").value();
   const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 8));

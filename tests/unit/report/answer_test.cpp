@@ -461,7 +461,7 @@ TEST(Answer, SaysWhereStepTimesAreMadeInDifferentWays) {
   EXPECT_TRUE(comparison_warnings(comparison).empty());
   comparison.variants[0].result->scenario = resolved("h100-sxm", "composed");
   comparison.variants[1].result->scenario = resolved("mi300x", "roofline");
-  EXPECT_TRUE(comparison_warnings(comparison).empty()) << "somebody wanted it so";
+  EXPECT_TRUE(comparison_warnings(comparison).empty()) << "it was asked for";
 }
 
 TEST(Answer, ThoseThatCouldNotRunAreCounted) {

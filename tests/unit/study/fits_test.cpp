@@ -126,9 +126,9 @@ TEST(Fits, UnhinderedIsNeitherRejectedNorPreempted) {
   const RunResult rejected = of(head + "0,60,60\n", "5");
   EXPECT_EQ(rejected.rejected, 1);
   EXPECT_EQ(rejected.unhindered, false);
-  const RunResult nobody =
+  const RunResult none =
       report::testing::result_of({{"workload.limit", "0", {}, 0}}, report::testing::small_trace(), 0);
-  EXPECT_EQ(nobody.unhindered, std::nullopt) << "nothing arrived";
+  EXPECT_EQ(none.unhindered, std::nullopt) << "nothing arrived";
 }
 
 TEST(Fits, ARunSaysObstacleNeedHaveAndRemedyInOneLine) {

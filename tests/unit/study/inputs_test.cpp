@@ -58,7 +58,7 @@ struct Disk {
     out.digest = [this](const std::string& path) -> Result<std::string> {
       const std::lock_guard lock(mutex);
       ++digests[path];
-      if (files.at(path).content == "secret") return bad_input("nobody knows");
+      if (files.at(path).content == "secret") return bad_input("unknown");
       return files.at(path).content;
     };
     return out;

@@ -49,7 +49,7 @@ TEST(Saturation, ByHand) {
   EXPECT_EQ(batch.backlog, 2);
   EXPECT_EQ(batch.drain, ticks_from_ns(20 * kMs));
   EXPECT_FALSE(run("arrival_ns,input_tokens,output_tokens\n0,500,5\n", "1", true).saturation.has_value())
-      << "who is rejected is nobody's load";
+      << "a rejected request is no load";
 }
 
 TEST(Saturation, TheLastArrivalIsOfWhoIsServed) {
