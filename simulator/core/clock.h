@@ -3,7 +3,7 @@
 // At one tick, in this order: first the ends of steps of all replicas, in replica order; then arrivals that were known
 // before, in file order; then turns that these ends cause without a pause, of all replicas together in file order (a
 // rejection ends a turn too: followers that it releases at this tick join the arrivals still to come); then the
-// scheduler steps of replicas that are idle or whose steps have ended, in replica order. A step of no ticks ends after
+// scheduler steps of replicas that are idle or have ended their steps, in replica order. A step of no ticks ends after
 // all scheduler steps of its tick; then the order begins again.
 #pragma once
 

@@ -69,7 +69,7 @@ def outputs_of(words):
 
 
 def needed(runs, wanted):
-    """The wanted runs, and those whose files they read."""
+    """The wanted runs, and those that write the files which they read."""
     out, missing = set(), list(wanted)
     writer = {name: run for run, words in runs.items() for name in outputs_of(words)}
     while missing:

@@ -277,8 +277,8 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   if (stopped()) return Done{};
   const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
   // No request is left, or none was reached: no step follows, but another pass.
-  const bool nobody = header_.by_priority ? !somebody_computes() : running_.empty();
-  if (nobody && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
+  const bool none_runs = header_.by_priority ? !some_request_computes() : running_.empty();
+  if (none_runs && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;
   phase_ = none_runs ? Phase::kIdle : Phase::kDecided;
   work_left_ = !running_.empty() || waiting_ > 0;
