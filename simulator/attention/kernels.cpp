@@ -15,8 +15,8 @@
 namespace kvplan::attention {
 namespace {
 
-// Four doubles: one AVX register, or two of what every x86-64 and ARMv8 has. Each loop exists twice, compiled
-// for either; IEEE arithmetic in the same order gives the same bits, and AVX divides twice as fast.
+// Four doubles: one AVX register, or two registers of any x86-64 or ARMv8. Each loop is compiled for both; IEEE
+// arithmetic in the same order gives the same bits, and AVX divides twice as fast.
 using Quad = double __attribute__((vector_size(32)));
 using QuadFloat = float __attribute__((vector_size(16)));
 using QuadWords = std::uint64_t __attribute__((vector_size(32)));

@@ -13,8 +13,8 @@ namespace {
 /// At nodes, between two looks at whether to stop: milliseconds.
 constexpr std::int64_t kLooksBetween = std::int64_t{1} << 16;
 
-/// Nodes: the line, a node after b decode steps for b in [0, steps]; and for each token one node for each step that
-/// it may have been kept through. A unit comes back to the line from any of these.
+/// Nodes: one for the line after b decode steps, b in [0, steps]; and for each token one node for each step through
+/// which it may have been kept. From each of the latter a unit of flow can return to the line.
 class ResidencyFlow {
  public:
   ResidencyFlow(const std::vector<std::vector<std::int64_t>>& weight, std::int64_t prompt,
@@ -85,9 +85,9 @@ class ResidencyFlow {
     }
   }
 
-  /// Shortest distances from the line's start over what capacity is left, which become the potentials. Every node
-  /// is within reach: the line is never full before the last unit, and a unit's way can be walked backwards. False, and
-  /// nothing found, where it was asked to stop.
+  /// Shortest distances from the line's start over edges with free capacity; they become the potentials. Every node
+  /// is reachable: the line is never full before the last unit, and a unit's path can be walked backwards. Returns
+  /// false without a result if it was asked to stop.
   [[nodiscard]] bool find_paths() {
     std::fill(distance_.begin(), distance_.end(), INT64_MAX);
     distance_[0] = 0;

@@ -311,8 +311,8 @@ void LayerReplay::step(const LayerRows* rows, FullOutputs* full) {
   ++tokens_;
 }
 
-/// The next set's row comes from memory while this one's is worked on: residents lie scattered over it,
-/// which the processor does not foresee. A third of the time at budgets of 512 to 1024.
+/// Prefetches the next set's row while this one is processed: residents are scattered over it, which the processor
+/// does not predict. Saves a third of the time at budgets of 512 to 1024.
 void LayerReplay::ask_ahead(std::size_t set, const LayerRows& rows) const {
   const RowView row = rows.row(beside_[set].first_head);
   const auto positions = sets_[set].residents.positions();
@@ -364,8 +364,8 @@ std::span<const HeadRow> LayerReplay::gather_rows(std::size_t set, const LayerRo
   return rows_;
 }
 
-/// The sum that renormalises a gathered row, the sink's share in it. Where what is seen holds so little of the row that
-/// its numbers have lost their digits (or all are zero), the softmax is taken anew from the logits, if there are any.
+/// The divisor that renormalises a gathered row, including the sink's share. If the visible part is so small that its
+/// numbers have lost their digits (or all are zero), the softmax is computed anew from the logits, if there are any.
 double LayerReplay::divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight) {
   if (sum + row.sink >= 1e-280) return sum + row.sink;
   if (row.logits == nullptr) return sum > 0 ? sum : 1.0;

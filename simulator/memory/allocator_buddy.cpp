@@ -1,10 +1,10 @@
 // The buddy system (Knowlton, CACM 8 (10), 1965; Knuth, The Art of Computer Programming 1, section 2.5): ranges are
 // powers of two at multiples of their length. A reservation takes the next power of two, from the smallest free range
-// that is large enough, of equal ones the lowest; that is halved as often as needed, and the lower half is used. A
-// range that comes back joins its buddy (address XOR length) as long as that is free.
+// that is large enough (the lowest of equal ones), which is halved as often as needed; the lower half is used. A freed
+// range joins its buddy (address XOR length) as long as that is free.
 //
-// A pool that is no power of two is the sequence of the powers it is the sum of, the largest first. What a
-// reservation is rounded up by is held and never used: `internal` in the ledger.
+// A pool that is not a power of two is the sequence of powers of which it is the sum, the largest first. The part of a
+// range added by rounding up is held and never used: `internal` in the ledger.
 #include <bit>
 #include <set>
 
@@ -74,8 +74,8 @@ class BuddyAllocator final : public BuddyBase {
   std::array<std::set<std::int64_t>, 32> free_;  // addresses, by order; pools have at most 2^30 slots
 };
 
-/// Slow obvious model: one flag per slot. Since buddies join at once, the free ranges are the largest ones of right
-/// length and place that are free as a whole.
+/// Slow, obvious model: one flag per slot. Since buddies join at once, the free ranges are the largest aligned powers
+/// of two that are completely free.
 class BuddyModel final : public BuddyBase {
  public:
   BuddyModel(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request)

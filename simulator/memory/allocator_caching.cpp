@@ -4,8 +4,7 @@
 //
 // A block may be longer than its tensor: by rounding to 512 bytes or to a division of a power of two, and by up to
 // 1 MiB that is not worth a split. That part is padding. Free blocks in segments and unreserved device memory both
-// count
-// as free; whether a request can use them shows when a request is refused.
+// count as free; whether a request can use them shows when a request is refused.
 //
 // An admission that fails is tried once more after torch.cuda.empty_cache(). If that fails too, it is undone and the
 // pool is as before. An idle pool can serve whatever an empty one can, so some request always makes progress.

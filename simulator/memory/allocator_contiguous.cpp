@@ -1,9 +1,8 @@
-// Contiguous memory with a reservation made once, at first admission: the way of serving before paging, as Orca and
-// FasterTransformer are described in Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1.
+// Contiguous memory with a reservation made once, at first admission: serving before paging, as Kwon et al., SOSP 2023
+// (arXiv 2309.06180), sections 3.1 and 6.1, describe Orca and FasterTransformer.
 //
-// With compact=on-refusal held ranges slide together, the lowest first, where idle memory suffices and no free range
-// does. It is the upper bound of what moving memory could save; that paper, section 3.1, calls it impractical for
-// serving.
+// With compact=on-refusal held ranges slide together, the lowest first, if idle memory suffices and no free range does.
+// That is an upper bound of what moving memory could save; section 3.1 of that paper calls it impractical for serving.
 #include "simulator/memory/free_ranges.h"
 #include "simulator/memory/one_range.h"
 

@@ -1,10 +1,11 @@
-// A pool divided into equal parts, of which a request takes one whole: the way of llama.cpp's server, where
-// `--ctx-size` is shared out equally among the sequences of `--parallel` (unless their KV cache is unified, which
-// `paged:block_tokens=1` is like). As its documentation is put in order in ggml-org/llama.cpp pull request 17767:
-// 4096 tokens for four give each 1024. That a server rounds the parts to multiples of its own is left out.
+// A pool divided into equal parts, of which a request takes a whole one: as in llama.cpp's server, where `--ctx-size`
+// is
+// divided equally among the sequences of `--parallel` (unless their KV cache is unified, which is like
+// `paged:block_tokens=1`). ggml-org/llama.cpp pull request 17767 corrects its documentation: 4096 tokens for four
+// sequences give each 1024. Not modelled: the server rounds the parts to its own multiples.
 //
-// The lowest free part is taken. What a request does not use of it is held and never used (`internal` in the ledger);
-// one that would outgrow a part is rejected on arrival.
+// The lowest free part is taken. The rest of a part that a request does not use is held and never used (`internal` in
+// the ledger); a request that would outgrow a part is rejected on arrival.
 #include <functional>
 #include <queue>
 

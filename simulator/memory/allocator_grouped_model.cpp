@@ -1,6 +1,6 @@
-// The slow obvious model of allocator_grouped.cpp and allocator_grouped_prefixes.cpp: the pool of grouped_prefixes.h,
-// asked what an allocator is asked. Shares the arithmetic of the layout with these, and what counts cached blocks that
-// no lookup comes to, which tests/engine/overlay_test.cpp counts in its own way.
+// The slow, obvious model of allocator_grouped.cpp and allocator_grouped_prefixes.cpp: the pool of grouped_prefixes.h
+// behind an allocator's interface. It shares with them the arithmetic of the layout, and the count of cached blocks
+// that no lookup reaches, for which tests/engine/overlay_test.cpp has a count of its own.
 #include <map>
 #include <optional>
 #include <utility>

@@ -1,14 +1,16 @@
-// Contiguous memory that grows with its request, as a vector does (std::vector of libstdc++ 12 doubles) and as caches
-// do that append by concatenation (huggingface/transformers, DynamicCache: `torch.cat` copies all of it for every
-// token: factor=1, step=1, in_place=false).
+// Contiguous memory that grows with its request, like a vector (std::vector of libstdc++ 12 doubles) and like caches
+// that
+// append by concatenation (huggingface/transformers, DynamicCache: `torch.cat` copies all of it for every token:
+// factor=1, step=1, in_place=false).
 //
-// A request gets room for what it computes before it samples a token, and `slack` more. When that is full:
+// A request gets room for what it computes before it samples a token, and `slack` more. When that is full it grows
 // 1. in place, if free slots follow its range: up to the wanted length, `factor` times the old one or `step` more;
-// 2. by copy: a free range of the wanted length, else of the least, `step` more than it had. What was there is copied
-//    in the step, and the old range comes back when that ends: both are held meanwhile;
-// 3. with compact=on-refusal: held ranges slide down, the lowest first, if 1 or 2 succeeds then. Ranges of a copy that
-//    is not done stay where they are;
-// 4. else it is refused, and the scheduler preempts the youngest.
+// 2. by copy: to a free range of the wanted length, else of the least one, `step` more than it had. Its content is
+// copied
+//    in the step; the old range is freed when the step ends, so both are held meanwhile;
+// 3. with compact=on-refusal: held ranges slide down, the lowest first, if 1 or 2 succeeds then. Ranges of a copy in
+//    progress stay where they are;
+// 4. otherwise it is refused, and the scheduler preempts the youngest request.
 #include <map>
 #include <vector>
 

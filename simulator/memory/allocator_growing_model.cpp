@@ -1,5 +1,5 @@
-// The slow obvious model of allocator_growing.cpp: what is in every slot, looked at slot by slot. Shares the arithmetic
-// of lengths with it (growing_range.h), and no placing.
+// The slow, obvious model of allocator_growing.cpp: the content of every slot, looked at slot by slot. It shares the
+// arithmetic of lengths with it (growing_range.h), but no placing.
 #include <map>
 #include <tuple>
 #include <vector>

@@ -1,12 +1,14 @@
-// No KV cache at all: the baseline beside which every way of keeping keys and values is worth something. No token has a
-// place, nothing is ever refused, and every step computes all tokens of its requests again, as generate() of Hugging
-// Face's transformers does with use_cache=False: every forward pass is given the whole sequence, prompt and output so
-// far. Batches here are without padding.
+// No KV cache at all: the baseline for every way of storing keys and values. No token has a slot, nothing is ever
+// refused, and every step computes all tokens of its requests again, like generate() of Hugging Face's transformers
+// with
+// use_cache=False: every forward pass gets the whole sequence, prompt and output so far. Batches here have no padding.
 //
-// What that means for a step, which the engine sees to (core::ReplicaSetup::keeps_nothing): a request with n tokens
-// computes all n, reads none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in pieces, since a
-// later piece would have nothing to go on from; the token budget counts a request's tokens when it is admitted and one
-// a step afterwards, as with a cache.
+// The engine implements the steps (core::ReplicaSetup::keeps_nothing): a request with n tokens computes all n, reads
+// none
+// and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in chunks, since a later chunk would have
+// nothing
+// to continue from. The token budget counts a request's tokens when it is admitted and one a step afterwards, as with a
+// cache.
 #include "simulator/base/check.h"
 #include "simulator/memory/token_rows.h"
 

@@ -1,8 +1,8 @@
-// Plain model of the paged allocator: a linked list and a hash table from the standard library, one block at
-// a time. It follows vllm-project/vllm v0.15.1, vllm/v1/core/block_pool.py and
-// single_type_kv_cache_manager.py, operation by operation, and shares nothing with allocator_paged.cpp but
-// the layout arithmetic, the tree of contents, which tests/engine/overlay_test.cpp counts in its own way, and the
-// replacement policies, each of which has a model of its own in tests/unit/replacement.
+// Plain model of the paged allocator: a linked list and a hash table from the standard library, one block at a time.
+// It follows vllm-project/vllm v0.15.1, vllm/v1/core/block_pool.py and single_type_kv_cache_manager.py, operation by
+// operation. It shares with allocator_paged.cpp only the layout arithmetic, the tree of contents (for which
+// tests/engine/overlay_test.cpp has its own count), and the replacement policies (each has a model in
+// tests/unit/replacement).
 #include <algorithm>
 #include <list>
 #include <optional>
@@ -194,8 +194,8 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   static std::size_t at(BlockId b) { return index(b); }
 
-  /// Whatever happens to a block with a content, or to its holders: what its content's copies count for is taken out
-  /// before and put in again after.
+  /// Runs any change to a block with a content, or to its holders: subtracts before it what the content's copies
+  /// count for, and adds it again after it.
   template <class Change>
   void with_copies(const Name& name, Change change) {
     count_copies(name, -1);

@@ -36,8 +36,8 @@ struct Run {
   RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
 };
 
-/// A request from its first admission until it has ended and nothing of it is in the queue. What a grant asks fills one
-/// cache line.
+/// A request from its first admission until it has ended and none of its blocks are in the queue. The fields that a
+/// grant needs fill one cache line.
 struct alignas(64) Life {
   /// Held logical blocks that were found, and where they had been made findable.
   struct Piece {
@@ -133,8 +133,8 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     const std::int64_t room = l.end * layout_.alloc_unit_tokens;
     const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.alloc_unit_tokens) : 0;
     if (fresh > free_ + cached_) return false;
-    // A decoding request asks when its table is full: what filled in earlier steps is findable since then. Of a prompt
-    // it is published, and what this step fills may yet be undone.
+    // A decoding request asks for a block when its table is full: blocks that filled in earlier steps are findable
+    // since then. For a prompt they are inserted already, and those that this step fills may still be undone.
     if (tokens == room + 1 && tokens > l.goal) make_findable(l, room);
     take(fresh);
     l.end += fresh;
@@ -351,9 +351,9 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 
   // ---- beside the sum ----
 
-  // As long as each content has one copy, no block in the queue is a duplicate, and those behind the first content that
-  // was given up cannot be reached. There are such only of requests that have dropped something: else tables come back
-  // from their end, so what is before a block is behind it in the queue.
+  // As long as each content has one copy, no block in the queue is a duplicate, and the blocks behind the first
+  // evicted content cannot be reached. Only requests that have dropped something have such blocks: otherwise tables
+  // are freed from their end, so the blocks before a block are behind it in the queue.
 
   static void all_held(Life& l) {
     l.dropped = false;

@@ -3,20 +3,19 @@
 // mapped as it grows.
 //
 // A request of n tokens needs ceil(n x row bytes / page bytes) pages under each tensor: the row of a token may begin in
-// one page and end in the next (vAttention itself rounds the tokens of a page down). One grant is one page under
-// each of
-// the tensors with equal rows, two for each layer of most models; where rows differ, the number of pages in a grant is
+// one page and end in the next (vAttention itself rounds the tokens of a page down). One grant is one page under each
+// of the tensors with equal rows, two for each layer of most models; if rows differ, the number of pages in a grant is
 // the greatest common divisor of the numbers of tensors of each kind.
 //
 // Pages that stay mapped under a slot without being needed (page_slots.h) count as free: any request that lacks pages
 // can have them.
 //
-// Time: mapping and unmapping cost a time for each page. With overlap, a thread maps the pages that decoding requests
+// Time: mapping and unmapping take a time for each page. With overlap, a thread maps the pages that decoding requests
 // need for the next step while this step computes (the paper: memory allocation is overlapped with compute); it also
-// unmaps what that needs, and the pages of requests that end with this step. Only time beyond the step's own delays the
+// unmaps pages for that, and the pages of requests that end with this step. Only time beyond the step's own delays the
 // next step. Pages for prompts, and what is unmapped for them, delay it by their whole time. vAttention also maps some
-// tokens ahead where pages are left, and frees idle pages one by one where it does not defer. Neither is modelled, nor
-// is the watermark of its own scheduler.
+// tokens ahead if pages are left, and frees idle pages one by one if it does not defer. Neither is modelled, nor is the
+// watermark of its own scheduler.
 //
 // Published costs (A100; as recalled from the paper's table and read in notes on it): map with access rights 8, 8.5 and
 // 9 us for 64, 128 and 256 KiB pages of the patched driver, 40 us for 2 MiB pages of CUDA; unmap 2, 3 and 4 us, and

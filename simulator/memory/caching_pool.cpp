@@ -152,8 +152,8 @@ bool CachingPool::allocate_each(std::span<const std::int64_t> sizes, std::vector
   return true;
 }
 
-/// The same as long as no segment has to go back for it. False, and nothing has changed: one has. REQUIRES: nothing is
-/// expandable, no garbage is collected.
+/// The same as long as no segment has to be released for it. False, and nothing has changed: one has. REQUIRES: no
+/// expandable segments, no garbage collection.
 bool CachingPool::allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks) {
   blocks.clear();
   std::vector<std::int64_t> made;  // segments
@@ -277,8 +277,8 @@ CachingPool::Blocks::iterator CachingPool::new_segment(std::int64_t size, std::s
       .first;
 }
 
-/// Maps the first `bytes` of an unmapped block, rounded up to chunks, and joins them with their free neighbours; the
-/// result is listed. end(): the device has too little.
+/// Maps the first `bytes` of an unmapped block, rounded up to chunks, joins them with their free neighbours, and
+/// lists the result. end(): the device has too little memory.
 CachingPool::Blocks::iterator CachingPool::map_memory(Blocks::iterator block, std::int64_t bytes) {
   const std::int64_t mapped = rounded_up(bytes, chunk(static_cast<std::size_t>(block->second.pool)));
   if (mapped > rules_.capacity_bytes - reserved_) return blocks_.end();
@@ -291,9 +291,8 @@ CachingPool::Blocks::iterator CachingPool::map_memory(Blocks::iterator block, st
   return block;
 }
 
-/// The free block, or unmapped space, from which on `size` bytes are free or unmapped in a row: before the lowest
-/// unmapped space for which that holds. A new range of address space where there is none, end() if there is no room for
-/// one.
+/// The first free block, or unmapped space, of `size` consecutive free or unmapped bytes: the one around the lowest
+/// unmapped space for which that holds. A new address range if there is none; end() if there is no room for one.
 CachingPool::Blocks::iterator CachingPool::find_expandable(std::int64_t size, std::size_t pool) {
   for (const std::int64_t address : pools_[pool].unmapped) {
     auto begin = blocks_.find(address);
@@ -365,8 +364,8 @@ void CachingPool::release(Blocks::iterator block) {
   blocks_.erase(block);
 }
 
-/// With max_split_size: the smallest free block that is large enough and not to be split goes back, or as many of the
-/// largest as it takes. False: that was not possible, or not enough.
+/// With max_split_size: releases the smallest free block that is large enough and may not be split, or as many of the
+/// largest as needed. False: that was impossible, or not enough.
 bool CachingPool::release_oversize(std::int64_t size, std::size_t pool) {
   if (rules_.max_split_bytes == INT64_MAX || rules_.expandable) return false;
   auto& free = pools_[pool].free;
@@ -402,8 +401,8 @@ void CachingPool::empty_cache() {
   }
 }
 
-/// Large segments without a block in use go back, those first that have not been used for longer than the mean, until
-/// what is reserved is at the threshold.
+/// Releases large segments without a block in use, first those that have been unused for longer than the mean, until
+/// the reserved memory is at the threshold.
 void CachingPool::collect_garbage() {
   if (rules_.expandable) return;
   const auto threshold =

@@ -1,5 +1,5 @@
-// ARC: two LRU lists, of blocks used once (T1) and of blocks used again (T2), and what each gave up lately (B1, B2). A
-// return to B1 or B2 moves the target for T1.
+// ARC: two LRU lists, of blocks used once (T1) and of blocks used again (T2), and the ids that each evicted lately
+// (B1, B2). A reference to an id in B1 or B2 moves the target size of T1.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace kvplan::replacement {
 namespace {
 
-/// The paper's algorithm with a real-valued target. A remembered block that is asked for moves the target and is
+/// The paper's algorithm with a real-valued target. A reference to a remembered block moves the target; the block is
 /// forgotten before a victim is chosen, and goes to T2.
 class Arc {
  public:

@@ -10,8 +10,8 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Of blocks that are never used again the deepest in its prompt goes, then the lower id: so a block never outlives the
-/// block before it without need, since its next use is never earlier than that one's.
+/// Of blocks that are never used again the deepest in its prompt is evicted, then the lower id. So a block never
+/// outlives the block before it without need, since its next use is never earlier than that one's.
 struct Key {
   std::uint64_t sooner;  // less for a later next use; 0: never
   std::uint32_t shallower;

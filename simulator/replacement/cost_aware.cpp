@@ -1,5 +1,6 @@
-// Greedy dual by the cost of recomputing: priority = L + cost (times uses), the least goes and L becomes its priority.
-// A block costs `flat` for what every token costs and 1 for each block before it in its prompt, to which it attends.
+// Greedy dual by the cost of recomputing: priority = L + cost (times uses); the least is evicted and L becomes its
+// priority. A block costs `flat` for the work of every token, and 1 for each block before it in its prompt, to which
+// it attends.
 #include <array>
 #include <compare>
 #include <vector>

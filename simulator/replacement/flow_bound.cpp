@@ -68,9 +68,9 @@ void add_edge(Graph& graph, std::size_t from, std::size_t to, std::int64_t capac
   boost::put(boost::edge_weight, graph, back, -cost);
 }
 
-/// Each unit of room is a unit of flow through the ends of the intervals in order of time. A step from one end to the
-/// next costs 1, an interval as much as the steps that it takes the place of, less 1: costs are never negative, and all
-/// paths cost the same but for the intervals on them.
+/// Each unit of capacity is a unit of flow through the ends of the intervals in order of time. An edge from one end
+/// to the next costs 1, an interval as much as the edges that it replaces, minus 1. So costs are never negative, and
+/// paths differ in cost only by their intervals.
 std::int64_t most_kept(const std::vector<Interval>& intervals, std::int64_t capacity) {
   if (intervals.empty()) return 0;
   std::vector<std::int64_t> ends;

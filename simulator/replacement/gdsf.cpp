@@ -1,5 +1,5 @@
-// GDSF for blocks of one size: priority = L + uses since it came; the block of least priority goes, and L becomes its
-// priority, so that old counts fade.
+// GDSF for blocks of one size: priority = L + uses since insertion; the block of least priority is evicted, and L
+// becomes its priority, so that old counts fade.
 #include <compare>
 #include <vector>
 

@@ -14,10 +14,10 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Time is counted in uses of all blocks. A block that comes back t after it went multiplies the weight of the
-/// expert that named it by e^(-rate x 0.005^(t / capacity)); the weights are then scaled to sum to 1 and kept
-/// within 0.01 and 0.99. Where both experts name the same block nothing is drawn or remembered. Uses are counted
-/// while a block is cached or remembered; LFU breaks ties by the oldest use.
+/// Time is counted in uses of all blocks. A miss on a block that was evicted t ago multiplies the weight of the
+/// expert that named it by e^(-rate x 0.005^(t / capacity)); the weights are then scaled to sum to 1 and kept within
+/// 0.01 and 0.99. If both experts name the same block nothing is drawn or remembered. Uses are counted while a block
+/// is cached or remembered; LFU breaks ties by the oldest use.
 class Lecar {
  public:
   struct Params {

@@ -1,5 +1,5 @@
-// LFU in the cache: the block that was used least often since it came goes; of equals the one that reached its count
-// first. What goes loses its count.
+// LFU in the cache: the block with the fewest uses since its insertion is evicted; of equals the one that reached its
+// count first. An evicted block loses its count.
 #include <algorithm>
 #include <vector>
 

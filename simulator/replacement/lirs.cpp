@@ -1,5 +1,5 @@
-// LIRS: most of the cache belongs to blocks with a short time between their last two uses (LIR); the others (HIR) pass
-// through a small queue. Stack S has all LIR blocks and what was used since the oldest of them, by recency.
+// LIRS: most of the cache belongs to blocks with a short time between their last two uses (LIR); the others (HIR)
+// pass through a small queue. Stack S has all LIR blocks, and everything used since the oldest of them, by recency.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -10,11 +10,10 @@
 namespace kvplan::replacement {
 namespace {
 
-/// While fewer than `lir_blocks` are LIR, what comes new becomes LIR. Then: a HIR block that is used while it is in
-/// S becomes LIR, and the oldest LIR block becomes HIR; a HIR block that is not in S goes to its top. The oldest of
-/// the queue of resident HIR blocks goes, and stays in S, if it is there, as remembered; of those remembered only
-/// the latest `history_blocks` that went are kept. One that is asked for is no longer among them before a victim is
-/// chosen.
+/// While fewer than `lir_blocks` are LIR, new blocks become LIR. Afterwards: a HIR block that is used while it is in
+/// S becomes LIR, and the oldest LIR block becomes HIR; a HIR block that is not in S goes to its top. The oldest
+/// resident HIR block in the queue is evicted; if it is in S, it stays there as remembered. Only the latest
+/// `history_blocks` evicted blocks are remembered. A referenced one is removed from them before a victim is chosen.
 class Lirs {
  public:
   struct Params {

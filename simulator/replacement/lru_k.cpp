@@ -11,8 +11,8 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Time is counted in uses of all blocks; every use counts (no correlated reference period). The uses of a block that
-/// went are remembered while it is among the latest `history_blocks` that went.
+/// Time is counted in uses of all blocks; every use counts (no correlated reference period). The uses of an evicted
+/// block are remembered while it is among the latest `history_blocks` evicted ones.
 class LruK {
  public:
   static constexpr std::uint32_t kMostUses = 8;

@@ -1,5 +1,5 @@
-// S3-FIFO: a small FIFO queue for new blocks, a main queue with second chances, and a FIFO of ids that left the
-// small queue unused. What comes back while it is remembered goes to the main queue at once.
+// S3-FIFO: a small FIFO queue for new blocks, a main queue with second chances, and a FIFO of ids that left the small
+// queue unused. A block that is referenced while its id is remembered goes directly to the main queue.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Uses are counted up to 3. A remembered block that is asked for is forgotten before a victim is chosen. From the
-/// small queue a block with enough uses moves to the main queue and starts counting anew; the main queue is not
-/// trimmed meanwhile. A block of the main queue with uses loses one and goes to the young end.
+/// Uses are counted up to 3. A remembered block that is referenced is forgotten before a victim is chosen. A block of
+/// the small queue with enough uses moves to the main queue and its count restarts; the main queue is not trimmed at
+/// that moment. A block of the main queue with uses loses one and goes to the young end.
 class S3Fifo {
  public:
   struct Params {
@@ -62,8 +62,8 @@ class S3Fifo {
 
  private:
   static constexpr std::uint32_t kSmall = 0, kMain = 1, kGhost = 2;  // lists
-  // What a block's state is: kUses x list + uses so far; remembered; none; none, but it was remembered when it was
-  // asked for.
+  // The state of a block: kUses x list + uses so far; remembered; none; none, but it was remembered when it was
+  // referenced.
   static constexpr std::uint8_t kUses = 4, kRemembered = 8, kAbsent = 9, kRecalled = 10;
 
   void put(std::uint32_t list, Id id) {

@@ -1,6 +1,6 @@
 // SIEVE: a FIFO list with a bit for each block, and a hand that moves from the oldest block to the youngest, clears
-// the bits that it finds set and takes out the first block without one. Nothing moves in the list; the hand stays
-// at the next younger block.
+// set bits, and evicts the first block without one. Blocks never move in the list; the hand stays at the next younger
+// block.
 #include <vector>
 
 #include "simulator/replacement/links.h"

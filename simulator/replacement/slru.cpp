@@ -1,5 +1,5 @@
-// SLRU: blocks that were used once are on probation, blocks that were used again are protected. What is protected
-// beyond its share goes back on probation, as its youngest; the least recent block on probation goes.
+// SLRU: blocks used once are on probation, blocks used again are protected. Protected blocks beyond their share
+// return to probation as its youngest; the least recent block on probation is evicted.
 #include <array>
 #include <vector>
 

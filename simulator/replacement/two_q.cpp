@@ -1,5 +1,5 @@
-// 2Q, the full version: new blocks go through a FIFO queue (A1in); those that left it are remembered (A1out), and what
-// comes back while it is remembered goes to an LRU list (Am). A use of a block in A1in changes nothing.
+// 2Q, the full version: new blocks go through a FIFO queue (A1in); those that left it are remembered (A1out). A block
+// that is referenced while it is remembered goes to an LRU list (Am). A use of a block in A1in changes nothing.
 #include <array>
 #include <vector>
 

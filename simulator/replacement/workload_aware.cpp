@@ -1,5 +1,6 @@
-// Workload-aware: requests are told apart by category; for each, an exponential is fitted to the times after which its
-// blocks were used again. The block goes that is least likely to be used again within the time for which a block stays.
+// Workload-aware: requests are divided by category; for each, an exponential distribution is fitted to the times
+// after which its blocks were used again. The block that is least likely to be used again within its expected
+// remaining life is evicted.
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -14,13 +15,12 @@ namespace kvplan::replacement {
 namespace {
 
 /// A block belongs to the category of the request that used it last. A reuse time is from one use of a block to the
-/// next, also of a block that went meanwhile, and counts for the category of the former. m = the mean of the latest
-/// `window` reuse times of a category (of all categories where it has none), at least 1 ns. life = the mean time
-/// from the last use to the going of the latest `window` blocks that went; before any went, the time since the
-/// first use. With age = now less the last use, a block's probability is e^(-age / m) x (1 - e^(-life / m)), 0
-/// where no reuse was ever seen. Within a category the oldest use is the least likely, so only that block of each
-/// category is looked at; of equal probabilities the deeper block goes, then the one that was used longer ago, then
-/// the lower id.
+/// next, even if it was evicted meanwhile, and counts for the category of the former use. m = the mean of the latest
+/// `window` reuse times of a category (of all categories if it has none), at least 1 ns. life = the mean time from
+/// last use to eviction of the latest `window` evicted blocks; before any eviction, the time since the first use.
+/// With age = time since the last use, a block's probability is e^(-age / m) x (1 - e^(-life / m)), 0 if no reuse was
+/// ever seen. Within a category the oldest use is the least likely, so only that block of each category is
+/// considered. Of equal probabilities the deeper block is evicted, then the least recently used, then the lower id.
 class WorkloadAware {
  public:
   struct Params {

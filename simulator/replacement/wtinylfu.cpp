@@ -1,5 +1,5 @@
-// W-TinyLFU: new blocks pass through a small LRU window; what leaves it gets into the main part, an SLRU, only if
-// it was used more often lately than the block that would go there.
+// W-TinyLFU: new blocks pass through a small LRU window; a block that leaves it enters the main part, an SLRU, only
+// if it was used more often lately than the block that would be evicted there.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,9 +11,9 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Every use is counted in a sketch. Where the window has room for what comes, the main part gives a block up; else the
-/// oldest of the window goes, or, if it was used more often than the block that the main part would give up, takes its
-/// place, as the youngest on probation.
+/// Every use is counted in a sketch. If the window has room for a new block, the main part evicts one. Otherwise the
+/// oldest of the window is evicted, unless it was used more often than the main part's victim: then it replaces that
+/// victim, as the youngest on probation.
 class WTinyLfu {
  public:
   struct Params {

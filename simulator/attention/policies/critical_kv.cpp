@@ -1,5 +1,5 @@
-// CriticalKV over SnapKV: a share of what stays is chosen by the votes of the prompt's last queries, the rest by votes
-// times what a token's value can add to the layer's output.
+// CriticalKV with SnapKV: a share of the kept tokens is chosen by the votes of the prompt's last queries, the rest by
+// votes times what a token's value can add to the layer's output.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// DuoAttention: each KV head has a learned gate. Heads with high gates keep everything, the others first and
-// newest tokens only.
+// DuoAttention: each KV head has a learned gate. Heads with high gates keep everything, the others only the first and
+// newest tokens.
 #include <array>
 #include <memory>
 #include <vector>

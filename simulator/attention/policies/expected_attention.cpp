@@ -1,6 +1,6 @@
-// Expected Attention: once, when the prompt ends, tokens are scored by the attention that queries to come are expected
-// to give them. Those queries are taken as normal, with mean and covariance of the prompt's queries before position
-// encoding, turned by the mean rotation of the positions to come. First tokens stay before others.
+// Expected Attention: once, when the prompt ends, tokens are scored by the expected attention of future queries.
+// These are modelled as normal, with mean and covariance of the prompt's queries before position encoding, rotated by
+// the mean rotation of future positions. First tokens are always kept.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// A policy that a user writes: keeps the tokens with the highest score, which is an expression of what is known of
-// them. Between its expressions are H2O (accumulated), TOVA (last, scope=layer) and the window (position).
+// A policy defined by the user: keeps the tokens with the highest score, an expression over what is known of a token.
+// Examples: H2O (accumulated), TOVA (last, scope=layer) and the window (position).
 #include <algorithm>
 #include <deque>
 #include <memory>

@@ -1,4 +1,4 @@
-// FastGen: when the prompt ends each KV head takes the cheapest of five rules that keeps enough of the prompt's
+// FastGen: when the prompt ends, each KV head selects the cheapest of five rules that keeps enough of the prompt's
 // attention, and follows it from then on.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // FINCH: once, when the prompt ends, the question at its end votes for the context before it. The vote of a query is
-// multiplied by how many tokens it sees, so that early and late queries count alike.
+// multiplied by the number of tokens that it sees, so that early and late queries count the same.
 #include <algorithm>
 #include <array>
 #include <memory>

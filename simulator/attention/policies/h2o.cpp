@@ -1,6 +1,5 @@
-// H2O, heavy-hitter oracle, in the form that really drops tokens (utils_real_drop): every resident
-// accumulates the weight it receives; the newest `recent` are protected, of the others the `hh` heaviest
-// stay.
+// H2O, heavy-hitter oracle, in the form that really drops tokens (utils_real_drop): every resident accumulates the
+// weight that it receives; the newest `recent` are protected, and the `hh` heaviest of the others are kept.
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// H2O as its masking simulation runs it (utils_hh): nothing is dropped, but the next query is shown only the
-// heaviest tokens and the newest. Shown one step earlier than `h2o` keeps: the token that has just left the
-// newest `recent - 1` is hidden for one step, keeps what it accumulated, and may return.
+// H2O as its masking simulation runs it (utils_hh): nothing is dropped, but the next query sees only the heaviest
+// tokens and the newest. Unlike in `h2o`, the token that has just left the newest `recent - 1` is hidden for one
+// step, keeps its accumulated weight, and may return.
 #include <algorithm>
 #include <memory>
 #include <numeric>

@@ -1,5 +1,5 @@
-// Keyformer as its public GPT-J code runs: one column more is hidden than in the paper, and what is hidden once
-// stays hidden, so that the set of keys is frozen when the prompt ends and only the newest generated tokens live.
+// Keyformer as its public GPT-J code runs: it hides one column more than the paper, and what is hidden once stays
+// hidden; so the set of keys is frozen when the prompt ends, and only the newest generated tokens are added.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// Observed attention: once, when the prompt ends, each token is scored by the attention it received, divided by
-// the number of queries that could see it; the best share stays, and generated tokens are only appended.
+// Observed attention: once, when the prompt ends, each token is scored by the attention that it received, divided by
+// the number of queries that could see it; the best share is kept, and generated tokens are only appended.
 #include <memory>
 
 #include "simulator/attention/policy.h"

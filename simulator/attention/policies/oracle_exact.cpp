@@ -1,5 +1,5 @@
-// The bound of all eviction policies: the retained sets, each inside the one before and the new token, that keep
-// the most attention over the whole sequence.
+// The bound for all eviction policies: the retained sets (each a subset of the one before and the new token) that
+// keep the most attention over the whole sequence.
 #include <algorithm>
 #include <cmath>
 #include <memory>

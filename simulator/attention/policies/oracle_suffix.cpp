@@ -1,5 +1,5 @@
-// Drops the token that the rest of the sequence will attend to least: what a policy that knew the future could do
-// by a simple rule. Good, not the best; see oracle-exact.
+// Drops the token to which the rest of the sequence will attend least: a simple rule with knowledge of the future.
+// Good, but not optimal; see oracle-exact.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -14,8 +14,8 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// In whole multiples of 2^-100, so that what is still to come is an exact difference. A mean over heads is taken as
-/// their sum: dividing all by one number changes no order, but would break ties.
+/// Weights as whole multiples of 2^-100, so that the remaining weight is an exact difference. A mean over heads is
+/// stored as their sum: dividing all by one number would not change the order, but could break ties.
 Wide fixed(double weight) {
   return static_cast<Wide>(weight * 0x1p100);
 }

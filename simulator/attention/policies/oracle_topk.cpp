@@ -1,5 +1,5 @@
-// The k largest weights of every true row: no policy that attends k tokens can have more mass. Keeps the full
-// cache, since the next row may want any token again, so its bytes are those of `full`.
+// The k largest weights of every true row: no policy that attends k tokens can have more mass. It keeps the full
+// cache, since the next row may need any token again, so its bytes are those of `full`.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// PyramidInfer: after each layer the context tokens that the prompt's last queries attend to least leave the model, so
-// that deeper layers never store them. While decoding, tokens are thinned out as they leave the newest ones.
+// PyramidInfer: after each layer, the context tokens to which the prompt's last queries attend least leave the model,
+// so deeper layers never store them. While decoding, tokens are thinned out when they are no longer among the newest.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -21,8 +21,8 @@ PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = choice.integer(kWindowParam.name)};
 }
 
-/// The public code's capacities, windows included; kMaxTokens where a prompt is retained whole, which may be shorter
-/// than the window.
+/// The public code's capacities, windows included; kMaxTokens for a layer that keeps its prompt whole, which may be
+/// shorter than the window.
 std::vector<std::int64_t> capacities(const Choice& given, std::int64_t prompt, std::int64_t layers) {
   std::vector<std::int64_t> out =
       pyramid_retained(given.integer(kCapacityParam.name), given.integer(kWindowParam.name),

@@ -1,5 +1,5 @@
-// R-KV: every `every` tokens, tokens are weighed by what the latest queries find important, less how much they repeat
-// others: the cosine of their keys.
+// R-KV: after every `every` tokens, tokens are scored by their importance to the latest queries minus how much they
+// repeat others (the cosine of their keys).
 #include <algorithm>
 #include <array>
 #include <cmath>

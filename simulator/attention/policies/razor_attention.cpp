@@ -1,5 +1,5 @@
-// RazorAttention: heads that find what was said before (induction and echo heads) keep everything, the others first
-// and newest tokens.
+// RazorAttention: heads that retrieve earlier text (induction and echo heads) keep everything, the others only the
+// first and newest tokens.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Scissorhands: a row marks the tokens that get more than an even share of it; when the budget is passed, those with
-// the fewest marks in the latest rows go, several at a time.
+// Scissorhands: a row marks the tokens with more than an even share of it; when the budget is exceeded, the tokens
+// with the fewest marks in the latest rows are dropped, several at a time.
 #include <algorithm>
 #include <deque>
 #include <memory>

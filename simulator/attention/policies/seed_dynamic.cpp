@@ -1,6 +1,6 @@
-// A budget, or a threshold of importance, that changes while tokens are generated: with the attention that is still
-// seen, with the phase, or with the length. What goes is what was least important, as in the other policies of the
-// founding notes.
+// A budget, or a threshold of importance, that changes during generation: with the attention that is still seen, with
+// the phase, or with the length. The least important tokens are dropped, as in the other policies of the founding
+// notes.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// The selection of the founding notes' pyramid: half of the budget is the newest tokens, the other half those that
-// the last query finds most important.
+// The selection of the founding notes' pyramid: half of the budget for the newest tokens, the other half for the
+// tokens with the most weight in the last query.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
-// StreamingLLM: keep the first `sink` tokens, which collect attention whatever they say, and the last
-// `recent`. Positions are those of the recording ("position-frozen"): the original rotates cached keys by
-// their index in the cache, which a recording with absolute positions cannot show.
+// StreamingLLM: keeps the first `sink` tokens, which collect attention whatever their content, and the last `recent`.
+// Positions are those of the recording ("position-frozen"): the original rotates cached keys by their index in the
+// cache, which a recording with absolute positions cannot reproduce.
 #include <memory>
 
 #include "simulator/attention/interval_policy.h"

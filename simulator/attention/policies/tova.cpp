@@ -1,5 +1,5 @@
-// TOVA: one set per layer. At the end of the prompt and of every step the tokens with the most weight in the
-// last row, averaged over all query heads, stay; the newest token is not protected.
+// TOVA: one set per layer. At the end of the prompt and of every step it keeps the tokens with the most weight in the
+// last row, averaged over all query heads; the newest token is not protected.
 #include <memory>
 
 #include "simulator/attention/kernels.h"

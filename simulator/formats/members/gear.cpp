@@ -228,8 +228,8 @@ struct ChunksLeft {
   std::int64_t tokens;
 };
 
-/// What chunks have beside their codes: factors of the correction, and outliers of a key's channel (of a value) with 2
-/// bytes for each place. REQUIRES: no token went, or there are no outliers.
+/// Bytes of chunks beside their codes: factors of the correction, and outliers of a key's channel (of a value) with 2
+/// bytes for each position. REQUIRES: no token was dropped, or there are no outliers.
 void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Side side,
                 const ChunksLeft& left) {
   const std::int64_t size = shape.size(side);

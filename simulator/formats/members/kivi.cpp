@@ -68,8 +68,8 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                 static_cast<std::int32_t>(choice.integer("residual")));
 }
 
-/// Keys: whole residuals, a scale and a zero point of 2 bytes for each channel of each group of tokens. Values: all
-/// but the last residual, with these for each group of channels of each token.
+/// Keys: whole residuals, with a scale and a zero point of 2 bytes for each channel of each group of tokens. Values:
+/// all but the last residual, with a scale and a zero point for each group of channels of each token.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t group = choice.integer("group");
   const std::int64_t residual = choice.integer("residual");

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kForms{"paired", "seed"};
 constexpr std::array kParams{
-    Param{.name = "clusters", .help = "Number of clusters", .fallback = "64", .low = 1, .high = kMostChannels},
+    Param{
+        .name = "clusters", .help = "Number of clusters", .fallback = "64", .low = 1, .high = kMostChannels},
     Param{.name = "iterations",
           .help = "Most iterations of Lloyd's k-means algorithm",
           .fallback = "20",
@@ -192,8 +193,8 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Kmeans>(shape, options_of(choice));
 }
 
-/// Centres of the prompt's tokens between the first and the last ones, with their sizes or labels; the other tokens
-/// are exact. A label goes with its token, a centre stays.
+/// Centres of the prompt's tokens between the first and the last ones, with their sizes or labels; all other tokens
+/// are exact. A label is freed with its token, a centre is not.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const ClusterOptions options = options_of(choice);
   const std::int64_t clustered = std::max<std::int64_t>(lengths.prompt - options.sinks - options.recent, 0);

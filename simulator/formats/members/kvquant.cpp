@@ -1,10 +1,10 @@
-// KVQuant: codes that stand for numbers of a learnt table, keys between thresholds of their channel, values between
-// those of their token; what lies beyond stays exact.
+// KVQuant: codes refer to numbers of a learnt table; keys are coded between thresholds of their channel, values between
+// thresholds of their token; elements beyond the thresholds (outliers) are stored exactly.
 //
-// A row is what the heads of the layer store side by side: of the prompt the first token of each, the second, and so on
-// (tokens of one position, unless a policy kept others in other heads), then each new token. Its values have one pair
-// of thresholds over all heads, and on either side its outliers begin in one place. What heads share of a row stays
-// until the last of them drops its token.
+// A row is what the heads of the layer store side by side: first the first prompt token of each head, then the second,
+// and so on (tokens of one position, unless a policy kept different ones in different heads), then each new token. Its
+// values have one pair of thresholds over all heads, and the outliers on either side begin in one place. Parts of a row
+// that heads share are freed when the last head drops its token.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -297,14 +297,14 @@ bool learns(const Choice& choice) {
   return choice.text(kSideParam.name) == kNoSideFile;
 }
 
-/// Elements of a key's channel of the prompt, or of a row of values, that its own thresholds leave beyond: as
-/// `range_of` has them where no two numbers are equal.
+/// Number of elements of a key's channel of the prompt, or of a row of values, that lie beyond their own thresholds:
+/// as in `range_of` if no two numbers are equal.
 std::int64_t beyond_own(const Share& outliers, std::int64_t numbers) {
   return 2 * outliers.half_of(numbers);
 }
 
-/// Elements of a side that stay exact. Thresholds that were learnt from other tokens leave a share beyond: they are
-/// percentiles of what they were learnt from. It is taken of all of these elements together, and rounded down.
+/// Number of elements of a side that stay exact. Thresholds learnt from other tokens are percentiles of those tokens,
+/// so a share lies beyond them. It is taken of all of these elements together, and rounded down.
 std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Share outliers(choice, "outliers");
   const std::int64_t channels = std::int64_t{shape.kv_heads} * shape.size(side);

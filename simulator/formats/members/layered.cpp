@@ -95,8 +95,8 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Layered>(shape, windows_of(choice));
 }
 
-/// A chunk of the prompt, if it is longer than the window; from then on one whenever a token is too many, all of them
-/// alike.
+/// A chunk of the prompt, if it is longer than the window; later one chunk whenever there is a token too many, all of
+/// equal size.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Windows w = windows_of(choice);
   if (side == Side::kValues && !w.factor_values)

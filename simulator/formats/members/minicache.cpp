@@ -119,8 +119,8 @@ class MiniCache final : public Codec {
     return out;
   }
 
-  // What a layer counts: half of the 2 bytes of a direction's element and of the 4 of a kept token's place, and all of
-  // its own length.
+  // A layer's part: half of the 2 bytes of a direction's element and of the 4 bytes of a kept token's position, and
+  // all of its own norm.
   static constexpr std::int64_t kSharedBytes = 1;
   static constexpr std::int64_t kIndexBytes = 2;
   static constexpr std::int64_t kLengthBytes = 2;

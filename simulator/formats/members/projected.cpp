@@ -1,5 +1,5 @@
-// Palu and LoRC: projections of weights are cut to a low rank, so a token is stored as its coordinates in a basis that
-// heads of a group share and that belongs to the model.
+// Palu and LoRC: projections of weights are cut to a low rank, so a token is stored as its coordinates in a basis,
+// which a group of heads shares and which belongs to the model.
 #include <algorithm>
 #include <array>
 

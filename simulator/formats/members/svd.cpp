@@ -1,5 +1,5 @@
-// Online SVD: all tokens but the newest few in factors, of a fixed rank or of one that keeps a share of their squares,
-// factored again when the few are enough.
+// Online SVD: all tokens except the newest few are stored as factors, of a fixed rank or of one that keeps a share of
+// their squares; they are factored again when there are enough new tokens.
 #include <array>
 
 #include "simulator/formats/formats.h"

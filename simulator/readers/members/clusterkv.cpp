@@ -150,8 +150,7 @@ class ClusterKv final : public LayerReader {
     return out;
   }
 
-  /// Clusters from the greatest score on (the lower one of equals), their oldest tokens first, until there are
-  /// `wanted`.
+  /// Clusters by descending score (the lower index of equals), their oldest tokens first, until there are `wanted`.
   void take(const std::vector<KeyClusters>& clusters, const std::vector<double>& scores, std::int64_t wanted,
             ReadSet& set) const {
     std::vector<const std::vector<std::int32_t>*> members;
