@@ -1,6 +1,5 @@
-// kvplan-validate: replays what the simulator says on real memory and compares; measures what a device really does.
-// Exit codes: 0 equal, or measured, 1 something differs, 2 bad input, or memory or a device that cannot be had,
-// 3 interrupted.
+// kvplan-validate: replays on real memory what the simulator says, and compares; measures a real device. Exit codes:
+// 0 equal, or measured; 1 something differs; 2 bad input, or memory or a device that is not available; 3 interrupted.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

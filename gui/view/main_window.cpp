@@ -39,8 +39,8 @@ constexpr qint64 kQuietWork = 200;    // ms that work may take before progress i
 constexpr int kQuietStale = 150;      // ms that a picture may be old before it is greyed
 constexpr std::int64_t kBins = 8192;  // of a timeline, over all replicas
 constexpr std::int64_t kLeastBins = 256;
-// While a slider moves the picture has as many columns as a small window has pixels: a tenth of the time of a
-// run is spent on its timeline. The rest follows when the hand rests.
+// While a slider moves, the picture has only as many columns as a small window has pixels: the timeline takes a tenth
+// of the time of a run. The full picture follows when the user stops.
 constexpr std::int64_t kBinsOfDrag = 2048;
 constexpr std::int64_t kZoomOfDrag = 16;  // from this zoom on all columns are wanted at once
 constexpr int kRest = 400;                // ms

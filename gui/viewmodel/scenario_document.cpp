@@ -45,8 +45,8 @@ void erase(Settings& settings, std::string_view path) {
   std::erase_if(settings, [&](const Setting& s) { return s.path == path; });
 }
 
-/// Puts a setting where its field stands in the order of all fields. `default_params` and `origin`: as read
-/// from a file; what a person gives is given.
+/// Inserts a setting at its field's position in the order of all fields. `default_params` and `origin`: as read from
+/// a file; what the user gives is "given".
 void put(Settings& settings, std::string_view path, std::string text,
          std::vector<std::string> default_params = {}, Origin origin = Origin::kGiven) {
   erase(settings, path);
@@ -101,8 +101,8 @@ Component component_of(const Settings& settings, const Field& field) {
   return Component(given != nullptr ? std::string_view(given->text) : field.fallback);
 }
 
-/// A first value for a parameter that must be given: a window that does something on common traces, within
-/// its range.
+/// An initial value for a parameter that must be given: a window that has an effect on common traces, within its
+/// range.
 std::string first_value(const Param& param) {
   constexpr double kUsualTokens = 1024;
   if (param.kind == ParamKind::kText) return param.choices.empty() ? "" : std::string(param.choices.front());
@@ -159,9 +159,9 @@ void put_component(Settings& settings, const Field& field, const Setting& settin
     put(settings, field.path, text, std::move(default_params), setting.origin);
 }
 
-/// Settings as they came (a component here, one of its parameters there) in the form that this class keeps.
-/// Defaults that a file names are left out where this program has the same; others stay, as defaults. What is
-/// unknown stays as it is, for `resolve` to refuse.
+/// Converts settings (a component here, one of its parameters there) to the form that this class keeps. Defaults
+/// named in a file are left out if this program has the same default; other values stay, marked as defaults. Unknown
+/// paths stay unchanged; `resolve` reports them.
 Settings in_order(std::span<const Setting> settings) {
   Settings out;
   for (const Setting& setting : settings) {

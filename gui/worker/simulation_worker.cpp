@@ -126,8 +126,8 @@ void SimulationWorker::perform_guarded(const Job& job, core::RunControl& control
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  // What it had is free again but for what files gave, so that there is room to say so. The window shows what it
-  // showed.
+  // The memory of the failed job is free again, except the content of files, so there is room for an error. The
+  // window keeps what it showed.
   fail(job.generation, bad_input("out of memory"));
 }
 

@@ -130,7 +130,7 @@ std::string resolved(const std::string& path) {
   return out;
 }
 
-/// A file without a name in the folder of the target; -1 where there are no such files, or no way to name
+/// Opens a file without a name in the folder of the target; -1 if the system has no such files, or no way to name
 /// one.
 int open_unnamed(const std::string& target) {
   const std::size_t slash = target.rfind('/');

@@ -17,8 +17,8 @@ namespace {
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// A read or write that waits ends with an error at each signal that has a handler. The one that asked to
-/// stop may come just before the wait, so there is another every second from then on.
+/// A blocking read or write ends with an error at each signal that has a handler. The signal that asks to stop may
+/// come just before the wait, so another is sent every second from then on.
 void wake(int) {
   ::alarm(1);
 }

@@ -77,8 +77,8 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
   return std::move(summary);
 }
 
-/// The same tokens, stored in the format that is asked for: its bytes, and errors that come from both. Writes `format`
-/// where JSON is wanted.
+/// The same tokens stored in the requested format: its bytes, and the errors of policy and format together. Writes
+/// `format` if JSON is wanted.
 Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked, const EvictOptions& options,
                                                               std::int32_t layer, JsonWriter* json) {
   if (!asked.format) return std::optional<formats::EvaluationSummary>{};

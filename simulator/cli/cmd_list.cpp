@@ -322,8 +322,8 @@ std::string importer_text(const traces::Importer& importer) {
          lines_of("Source: " + std::string(importer.source), "  ");
 }
 
-/// Tells `what` of each member of a family: (name, summary) for text, or writes it. What a scenario takes of other
-/// families, too (codecs as its format), is told with those.
+/// Calls `what` for each member of a family: (name, summary) for text, or writes it. Members of other families that a
+/// scenario also accepts (codecs as its format) are included.
 template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family))

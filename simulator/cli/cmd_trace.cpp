@@ -1,5 +1,5 @@
-// kvplan trace import|info|head|convert: bring traces in, look at them, write them in another format. What changes
-// a trace is in trace_edit_commands.cpp, what makes one up in trace_synth_command.cpp.
+// kvplan trace import|info|head|convert: import traces, look at them, write them in another format. Commands that
+// change a trace are in trace_edit_commands.cpp, synthetic traces in trace_synth_command.cpp.
 #include <memory>
 
 #include "simulator/cli/command.h"

@@ -14,8 +14,8 @@ using formats::LayerBytes;
 using formats::Lengths;
 using formats::Shape;
 
-/// What stays of the layer's tokens: first what the policy keeps, then what the layer's window shows of it. A window
-/// with a format of its own is out of the policy's reach.
+/// The tokens that the layer keeps: first what the policy keeps, then what the layer's window shows of it. The policy
+/// does not apply to a window with its own format.
 plan::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
   plan::KeptTokens out{.sinks = request.kept.sinks};
   const bool apart = request.of_windows && cache.window > 0;

@@ -182,8 +182,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
 
 namespace {
 
-/// Of all layers: sums of bytes and cells, masses over all steps and query heads of all of them, and what is assumed of
-/// any of them.
+/// Totals over all layers: sums of bytes and cells, masses over all steps and query heads, and all assumptions.
 EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
   EvaluationSummary out = layers.front().summary;
   double mass = 0, overlap = 0;

@@ -15,8 +15,8 @@
 namespace kvplan::cli {
 namespace {
 
-/// The arguments, last first as the library takes them. `--name=` is an empty value, for which the library
-/// would take the next argument. `help COMMAND` is `COMMAND --help`.
+/// The arguments in reverse order, as the library needs them. `--name=` means an empty value, for which the library
+/// would take the next argument. `help COMMAND` means `COMMAND --help`.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> out;
   const bool help = argc > 1 && std::string_view(argv[1]) == "help";
@@ -50,8 +50,8 @@ Status check_commands(const Command& program, const std::vector<std::string>& la
   return Done{};
 }
 
-/// No text is given empty: it would count as not given, or as a file without a name. (Numbers say themselves
-/// what they expect.)
+/// Rejects empty texts: one would count as not given, or as a file without a name. (Numbers have their own error
+/// text.)
 void refuse_empty_values(Command& program) {
   for (Option* const option : program.options())
     if (option->takes_text()) option->not_empty();

@@ -196,8 +196,8 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
     if (done) until = kNever;
     const std::int64_t waited = told ? told(all_told) : 0;
     if (waited < kFewToldAtOnce) width = width > kLastTick / 2 ? kLastTick : 2 * width;
-    // A replica that is behind since earlier windows, in the middle of a long run of alike steps, holds the others up
-    // however narrow the next window is.
+    // A replica that is behind since earlier windows, in the middle of a long decode run, delays the others however
+    // narrow the next window is.
     if (waited > 4 * kFewToldAtOnce && all_told >= begin) width = std::max<std::int64_t>(width / 2, 1);
   }
   for (const auto& replica : replicas) replica->end();

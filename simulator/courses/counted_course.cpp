@@ -11,8 +11,8 @@
 namespace kvplan::core {
 namespace {
 
-/// What follows from how long the table is and how many cells are kept, which `Told` says, without virtual calls since
-/// they are asked for in every step:
+/// Values that follow from the length of the table and the number of kept cells, which `Told` knows; without virtual
+/// calls, since they are needed in every step:
 ///   table(n)       cells of the table after n tokens, compacted if that is due; n >= prompt
 ///   kept_cells(n)  of all units; n >= prompt
 template <class Told>

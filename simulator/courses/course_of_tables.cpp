@@ -16,8 +16,8 @@ HeldCells times(std::int64_t tables, const HeldCells& cells) {
           .internal = tables * cells.internal};
 }
 
-/// Sums are made once: they are asked for in every step. A table is looked at only where something happens to it; in
-/// the alike steps between, it adds a line.
+/// Sums are computed once, since they are needed in every step. A table is only looked at where something happens to
+/// it; in the equal steps between it adds a straight line.
 class CourseOfTables final : public Course {
  public:
   explicit CourseOfTables(std::vector<AlikeTables> parts)
@@ -150,8 +150,8 @@ class CourseOfTables final : public Course {
     return now.alloc_units;
   }
 
-  /// What is alike for every table is for their sum, as long as as many tokens are read as in the first two steps
-  /// say: their number is rounded.
+  /// Steps that are equal in every table are equal in the sum, as long as the number of tokens read grows as in the
+  /// first two steps: it is rounded.
   void find_alike_steps() {
     std::int64_t event = shape_.final_tokens;
     for (std::int64_t n = shape_.final_tokens - 1; n >= shape_.prompt; --n) {

@@ -115,11 +115,11 @@ void by_table(const core::Course& course, FiguresOf figures_of, Put put) {
 
 }  // namespace
 
-/// A run of alike steps that may still go on, and the records after it that are dropped if it does.
+/// A run of equal steps that may still go on, and the records after it that are dropped if it does.
 ///
-/// A run goes on through a pass that decides nothing and refuses as the pass before it. So a run ends where
-/// something is told, and it is the same run whether its steps are told one by one, all at once or in
-/// portions. Durations are cut into the longest arithmetic series, from the first step on.
+/// A run continues through a pass that decides nothing and refuses the same as the pass before it. So a run ends where
+/// something is reported, and it is the same run whether its steps are reported one by one, all at once or in portions.
+/// Durations are divided into the longest arithmetic series, from the first step on.
 class EventRecorder::Steps {
  public:
   explicit Steps(EventRecorder& recorder) : recorder_(recorder) {}

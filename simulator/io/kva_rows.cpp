@@ -232,8 +232,8 @@ class RowLayer final : public attention::LayerRows {
   std::int64_t t_{0};
 };
 
-/// Calls add(raw) with the bytes of one part and head, token after token, up to the plan's tokens (of output weights
-/// all of them).
+/// Calls add(raw) with the bytes of one part and head, token after token, up to the plan's tokens (for output
+/// weights: all of them).
 template <class Add>
 Status for_chunks(const LayerPlan& plan, Part part, std::uint32_t head, const Add& add) {
   const std::string what = std::string(part_name(part)) + " of head " + std::to_string(head);

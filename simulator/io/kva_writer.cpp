@@ -20,8 +20,7 @@ using attention::Element;
 using attention::Part;
 using attention::RecordedForm;
 
-/// Chunks are cut at about this size: large enough to compress, small enough that a reader can hold one for
-/// every head.
+/// Chunks have about this size: large enough to compress, small enough for a reader to hold one for every head.
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
 
 template <class T>

@@ -277,8 +277,8 @@ Result<std::string> report_json(const v1::Report& message) {
 }
 
 Status fill_message(const plan::RunSummary& result, v1::Report& message) {
-  // By way of the JSON text, so that there is one list of keys. Names of files, which JSON may have to
-  // change, come from the scenario itself.
+  // Goes through the JSON text, so that there is only one list of keys. File names, which JSON may have to escape,
+  // come from the scenario itself.
   KVPLAN_TRY_DO(parse_report(plan::report_json(result), "", message));
   message.clear_scenario();
   return fill_message(result.scenario, *message.mutable_scenario());

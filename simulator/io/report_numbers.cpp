@@ -30,8 +30,8 @@ Result<std::int64_t> bytes(std::int64_t value, const std::string& key) {
   return value;
 }
 
-/// Seconds as ticks. A file has the nearest double of a whole number of ticks; several such numbers may be near, all
-/// written alike.
+/// Converts seconds to ticks. A file has the nearest double of a whole number of ticks; several such numbers may be
+/// close, all written the same.
 Result<Ticks> ticks(bool present, double value, const std::string& key) {
   KVPLAN_TRY(const auto seconds_told, number(present, value, key));
   const double told = seconds_told.value_or(0);

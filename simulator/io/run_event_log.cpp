@@ -9,9 +9,9 @@ namespace kvplan::io {
 
 namespace {
 
-/// What a cell of the log is. Where it is known which tokens go, survivors that move do so track by track: as many
-/// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one. Tracks
-/// of other ranks are told where they hold blocks.
+/// Defines a cell of the log. If the dropped tokens are known, survivors move track by track: as many cells as the
+/// policy tells apart, even if the run does not need that. Otherwise everything with the same count is one cell.
+/// Tracks of other ranks are included if they hold blocks.
 void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   log.reuse = tokens.placement == core::Placement::kReuse;
   log.compacts = tokens.placement == core::Placement::kCompact;

@@ -33,8 +33,8 @@ struct Pair {
   Time low, high;
 };
 
-/// Of two pairs of neighbours, both with `share` of the way from the low one to the high one: the mean of what
-/// they say, weighted as grid_estimate.h weights evidence; of one alone what it says.
+/// The mean of two pairs of neighbours, both interpolated at `share` of the way from low to high, weighted like
+/// evidence in grid_estimate.h; if there is only one, its value.
 Time surer_mean(const Pair& first, const Pair& second, double share) {
   const Time a = between(share, 0, first.low, 1, first.high);
   const Time b = between(share, 0, second.low, 1, second.high);
@@ -50,8 +50,8 @@ double value(const Axis& axis, std::size_t place) {
   return static_cast<double>(axis[place]);
 }
 
-/// What is read at `here` of times that belong to the values of axis[first..]; `read(place)` gives one. Behind
-/// the last one where `goes_on`: along the line through it and the nearest of at most half of it, else the first.
+/// Interpolates at `here` among the times at axis[first..]; `read(place)` returns one. Beyond the last one if
+/// `goes_on`: along the line through it and the nearest of at most half of it, else the first.
 template <class Read>
 Time along(const Axis& axis, std::size_t first, double here, bool goes_on, Read read) {
   std::size_t above = first;

@@ -1,7 +1,7 @@
-// A step lasts base + token x (tokens scheduled) + context x (tokens computed before it and still kept,
-// summed over the scheduled requests). The simplest model in which prefill, decode and context all cost
-// something; its coefficients can be fitted to any engine's log. Layers that see only a window have their share of the
-// last coefficient, for the tokens that they see.
+// A step lasts base + token x (tokens scheduled) + context x (tokens computed before it and still kept, summed over
+// the scheduled requests). The simplest model in which prefill, decode and context all cost something; its
+// coefficients can be fitted to any engine's log. Layers with a window have their share of the last coefficient, for
+// the tokens that they see.
 #include <array>
 
 #include "simulator/latency/affine_ticks.h"

@@ -1,6 +1,6 @@
-// A step lasts what whole steps of an engine were measured to last: the table `step` of a calibration
-// (simulator/io/CALIBRATION_FORMAT.md), read between and beyond its rows as step_table.h says. Durations are rounded
-// once to ticks, when the file is read.
+// A step lasts as long as measured whole steps of an engine: the table `step` of a calibration
+// (simulator/io/CALIBRATION_FORMAT.md), interpolated and extrapolated as in step_table.h. Durations are rounded once
+// to ticks, when the file is read.
 #include <algorithm>
 #include <array>
 
@@ -18,8 +18,8 @@ class Calibrated final : public core::LatencyModel {
     return duration(piece(load), load.context_tokens);
   }
 
-  /// As many steps as the context stays on one straight piece; step by step where more tokens are computed in each
-  /// (nothing is kept).
+  /// As many steps as the context stays on one straight piece; step by step if each computes more tokens (no KV is
+  /// stored).
   [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& more,
                                                std::int64_t max_steps) const override {
     const StepTable::Piece p = piece(load);

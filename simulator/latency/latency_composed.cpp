@@ -1,13 +1,13 @@
-// A step lasts what its parts last, one after the other, on one rank of each stage:
+// The duration of a step is the sum of its parts, on one rank of each stage:
 //
 //   weights    parts/weights_part.h    reading or multiplying, whichever is longer; experts by batch
-//   attention  parts/attention_part.h  measured kernels where there are tables, and prompts
+//   attention  parts/attention_part.h  measured kernels if there are tables, and prompts
 //   links      parts/links_part.h      what tensor-parallel ranks and stages send each other
 //   starts     a time for each kernel of a layer beside attention (9: norms, four products, rotary embedding, cache
 //              write, activation, as in vllm-project/vllm v0.15.1, model_executor/models/llama.py; 3 more with
 //              experts: router, choice, sum), and one for each step
 //
-// In a run of decode steps only attention changes, along straight pieces; where it bends a series ends.
+// In a run of decode steps only attention changes, along straight pieces; a series ends where it bends.
 #include <algorithm>
 #include <array>
 
@@ -238,8 +238,8 @@ kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& 
   return tables_on(device, choice.text("engine"), version == kNewest ? std::string() : version);
 }
 
-/// Kernels were measured on the device, and with heads of the model's size. Of a model that is not known yet the device
-/// counts alone. Numbers of ranks do not: else more of them could change what a step is made of.
+/// Kernels must have been measured on the device, with heads of the model's size. If the model is not known yet, only
+/// the device counts. The number of ranks does not count: otherwise it could change the way in which steps are timed.
 std::string text_for(const LatencyWish& wish) {
   const std::string engine(wish.kernels);
   const kernels::DecodeTimes tables = tables_on(wish.device, engine, {});

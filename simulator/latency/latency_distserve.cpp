@@ -9,10 +9,9 @@
 //
 // A step decodes if no request computes more than one token in it; every other step is one of prompts. A request that
 // computes n tokens after c others counts there as (c + n)^2 - c^2, so that the chunks of a prompt together have the
-// square of the whole. That is twice the query-key pairs minus n. The paper has no batches with both phases: in a
-// step of
-// prompts, tokens of context cost what they cost while decoding; otherwise requests that decode beside a prompt chunk
-// would read theirs for free.
+// square of the whole. That is twice the query-key pairs minus n. The paper has no batches with both phases: in a step
+// of prompts, tokens of context cost what they cost while decoding; otherwise requests that decode beside a prompt
+// chunk would read theirs for free.
 #include <array>
 
 #include "simulator/latency/affine_ticks.h"
@@ -40,8 +39,8 @@ class DistServe final : public core::LatencyModel {
 
  private:
   static bool decodes(const core::StepLoad& load) { return load.tokens == load.requests; }
-  /// Pairs of a token with those before it, the only ones that a window may hide: (c + n)^2 - c^2 is twice these and
-  /// n. What was cut stays so.
+  /// Pairs of a token with those before it; only these can be hidden by a window: (c + n)^2 - c^2 is twice these plus
+  /// n. Values that were cut stay cut.
   static core::StepLoad with_earlier_pairs(core::StepLoad load) {
     if (load.attention_pairs < core::kMostAttentionPairs) load.attention_pairs -= load.tokens;
     return load;

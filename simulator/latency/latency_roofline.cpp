@@ -1,15 +1,16 @@
 // A step lasts overhead + the longer of computing and reading, on one device that holds the whole model, or on the
-// ranks that share it (a rank's share of the work; what they send each other is not counted)
+// ranks that share it (a rank's share of the work; communication between ranks is not counted)
 // (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
 // 2402.16363):
 //   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
 //              FLOP/s; of experts those of one token
-//   reading:   all weights once (in their bits, or of the bytes that were loaded), those of all experts too, and the
+//   reading:   all weights once (in their bits, or the bytes that were loaded), those of all experts too, and the
 //              KV bytes of context and new tokens, over bytes/s
-// Where a part is read, that part alone, and the metadata that is gone through; choosing takes no time of its own.
-// What is moved within memory between steps takes twice its bytes over bytes/s more.
-// The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
-// measured.
+// With sparse attention: only the tokens that are read, and the metadata that is read; choosing takes no time of its
+// own.
+// Moving data within memory between steps takes twice its bytes over bytes/s more. The peaks are those of the data
+// sheet;
+// the share of them that kernels reach is a parameter, and an assumption until it is measured.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,8 +32,8 @@ class Roofline final : public core::LatencyModel {
     return {std::min(overhead_ + longer, core::kLongestStepTicks)};
   }
 
-  /// Where nothing is kept computing grows by the square: such steps are told one by one as long as they compute for
-  /// longer than they read.
+  /// If no KV is stored, computing grows quadratically: such steps are reported one by one as long as they compute
+  /// for longer than they read.
   [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& more,
                                                std::int64_t max_steps) const override {
     if (compute_.curve(more) > 0) return reading_series(load, more, max_steps);

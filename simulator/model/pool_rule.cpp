@@ -35,7 +35,7 @@ constexpr std::array<Param, 1> kVllmParams{
     share("memory_utilization", "Share of the device's memory that the engine may use", "0.9")};
 
 /// vLLM: requested = ceil(total x utilization), available = requested - (weights + activations + non-torch increase).
-/// The product is one of doubles, as there.
+/// The product is one of doubles, as in vLLM.
 PoolSplit split_vllm(const Choice& rule, const RankMemory& m) {
   const double share = rule.decimal("memory_utilization");
   const auto requested = static_cast<std::int64_t>(std::ceil(static_cast<double>(m.device) * share));

@@ -40,8 +40,8 @@ class JointStates::Track final : public LedgerSink {
   struct BesideStates {
     std::int64_t duplicates, unreachable, sharers;
   };
-  /// From `begin` on; in step k of `series` each state has growth more than in the step before, beside what `passes`
-  /// passes move.
+  /// Values from `begin` on: in step k of `series` each state has `growth` more than in the step before, in addition
+  /// to what `passes` move.
   struct Entry {
     SimTime begin;
     core::StepSeries series;
@@ -235,9 +235,9 @@ void JointStates::merge(SimTime until) {
   for (const auto& track : tracks_) track->forget_before(until);
 }
 
-// Most of the time the sum is nowhere near its greatest so far. So time is cut into slices, and in each the greatest of
-// every replica by itself is found first: where even these together are no more than what was seen before, nothing need
-// be put in order.
+// Most of the time the sum is far below its greatest value so far. So time is cut into slices, and in each slice the
+// greatest value of every replica is found first: if even their sum is no more than the greatest so far, nothing in
+// the slice needs to be ordered.
 
 void JointStates::merge_available(std::int64_t until) {
   std::int64_t begin = INT64_MAX, end = 0, waiting = 0;

@@ -73,8 +73,8 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
 
 // ---- what is not written ----
 
-/// Of cells [from, to) of a request's table that are not written: those before its final token will be; behind it, what
-/// shares the last needed allocation unit is tail and the rest over-reservation.
+/// The cells [from, to) of a request's table, none of them written: those before its final token will be written;
+/// behind it, the rest of the last needed allocation unit is tail, and everything after that over-reservation.
 inline Ledger::Unwritten Ledger::unwritten(RequestId request, std::int64_t from, std::int64_t to) const {
   const std::int64_t final_tokens = workload_.final_tokens(request);
   if (to <= final_tokens) return {to - from, 0, 0};

@@ -15,8 +15,8 @@ std::size_t at(std::int64_t i) {
 
 // ---- what members drop ----
 
-/// What a member drops after each number of tokens from `from` to `to`, block by block:
-/// drop_in(logical block, track, positions).
+/// Calls drop_in(logical block, track, positions) for the drops of a member after each number of tokens from `from`
+/// to `to`, block by block.
 template <class DropIn>
 void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to, DropIn drop_in) {
   const core::Drops& drops = *m.course->drops();

@@ -107,8 +107,7 @@ void Timeline::close_bins_until(SimTime time) {
     settle(bins_[current_], bins_[current_].end);
 }
 
-/// `steps` whole steps from `step` on, or a piece of that one step, from `from` until `until`: all in the
-/// bin.
+/// Adds `steps` whole steps from `step` on, or a piece of that one step, from `from` until `until`: all in the bin.
 void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
                    SimTime from, SimTime until) {
   if (!bin.seen) {

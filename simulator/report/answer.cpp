@@ -31,8 +31,8 @@ double share_of(const RunSummary& r, State state) {
   return r.memory->mean_fraction[index(state)];
 }
 
-/// What a share of the memory did, after "57.3 % of the memory"; the term is the PagedAttention paper's where it has
-/// one.
+/// What happened to a share of the memory, after "57.3 % of the memory"; the term is the PagedAttention paper's if it
+/// has one.
 std::string loss_words(State state, bool term) {
   const auto with = [&](const char* words, const char* name) {
     return term ? std::string(words) + " (" + name + ")" : std::string(words);
@@ -88,8 +88,8 @@ std::string times_words(double more, double less) {
   return rounded(more / less) + " times";
 }
 
-/// Variants that differ from the first that keeps anything in nothing but the use of the same memory, that one in
-/// front. Where nothing is kept many run at once because none gets on.
+/// Variants that differ from the first one with a KV cache only in their use of the same memory; that one comes
+/// first. Without a KV cache many run at once because all are slow.
 std::vector<std::size_t> users_of_one_memory(const View& view) {
   std::vector<std::size_t> out;
   for (const std::size_t v : view.same)
@@ -128,7 +128,7 @@ std::optional<Pair> larger_batch(const View& view) {
 }
 
 /// "57.3 % of the memory was reserved for tokens never made with A; B would run 2.9 times as many requests at once."
-/// Empty where no two can be held against each other, and where more at once would say nothing of the memory.
+/// Empty if no two variants can be compared, or if more concurrent requests would say nothing about the memory.
 std::string headline(const View& view) {
   const auto pair = larger_batch(view);
   if (!pair) return {};
@@ -291,8 +291,8 @@ bool reserves_longest(const Choice& allocator) {
   });
 }
 
-/// What an allocator that reserves for the longest request cannot do: "; max_model_len (4,096 tokens) is more than the
-/// pool holds (1,000)"; empty where it is not.
+/// Why an allocator that reserves for the longest request cannot work: "; max_model_len (4,096 tokens) is more than
+/// the pool holds (1,000)"; empty if it can.
 std::string too_long_for_pool(const RunSummary& r) {
   if (r.replicas.empty() || !reserves_longest(r.scenario.allocator)) return {};
   const plan::PoolShape& pool = r.replicas[0].pool;

@@ -27,7 +27,7 @@ std::vector<std::string> kinds_of(const View& view) {
   return kinds;
 }
 
-/// "replicas=2 (8 GPUs)", "replicas=2 (8 GPUs; 1 other within half a percent)"; where variants have devices of several
+/// "replicas=2 (8 GPUs)", "replicas=2 (8 GPUs; 1 other within half a percent)"; if variants have devices of several
 /// kinds, "replicas=2 (8 GPUs of kind l40s)".
 std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
   const bool tell = kinds_of(view).size() > 1 && !kind_of(view, v).empty();
@@ -40,8 +40,8 @@ bool judged(const RunSummary& r) {
   return r.slo_met || r.slo_met_fraction;
 }
 
-/// More is nearer to the targets: the share of requests that meet them, and with percentiles what the worst of all
-/// targets has of what it needs. REQUIRES: judged(r).
+/// How close a result is to its targets, more is closer: the share of requests that meet them, and with percentiles
+/// the worst ratio of a target to its value. REQUIRES: judged(r).
 double nearness(const RunSummary& r) {
   if (r.percentiles.empty()) return r.slo_met_fraction.value_or(0);
   const Fraction& enough = r.scenario.target_fraction;

@@ -12,8 +12,7 @@ using plan::RunResult;
 
 namespace {
 
-/// Bins of a timeline joined to at most `kMostBins`, which is about what the width can show: as exact as the
-/// bins were.
+/// Bins of a timeline joined to at most `kMostBins`, about what the width can show, without loss of exactness.
 std::vector<observe::TimelineBin> joined(const std::vector<observe::TimelineBin>& bins) {
   constexpr std::size_t kMostBins = 320;
   const std::size_t group = (bins.size() + kMostBins - 1) / kMostBins;

@@ -294,8 +294,8 @@ void count_requests(RunResult& result) {
   }
 }
 
-/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording, tables of heads
-/// or the sets of a file say?
+/// True: layers or heads may keep different numbers of tokens, by the attention of a recording, tables of heads or
+/// the sets of a file.
 bool may_differ(const TokenPlan& tokens) {
   if (!tokens.by_head.empty()) return layers_differ(tokens);
   if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;

@@ -22,9 +22,8 @@ using observe::kStates;
 using observe::RequestRecord;
 using observe::RequestStatus;
 
-/// Percentiles by nearest rank (the least value that at least p percent of all are not above), asked for in
-/// ascending order: only what is asked for is put in its place, and each search goes on behind the one
-/// before.
+/// Percentiles by nearest rank (the least value that at least p percent of all do not exceed), asked for in ascending
+/// order: only the requested ranks are put in place, and each search starts behind the one before.
 class Percentiles {
  public:
   explicit Percentiles(std::vector<double>& values) : values_(values), from_(values.begin()) {}

@@ -14,8 +14,8 @@ const Descriptor kNone{
     .source = "kvplan",
     .params = {}};
 
-/// The fewest tokens that a layer can have: what the policy takes as a budget, and protects whatever it is given. A
-/// positional policy keeps the newest token, too, where its cells stay in their places.
+/// The fewest tokens that a layer can have: the least budget of the policy, including what it always protects. A
+/// positional policy also keeps the newest token if its cells stay in place.
 std::int64_t least_tokens(const attention::PolicyChoice& policy) {
   const bool compact = policy.choice.text(attention::kPlacementParam.name) == "compact";
   const auto fits = [&](std::int64_t tokens) {

@@ -67,8 +67,8 @@ Result<model::TokenBytes> bytes_of_place(const Choice& choice, const model::Laye
                                                   : bytes_at_once(choice, cache, element_bytes);
 }
 
-/// A format that is a width of tokens, with the parameters of each layer of a model. What a side file said are
-/// parameters like others then, and no file is named any more.
+/// A format with a fixed number of bytes per token, with the parameters of each layer of a model. Values from a side
+/// file become ordinary parameters, and no file is named any more.
 model::KvFormat width_on_model(const formats::FormatChoice& format, std::int64_t layers) {
   std::vector<Choice> of_layers;
   for (std::int64_t layer = 0; layer < layers; ++layer) {

@@ -111,8 +111,8 @@ Status check_value(const Field& field, std::string& text) {
   return Done{};
 }
 
-/// A `fleet` written in one text: replicas=N,router=NAME. What follows `router=` and names none of a fleet's own paths
-/// is the router's: router=NAME:key=value,key=value.
+/// Splits a `fleet` written in one text: replicas=N,router=NAME. Everything after `router=` that is not one of the
+/// fleet's own paths belongs to the router: router=NAME:key=value,key=value.
 std::vector<Setting> spread_fleet(const Setting& setting) {
   std::vector<Setting> out;
   std::string_view rest = setting.text;

@@ -68,8 +68,8 @@ Status check_joined(const Scenario& s) {
   return check_alike_heads(s, s.deployment.format->choice);
 }
 
-/// The number of tokens that stays is known, and so are those that go, as far as the format asks: REQUIRES: tokens are
-/// encoded, and some policy drops some.
+/// Checks that the number of kept tokens is known, and the dropped tokens as far as the format needs them. REQUIRES:
+/// tokens are encoded, and some policy drops some.
 Status check_encoded_policy(const Scenario& s, const std::string& stored) {
   const bool by_count = !s.encoded || formats::follows_from_count(*s.encoded);
   if (s.evicts_by == EvictsBy::kCounts) {

@@ -10,8 +10,9 @@ namespace {
 
 using observe::State;
 
-/// The list of figures has the values and which way is better. What it does not say, since a share of memory or a batch
-/// is no merit by itself, is said here: of two variants at the same work (see the header) it is one.
+/// The list of figures has the values, and says which of two is better. For shares of memory and batch sizes it does
+/// not, since they are no advantage by themselves; for two variants with the same work (see the header) they are, and
+/// this list says so.
 std::vector<Metric> make_metrics() {
   std::vector<Metric> list;
   const auto add = [&](std::string name, std::string_view figure, Better better = Better::kNeither) {

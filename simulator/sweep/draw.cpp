@@ -78,8 +78,8 @@ Result<Spread> parse_spread(std::string_view text) {
 
 std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t draw) {
   KVPLAN_CHECK(1 <= low && low <= high, low, high);
-  // low * (end / low)^u, u being the highest 53 bits as a fraction: a factor for each bit, by square roots. Both
-  // operations are rounded alike everywhere, as logarithms are not.
+  // low * (end / low)^u, where u is the highest 53 bits as a fraction: one factor for each bit, by square roots. Both
+  // operations are rounded the same everywhere, which logarithms are not.
   double value = static_cast<double>(low);
   double factor = (static_cast<double>(high) + 1.0) / value;
   for (int bit = 63; bit > 10; --bit) {

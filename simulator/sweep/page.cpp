@@ -62,8 +62,8 @@ report::Table varied_table(const Head& head) {
   return table;
 }
 
-/// For each figure of which less or more is better: the first case that has the best value. Latencies: the first that
-/// is not saturated.
+/// For each figure with a better direction: the first case with the best value. For latencies: the first that is not
+/// saturated.
 Result<report::Table> best_table(Database& database, const std::vector<FigureColumn>& figures) {
   report::Table table{"The best case by", {"value", "case"}, {}, true};
   std::string columns = "\"case\"";

@@ -102,8 +102,7 @@ struct Lists {
   }
 };
 
-/// Figures of a case that could not run since its engine would not start: that, and nothing else. Empty where it is
-/// another reason.
+/// Figures of a case that could not run because its engine would not start: only that. Empty for any other reason.
 std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
                                                  const plan::Openers& openers) {
   if (!scenario.derives_pool || (scenario.model == nullptr && scenario.model_file.empty())) return {};

@@ -5,8 +5,8 @@
 namespace kvplan::topology {
 namespace {
 
-// Of one link: a route within a node takes two NVLinks or four of PCIe; one to another node two of PCIe and two of the
-// network.
+// Latencies of one link: a route within a node takes two NVLinks or four of PCIe; one to another node two of PCIe and
+// two of the network.
 constexpr std::int64_t kBridgeNs = 470;
 constexpr std::int64_t kSwitchedNs = kBridgeNs / 2;
 constexpr std::int64_t kPcieNs = 250;

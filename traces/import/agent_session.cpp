@@ -213,8 +213,8 @@ bool AgentSession::fill(const Entry& entry, Row& row) {
   List& list = lists_.back();
   if (list.last >= 0) row.after.push_back(list.last);
   row.after.insert(row.after.end(), list.joins.begin(), list.joins.end());
-  // The recorded wait spans sub-agents that ran in it, and for the first request of one it is not counted from the
-  // request that started it: then times say what is left of it.
+  // The recorded wait includes sub-agents that ran in it, and for the first request of a sub-agent it is not counted
+  // from the request that started it: in both cases the wait follows from times instead.
   if (list.joins.empty() && list.answered) row.think_ns = entry.think_ns;
   list.joins.clear();
   list.last = requests_++;

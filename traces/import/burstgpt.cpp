@@ -1,7 +1,7 @@
 // BurstGPT: repository HPMLL/BurstGPT, README.md. Seconds from midnight of the first day, so that the first row is
-// not at 0. Releases with sessions add two columns; only conversations have a session. Failed requests of the files
-// that hold them have no output tokens: they are kept and counted. The model is the tenant here: it tells the two
-// services apart that the trace mixes.
+// not at 0. Releases with sessions add two columns; only conversations have a session. Failed requests, in files that
+// have them, have no output tokens: they are kept and counted. The model becomes the tenant: it distinguishes the two
+// services in the trace.
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {

@@ -1,28 +1,28 @@
-// Sessions of coding agents: repository callanjfox/kv-cache-tester (folder traces, one file per session) and
-// what others publish in its form, one session per line. Fields: docs/TRACE_FORMAT.md of repository
+// Sessions of coding agents: repository callanjfox/kv-cache-tester (folder traces, one file per session) and files of
+// other publishers in the same form, one session per line. Fields: docs/TRACE_FORMAT.md of repository
 // callanjfox/agentic-coding-analysis.
 //
 // A session is one object with a list of requests; a request of type "subagent" is a marker with a list of its
-// own, and may hold further markers. Requests are taken in the order of the text, those of a sub-agent at its
-// marker's place and in its session.
+// own, and may contain further markers. Requests are taken in the order of the text, those of a sub-agent at its
+// marker and in its session.
 //
-// Prefix ids are chained and count full blocks only; some publishers keep an id for the part-filled last one,
-// which is noticed and counted. With scope "local", or none, the ids of a session mean nothing outside it, and
-// its sub-agents share them: each session gets a range of its own behind those before it. Text that sessions
-// do share (tools and system prompt) is not in the ids then. With scope "global" ids are taken as they are.
+// Prefix ids are chained and count full blocks only; some publishers have an id for the incomplete last block, which is
+// noticed and counted. With scope "local", or none, the ids of a session have no meaning outside it, and its sub-agents
+// share them: each session gets its own range of ids. Text that sessions really share (tools and system prompt) is not
+// visible in the ids then. With scope "global" ids are used unchanged.
 //
-// Times are seconds since the session's start; no file says when a session started. In the recorded sessions
-// the clock of a sub-agent restarts at 0, and its marker's `t` is the moment it *finished* (the page says
-// spawned): over all sub-agents with a duration, t - duration is never before the request ahead of the marker,
-// and parallel ones then start together. So a sub-agent starts at t - duration. Other publishers write times of
-// the session inside it. What the file holds decides, for each sub-agent: a clock that begins at 0, or more
-// than a second before the sub-agent's start, has restarted; any other one is that of the list around it.
-// Without a duration the end of the last answer (t + api_time) stands for it; in the 44 recorded sub-agents
-// that is 1 to 7 s too short.
+// Times are seconds since the session's start; no file says when a session started. In the recorded sessions the clock
+// of a sub-agent restarts at 0, and its marker's `t` is the moment when it *finished* (the page says spawned): over all
+// sub-agents with a duration, t - duration is never before the request ahead of the marker, and parallel sub-agents
+// then
+// start together. So a sub-agent starts at t - duration. Other publishers write times of the session inside it. The
+// content decides for each sub-agent: a clock that begins at 0, or more than a second before the sub-agent's start, has
+// restarted; any other is that of the list around it. Without a duration, the end of the last answer (t + api_time) is
+// used; for the 44 recorded sub-agents that is 1 to 7 s too short.
 //
 // A request waits for the one before it in its list and for the sub-agents between the two; the first of a sub-agent
-// for the request ahead of its marker. `think_time`, the client's wait, is the pause before it, unless sub-agents ran
-// meanwhile: then what times leave over is. Not kept: models and kinds of content.
+// waits for the request ahead of its marker. `think_time`, the client's wait, is the pause before it, unless sub-agents
+// ran meanwhile: then the pause follows from times. Not kept: models and kinds of content.
 #include <optional>
 #include <unordered_map>
 

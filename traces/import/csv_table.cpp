@@ -19,8 +19,8 @@ class CsvTable final : public TableStream {
   bool take_field(std::size_t index, std::string_view text);
   bool read_hashes(std::string_view text);
   bool read_after(std::string_view text);
-  /// Calls `take(part)` for the parts of a list in one field, parted by spaces, commas or semicolons, brackets around
-  /// it or not; false once that gives false.
+  /// Calls `take(part)` for the parts of a list in one field, separated by spaces, commas or semicolons, with or
+  /// without brackets; false once `take` returns false.
   template <class Take>
   static bool each_part(std::string_view text, Take&& take);
 

@@ -8,10 +8,8 @@
 // `input_tokens`.
 //
 // Sub-agents have sessions of their own, which name the parent's (`parent_session_id`). The waits follow from
-// sessions and
-// ends (ended_turns.h). The pause in between is the time of the client and its tools, so tool events add nothing and
-// are
-// only counted. Not kept, since there is no column: `cached_tokens` as the server measured them.
+// sessions and ends (ended_turns.h). The pause in between is the time of the client and its tools, so tool events add
+// nothing and are only counted. Not kept, since there is no column: `cached_tokens` as the server measured them.
 #include <optional>
 
 #include "traces/import/ended_turns.h"

@@ -1,5 +1,5 @@
-// The CSV and the JSON lines that `kvplan trace convert` writes: unit in the name of the column, so nothing is a
-// guess. (Traces with prefix ids become Mooncake's rows: mooncake.cpp.)
+// The CSV and the JSON lines that `kvplan trace convert` writes: column names include units, so nothing is guessed.
+// (Traces with prefix ids become Mooncake's rows: mooncake.cpp.)
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {

@@ -1,8 +1,8 @@
-// Mooncake traces: repository kvcache-ai/Mooncake, FAST25-release/README.md. JSON lines; times are
-// milliseconds; `hash_ids` are prefix-chained. The block size is not in the file: 512 tokens for the
-// published traces. Names that other tools write for the same fields: ai-dynamo/dynamo,
-// lib/data-gen/src/mooncake.rs. There a row waits for those it names (`wait_for`, by `request_id`), else for the row
-// before it in its session, and starts `delay` and `tool_wait_ms` after they have ended.
+// Mooncake traces: repository kvcache-ai/Mooncake, FAST25-release/README.md. JSON lines; times are milliseconds;
+// `hash_ids` are prefix-chained. The block size is not in the file: 512 tokens for the published traces. Names that
+// other tools write for the same fields: ai-dynamo/dynamo, lib/data-gen/src/mooncake.rs. With those a row waits for
+// the rows that it names (`wait_for`, by `request_id`), else for the row before it in its session, and starts `delay`
+// and `tool_wait_ms` after they have ended.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kPublishedBlock = 512;
 
-/// Fields of Mooncake rows and of the dialects above. A row with any other field is not taken for one:
-/// Bailian's rows, for one, share four names and count seconds.
+/// Fields of Mooncake rows and of the dialects above. A row with any other field is not recognised: Bailian's rows,
+/// for example, share four names and count seconds.
 constexpr std::array<std::string_view, 22> kFields{
     "timestamp",    "created_time", "input_length",    "input_tokens", "output_length",    "output_tokens",
     "hash_ids",     "delay",        "delay_ms",        "request_id",   "session_id",       "priority",

@@ -6,10 +6,10 @@
 // docs/otel_trace_replay.md).
 //
 // A request is a span with both token counts. Arrival is its start, e2e its duration. The input count includes
-// cached tokens, the output count reasoning. Counts and times go by their present names or by the older ones
-// that vLLM writes (vllm-project/vllm, vllm/tracing/utils.py); where both are there, the present one counts.
-// Parents of spans are not read: what waits for what stays open, and a call that was traced with counts at both
-// ends, in the client and in the server, makes two requests.
+// cached tokens, the output count reasoning. Counts and times have their present names or the older ones that vLLM
+// writes (vllm-project/vllm, vllm/tracing/utils.py); if both exist, the present one is used. Parents of spans are not
+// read, so there are no waits; a call traced with counts at both ends, in the client and in the server, makes two
+// requests.
 #include <algorithm>
 #include <array>
 

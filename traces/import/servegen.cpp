@@ -1,5 +1,5 @@
 // Requests generated from the client pools of ServeGen (repository alibaba/ServeGen): seconds, the client as tenant;
-// output tokens include those of reasoning. The pools themselves are what a generator reads, not requests.
+// output tokens include reasoning. The pools themselves are the input of a generator, not requests.
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {

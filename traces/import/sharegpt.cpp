@@ -1,10 +1,10 @@
 // ShareGPT: an array of conversations, {"id", "conversations": [{"from": "human" | "gpt" | ..., "value": text}]}
 // (as vllm-project/vllm reads it, vllm/benchmarks/datasets/sharegpt.py).
 //
-// Every message from gpt is a request: its prompt is all that stands before it in the conversation, its output
-// the message. (vLLM takes the first two messages of a conversation only.) Lengths are estimates, since there
-// are only texts: one token per 4 bytes of UTF-8, rounded up once for a whole prompt. A conversation is a
-// session; its turns wait for each other, but no times are recorded: all requests arrive at 0.
+// Every message from gpt is a request: its prompt is everything before it in the conversation, its output the message.
+// (vLLM uses only the first two messages of a conversation.) Lengths are estimates, since there are only texts: one
+// token per 4 bytes of UTF-8, rounded up once for a whole prompt. A conversation is a session; its turns wait for each
+// other, but no times are recorded: all requests arrive at 0.
 #include <algorithm>
 
 #include "simulator/base/units.h"

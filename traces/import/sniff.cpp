@@ -9,16 +9,16 @@
 namespace kvplan::traces {
 namespace {
 
-/// What is looked at. Longer first lines of tables are not understood (prompts with 100,000 ids fit); of longer
-/// documents the keys in view count.
+/// Bytes that are looked at. Longer first lines of tables are not recognised (prompts with 100,000 ids fit); of
+/// longer documents only the keys in this part count.
 constexpr std::size_t kSniffBytes = std::size_t{1} << 20;
 constexpr std::size_t kHeadBytes = 4096;
 constexpr std::string_view kJsonSpace = " \t\r\n";
 
 enum class End : std::uint8_t { kWhole, kCut, kBroken };
 
-/// Reads the keys of the object that `text` begins with, and says how the object ends there. `cut`: the file
-/// goes on behind the text.
+/// Reads the keys of the object at the front of `text`, and returns how the object ends there. `cut`: the file
+/// continues behind the text.
 End sniff_object(std::string_view text, bool cut, Sniff& sniff) {
   sniff.columns.clear();
   sniff.kinds.clear();

@@ -1,5 +1,5 @@
-// Any table, by `--format csv|jsonl --map ...`. Never recognised by itself: units and meanings are the user's
-// to say.
+// Any table, by `--format csv|jsonl --map ...`. Never recognised automatically: the user must state units and
+// meanings.
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {

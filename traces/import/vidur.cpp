@@ -1,6 +1,6 @@
 // Vidur, Sarathi and etalon: repository microsoft/vidur, data/processed_traces/ and
-// vidur/request_generator/trace_replay_request_generator.py. Seconds from the first request; the Splitwise traces
-// of Azure circulate in this form too.
+// vidur/request_generator/trace_replay_request_generator.py. Seconds from the first request; Azure's Splitwise traces
+// are also distributed in this form.
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {

@@ -256,8 +256,8 @@ Status BenchStream::finish(std::int64_t rows) {
   return Done{};
 }
 
-/// By the arrays, or by totals that both tools write in front of them: a result without the arrays gets the
-/// error that says how to have them.
+/// By the arrays, or by totals that both tools write before them: a result without the arrays gets an error that says
+/// how to produce them.
 bool recognises(const Sniff& sniff) {
   if (!sniff.is_object()) return false;
   if (sniff.kind("input_lens") == 'a' && sniff.kind("output_lens") == 'a') return true;

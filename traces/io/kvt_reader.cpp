@@ -25,7 +25,7 @@ class Sum {
   std::uint64_t value_{0};
 };
 
-/// Calls `take` with each number of a column, which Protobuf has read where it was not taken out; false where it is
+/// Calls `take` with each number of a column; Protobuf has read the column if it was not extracted. False if it is
 /// broken.
 template <class Field, class Take>
 bool each_number(const kvt::Column& column, const Field& field, Take&& take) {

@@ -76,8 +76,8 @@ std::size_t count_varints(std::string_view column) {
 }
 
 DecodedIds decode_ids(std::string_view column, std::uint64_t distinct, std::uint32_t* out, std::size_t room) {
-  // Ids are numbered by first appearance and prompts repeat from their beginnings, so nearly every step is 1, one
-  // byte that is 2: those are taken by the run. As unsigned numbers negative ids are too large.
+  // Ids are numbered by first appearance and prompts repeat from their beginnings, so nearly every step is 1, stored
+  // as one byte with the value 2: runs of these are handled together. As unsigned numbers negative ids are too large.
   constexpr std::uint64_t kOnes = 0x0202020202020202;
   DecodedIds ids{.distinct = distinct};
   std::uint64_t id = 0;

@@ -150,8 +150,8 @@ class TextWriter {
     out += '\n';
   }
 
-  /// Mooncake's rows where there are prefix ids. Without them its names would leave the unit of time to be
-  /// guessed: then the names are those of the CSV, which have it.
+  /// Mooncake's rows if there are prefix ids. Without them its names would leave the unit of time unclear: then the
+  /// names are those of the CSV, which include it.
   void json_row(const Trace& piece, std::size_t i, std::string& out) {
     if (!piece.prefix.present()) return plain_json_row(piece, i, out);
     out += "{\"timestamp\": ";

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kMostInWindow = 67'108'864;
 
-/// The requests of one client in one window after the other: as many as the window's rate says, their gaps drawn
-/// from its law and scaled to fill it. One gap more than requests, so that none has to stand at an end. The gaps
-/// are drawn twice from the same state, first for their sum, so that a window of any number of requests needs no
+/// The requests of one client in one window after the other: as many as the window's rate says, with gaps drawn from
+/// its distribution and scaled to fill it. There is one gap more than requests, so that none has to be at an end. The
+/// gaps are drawn twice from the same state, first for their sum, so that a window of any number of requests needs no
 /// memory.
 class ClientRequests {
  public:

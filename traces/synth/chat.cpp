@@ -111,8 +111,8 @@ void converse(Random& random, std::int64_t start_ns, std::int32_t conversation, 
   }
 }
 
-/// Gives the ids of a prompt. A full block of the system prompt is known by its application, a later full
-/// block by its conversation (the history only grows), the part-filled last block by the request alone.
+/// Makes the ids of a prompt. A full block of the system prompt is identified by its application, a later full block
+/// by its conversation (the history only grows), an incomplete last block by its request alone.
 class Hashes {
  public:
   Hashes(PrefixHashes& out, std::int64_t block) : out_(out) {
@@ -133,8 +133,7 @@ class Hashes {
  private:
   std::uint32_t number(std::int32_t owner, std::int64_t position) {
     std::vector<std::uint32_t>& known = blocks_[owner];
-    // Positions of an owner are first used in order; those of the system prompt do not count for a
-    // conversation.
+    // The positions of an owner are first used in order; those of the system prompt do not count for a conversation.
     const auto at = static_cast<std::size_t>(position);
     if (known.size() <= at) known.resize(at + 1, kNone);
     if (known[at] == kNone) known[at] = static_cast<std::uint32_t>(out_.distinct++);
@@ -152,9 +151,8 @@ Status in_range(std::string_view name, std::int64_t value, std::int64_t low, std
       .at_field(name);
 }
 
-/// Turns of enough conversations, in order of arrival, cut to the wanted number. Conversations start at a
-/// rate that gives the wanted average: calm for a minute, then `burst_factor` times as fast for a quarter of
-/// it.
+/// Turns of enough conversations, in order of arrival, cut to the wanted number. Conversations start at a rate that
+/// gives the wanted average: slowly for a minute, then `burst_factor` times as fast for a quarter of a minute.
 std::vector<Turn> make_turns(const ChatOptions& options) {
   Random random(options.seed, "chat");
   // Mean gap of conversations in calm: turns x (calm + factor x burst) / ((calm + burst) x rate).

@@ -292,8 +292,8 @@ class Prober {
     return keep(std::move(table));
   }
 
-  /// Equal shares of what is held, in another order on either side: no two descriptors can be joined. REQUIRES: `count`
-  /// is a power of two, so that odd steps meet every share once.
+  /// Equal shares of the held memory, in a different order on either side, so that no two descriptors can be joined.
+  /// REQUIRES: `count` is a power of two, so that odd steps visit every share once.
   static std::vector<CopyPlaces> scattered(std::int64_t count, std::int64_t room) {
     std::vector<CopyPlaces> places;
     const std::int64_t share = room / count;

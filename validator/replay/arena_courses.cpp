@@ -65,8 +65,8 @@ std::int64_t Arena::alloc_unit_cells() const {
   return units * header_.alloc_unit_tokens;
 }
 
-/// A view for each track of a block that others may hold too: what is kept is what any of them keeps, and what is
-/// written its owner wrote. Tokens lie in order, in each track at their own number.
+/// A view for each track of a block that other requests may hold too: a cell is kept if any holder keeps it, and was
+/// written if its owner wrote it. Tokens lie in order, in each track at their own number.
 void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place) {
   const std::int64_t q = header_.alloc_unit_tokens;
   const std::int64_t first_slot = alloc_unit.entry * q;

@@ -64,8 +64,8 @@ Status Replay::Impl::begin_course(Request& r) {
   return Done{};
 }
 
-/// Before it is granted or computes anything. A course that drops nothing, since the request ends with its
-/// first token, has nothing to be told.
+/// Called before the request is granted or computes anything. A course that drops nothing, because the request ends
+/// with its first token, has nothing to report.
 Status Replay::Impl::check_course(Request& r) {
   if (!follows_courses()) return Done{};
   if (r.target == r.final_tokens()) KVPLAN_TRY_DO(begin_course(r));

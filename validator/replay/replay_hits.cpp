@@ -6,8 +6,8 @@
 
 namespace kvplan::validator {
 
-/// Where layers lie in groups: how many leading blocks are found, and which of them the request takes. Of a group with
-/// a window these are the last ones, as many as one token sees beside itself, and at least one.
+/// With groups of layers: how many leading blocks are hit, and which of them the request takes. Of a group with a
+/// window these are the last ones, as many as one token sees beside itself, and at least one.
 Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) {
   if (!has_groups())
     return f.found_blocks == 0 ? Status(Done{})

@@ -16,8 +16,8 @@ auto standing(const Request& r) {
 
 }  // namespace
 
-/// Can this be told of the request now? With the first fact of what is computed, running requests are told of from the
-/// eldest on once more.
+/// True: the fact may be reported of the request now. With the first fact about computing, running requests are
+/// reported once more, oldest first.
 bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
   PriorityPass& pass = by_priority_;
   pass.gave_way.reset();

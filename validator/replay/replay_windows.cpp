@@ -5,8 +5,8 @@
 
 namespace kvplan::validator {
 
-/// Entries of the table that hold nothing which the token at position `computed` or a later one sees, group by
-/// group, of each the highest first. Where there are none it is known how far a group is empty.
+/// Table entries with nothing that the token at position `computed` or a later one sees, group by group, highest
+/// first. If there are none, it records how far a group is empty.
 std::vector<std::int32_t> Replay::Impl::left_behind(Request& r, std::int64_t computed) const {
   const auto groups = static_cast<std::int64_t>(header_.groups.size());
   const std::int64_t blocks = static_cast<std::int64_t>(r.table.size()) / std::max<std::int64_t>(groups, 1);
@@ -36,8 +36,8 @@ Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
                               " tokens are written");
 }
 
-/// In a pass, before it is granted or computes anything; it may be preempted after that. All that is due has to be
-/// told, a long list in several facts.
+/// Called in a pass, before the request is granted or computes anything; it may be preempted after that. Everything
+/// due must be reported, a long list in several facts.
 Status Replay::Impl::leave_windows(const log::LetGo& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || r->rank < order_ || r->stage != kNothing)

@@ -248,8 +248,8 @@ class CudaProbe final : public ProbeDevice {
   }
   [[nodiscard]] void* on_device(std::int64_t offset) const { return static_cast<char*>(held_) + offset; }
 
-  /// Between two events in a stream that was idle. `parked`: behind a kernel that spins while all of it is enqueued, so
-  /// that the host's time is not in it.
+  /// Time between two events in a stream that was idle. `parked`: behind a kernel that spins while everything is
+  /// enqueued, so that the host's time is excluded.
   template <class Work>
   Result<double> timed(bool parked, Work work) {
     KVPLAN_TRY_DO(synchronise());
