@@ -1,10 +1,8 @@
 // The window: scenario at the left, timeline in the middle, sliders and numbers below.
 //
 // It holds the scenario document, the worker and the newest result, and connects them: an edit changes the document,
-// the
-// change starts a simulation job, its result becomes a picture. The old picture stays, greyed, until a newer one
-// exists.
-// The report of a finished run is a picture that nothing in the window changes.
+// the change starts a simulation job, its result becomes a picture. The old picture stays, greyed, until a newer one
+// exists. The report of a finished run is a picture that nothing in the window changes.
 #pragma once
 
 #include <QMainWindow>

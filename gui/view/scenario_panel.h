@@ -2,8 +2,7 @@
 // gets its row by being in its catalogue.
 //
 // A row has the name, an editor, the unit, and an arrow to reset a given value to the default. An invalid entry keeps
-// its
-// text and gets a sign at its row.
+// its text and gets a sign at its row.
 #pragma once
 
 #include <QAction>

@@ -1,8 +1,7 @@
 // Translations of texts from descriptors and scenario fields into the window's language.
 //
 // They are looked up by their English text in gui/translations/catalogue_zh.ts; a text without an entry, such as that
-// of
-// a new component, is shown in English.
+// of a new component, is shown in English.
 #pragma once
 
 #include <QString>

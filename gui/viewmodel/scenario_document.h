@@ -2,9 +2,8 @@
 //
 // An edit is accepted only if the settings resolve; otherwise nothing changes and an error is returned. Each edit is a
 // step on the undo stack; consecutive edits with the same `merge` key (the values of one drag) are one step. There is
-// one
-// setting per path, components as a whole with their given parameters, in the order of plan::scenario_fields(). So two
-// ways to the same scenario give the same settings.
+// one setting per path, components as a whole with their given parameters, in the order of plan::scenario_fields().
+// So two ways to the same scenario give the same settings.
 #pragma once
 
 #include <QObject>

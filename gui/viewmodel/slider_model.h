@@ -1,8 +1,7 @@
 // The four sliders: the setting that each one changes in the present scenario, and the values at which it stops.
 //
 // A slider is a list of stops. Each stop is the exact text of a setting, so its value can be typed on a command line,
-// and
-// its keys step through the same values as its handle.
+// and its keys step through the same values as its handle.
 #pragma once
 
 #include <QString>

@@ -2,10 +2,8 @@
 // replicas.
 //
 // Made once per result, outside the window's thread, then immutable. A picture asks for columns. Each column is the
-// exact
-// reduction of whole bins, with integer sums over time; so in every column the states sum to the capacity, and the
-// least
-// and greatest of a bin are in some column whatever the zoom.
+// exact reduction of whole bins, with integer sums over time; so in every column the states sum to the capacity, and
+// the least and greatest of a bin are in some column whatever the zoom.
 #pragma once
 
 #include <cstdint>

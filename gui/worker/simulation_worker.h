@@ -1,15 +1,11 @@
 // Runs simulations beside the window: one thread, one job at a time.
 //
 // The mailbox has one place: while a job runs, only the newest request waits. During a drag the running job may
-// finish, so
-// that the picture follows the mouse, unless it is older than `kPatience`. A discrete change (undo, a combo box) ends
-// it
-// at once. Every request has a generation number, larger than all before; each gets at most one answer, as a signal
-// on the
-// window's thread. Answers are passed in the worker's own list, under its lock; Qt's queue only carries the notice that
-// there is one. So all shared data are guarded in this file (and the thread sanitizer, which does not see Qt's locks,
-// can
-// check it).
+// finish, so that the picture follows the mouse, unless it is older than `kPatience`. A discrete change (undo, a
+// combo box) ends it at once. Every request has a generation number, larger than all before; each gets at most one
+// answer, as a signal on the window's thread. Answers are passed in the worker's own list, under its lock; Qt's queue
+// only carries the notice that there is one. So all shared data are guarded in this file (and the thread sanitizer,
+// which does not see Qt's locks, can check it).
 //
 // Life cycle: made and used on the window's thread; the destructor ends the running job and waits for it.
 #pragma once

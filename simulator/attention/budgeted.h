@@ -3,8 +3,7 @@
 //
 // A scheme counts tokens of a prompt. A policy that drops while decoding keeps to that number from then on. So if a
 // scheme keeps a short prompt whole, the layer goes on with as many tokens as the prompt had. If it leaves a layer
-// alone
-// (Retained::whole), nothing is ever dropped there.
+// alone (Retained::whole), nothing is ever dropped there.
 #pragma once
 
 #include <cstdint>

@@ -7,14 +7,12 @@
 //   4 evict    the policy names residents to drop until its budget holds
 // The prompt is processed with full causal attention: its tokens are appended, update runs on its rows (as far as the
 // policy asks for them), and evict runs once, at its end. So with a budget of B a decode query attends B + 1 tokens,
-// and
-// B + 1 is the peak. A few policies evict before they append (PolicyTraits::makes_room): with them a query attends B
-// tokens, and the prompt is fed row by row.
+// and B + 1 is the peak. A few policies evict before they append (PolicyTraits::makes_room): with them a query
+// attends B tokens, and the prompt is fed row by row.
 //
 // A layer decides as a whole: its KV heads have a set of residents each, or share one (Scope), and `evict` sees all
-// sets
-// at once. Rows are not reduced: there is one for each query head, and the policy decides how the query heads of a KV
-// head become one score (reduce.h has the usual ways).
+// sets at once. Rows are not reduced: there is one for each query head, and the policy decides how the query heads of
+// a KV head become one score (reduce.h has the usual ways).
 //
 // Life cycle: `PolicyKind::make` gives one LayerPolicy per layer. It stores only its own numbers, gets everything else
 // as arguments, decides and returns; the replay (replay.h) applies the decision. Two layers never share state, and

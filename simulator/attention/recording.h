@@ -2,9 +2,8 @@
 // in a test).
 //
 // Life cycle: a Recording is opened once and never changed, so any number of threads may share it. `open` gives a
-// reader
-// of one layer of one sequence, which belongs to one thread and moves forward: `seek` makes the rows of one token
-// available for all heads, and is the only call that can fail.
+// reader of one layer of one sequence, which belongs to one thread and moves forward: `seek` makes the rows of one
+// token available for all heads, and is the only call that can fail.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // Replays one policy on one layer of one sequence, token by token, by the step model of policy.h.
 //
 // Life cycle: construct; call `step` for tokens 0, 1, 2, ...; between calls ask what is kept, what the last step
-// dropped,
-// and what its query saw. Memory: what is kept, never the rows.
+// dropped, and what its query saw. Memory: what is kept, never the rows.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,7 @@
 // Arithmetic, the same on every machine: elements are converted to doubles (exact), products are added in the order of
 // the element index, the softmax uses fixed_exp and sum_in_lanes (kernels.h). Keys are stored transposed, so that the
 // inner loop runs over tokens, which are independent of each other: it vectorises at any width without changing the
-// order
-// in which one score is summed.
+// order in which one score is summed.
 #pragma once
 
 #include <cstdint>

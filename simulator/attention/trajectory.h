@@ -5,19 +5,14 @@
 // layers), so all requests driven by that recording share it. With PolicyTraits::foresight it also depends on the final
 // number of tokens. It is computed as far as it is asked for, one layer after the other: each layer is opened once for
 // its own replay and processed from its first token, and only its drops are stored. A policy with foresight has its
-// layer
-// opened once more before that. With lower_layers each layer opens all layers below it, so work and reading grow with
-// the
-// square of the number of layers. Memory, per track: 4 bytes for each dropped token and 8 for each decode step, and
-// during
-// the computation the rows of one layer. If later tokens are asked for, everything is computed again: so ask for the
-// last
-// token that matters. A course (courses/course.h) made from it says where tokens are placed and which blocks that
-// frees.
+// layer opened once more before that. With lower_layers each layer opens all layers below it, so work and reading
+// grow with the square of the number of layers. Memory, per track: 4 bytes for each dropped token and 8 for each
+// decode step, and during the computation the rows of one layer. If later tokens are asked for, everything is
+// computed again: so ask for the last token that matters. A course (courses/course.h) made from it says where tokens
+// are placed and which blocks that frees.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counted from 0; t = prompt -
-// 1 is
-// the end of the prompt, where the policy first selects. Before it nothing is dropped.
+// 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
 //
 // Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. No other thread
 // may use it while it advances; a TrajectoryStore hands out trajectories that no longer do.

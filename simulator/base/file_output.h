@@ -3,11 +3,9 @@
 //
 // If the file system supports it (Linux: O_TMPFILE), the bytes go to a file without a name, which vanishes with the
 // process however that ends. A new target then appears by one link. An older target can only be replaced by renaming
-// over
-// it, so the complete file has a temporary name beside the target for two system calls; a kill -9 between them leaves
-// it
-// there, complete. On other file systems the temporary file has a name beside the target from the start, and a kill -9
-// leaves what was written so far.
+// over it, so the complete file has a temporary name beside the target for two system calls; a kill -9 between them
+// leaves it there, complete. On other file systems the temporary file has a name beside the target from the start,
+// and a kill -9 leaves what was written so far.
 #pragma once
 
 #include <cstdint>

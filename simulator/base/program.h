@@ -11,8 +11,7 @@ void hold_closed_streams();
 /// - hold_closed_streams().
 /// - SIGINT, SIGTERM and SIGHUP ask the program to stop (interrupted()); a second signal ends it at once. If SIGHUP is
 ///   ignored, it stays ignored: nohup asks for that. SIGINT is handled even if it is ignored, since shells ignore it
-///   for
-///   background processes, and scripts send it all the same.
+///   for background processes, and scripts send it all the same.
 /// - Writing to a closed pipe, or to a file that may not grow, fails like any other write.
 void begin_program();
 

@@ -4,8 +4,7 @@
 // --only: rows with TEXT in their name; --no-naive: the fast side alone (both for a profiler).
 // Without traces (or with --small, as the tests run it) it uses a synthetic workload. Each row is the median of several
 // runs, fast and naive alternating in one process, in CPU seconds of this thread; the digest covers the results and
-// must
-// be equal on both sides.
+// must be equal on both sides.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -3,8 +3,7 @@
 // of the trace, which must be the same for every reader.
 //   trace_bench [--small] [--only TEXT] [--reader TEXT] [--rounds N]
 // --small: 2,000 rows, run by the tests. --only, --reader: parts and readers with TEXT in their name. --rounds:
-// number of
-// rounds instead of 7 (for a profiler).
+// number of rounds instead of 7 (for a profiler).
 #include <sys/resource.h>
 #include <unistd.h>
 

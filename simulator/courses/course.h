@@ -2,11 +2,10 @@
 // blocks of the request, token by token, from an admission to the request's end.
 //
 // A cell is one KV slot of one unit. A unit is what the policy treats as one: a (layer, KV head) pair, a whole layer,
-// or
-// everything. Units that drop the same positions form a track. A block id covers all units of a table; a request has
-// one
-// table, or one for each layer or KV head (course_of_tables.h). The ranks of a deployment share the table: a track
-// without units here belongs to another rank only. Its cells keep blocks from being freed, but take no memory here.
+// or everything. Units that drop the same positions form a track. A block id covers all units of a table; a request
+// has one table, or one for each layer or KV head (course_of_tables.h). The ranks of a deployment share the table: a
+// track without units here belongs to another rank only. Its cells keep blocks from being freed, but take no memory
+// here.
 //
 // "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before the prompt
 // (or what is recomputed: the tokens that an admission computes before it samples) is complete, which is after `prompt`
@@ -21,8 +20,7 @@
 //   compact a token is written behind all others; when a block's worth of cells is dropped, the survivors move
 //           together, and the blocks behind them are freed from the end of the table (counted_course.h)
 // For formats in which the bytes of a token depend on the other stored tokens, cells are bytes, and what a request
-// holds
-// follows from those (encoded_course.h).
+// holds follows from those (encoded_course.h).
 //
 // A course depends only on this and on the recorded length, so all its users (engines, ledger) agree. Tests compare it
 // with a walk over single cells, and replays compare it with memory.

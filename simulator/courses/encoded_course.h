@@ -11,11 +11,10 @@
 //
 // Encoded bytes overwrite the tokens that they replace: a step needs room for its result, not for both. So a prompt is
 // encoded in its own blocks; the blocks left over are freed at once (Course::compaction, without moves), and if
-// rounding
-// needs one more block, it is granted with the next token. Room for what a step encodes is granted with the token that
-// it writes. The blocks of the exact tail are freed when its tokens are encoded. What a token policy drops of the
-// prompt
-// is dropped before the rest is encoded; if the policy goes on, each later token replaces a dropped one.
+// rounding needs one more block, it is granted with the next token. Room for what a step encodes is granted with the
+// token that it writes. The blocks of the exact tail are freed when its tokens are encoded. What a token policy drops
+// of the prompt is dropped before the rest is encoded; if the policy goes on, each later token replaces a dropped
+// one.
 #pragma once
 
 #include <memory>

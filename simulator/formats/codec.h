@@ -1,6 +1,5 @@
 // A format of the KV cache as a codec: what is stored for each token of one layer, the numbers that come back when it
-// is
-// read, and the bytes that this takes.
+// is read, and the bytes that this takes.
 //
 // Life cycle: one codec per layer. `append` the prompt in one call (fewer tokens if a token policy kept fewer), then
 // `end_prompt`; then for each generated token `append`, read (its query attends), `end_step`. `drop` removes tokens
@@ -9,11 +8,9 @@
 //
 // Versions: the numbers of a token change when it is encoded again. A static format writes a token once, KIVI stores it
 // exactly and then encodes it, `mixed` writes it in each tier, SVD in each update. The current numbers are stored
-// decoded,
-// tokens side by side (Plane::stored), and overwritten. So attention over any set of tokens reads blocks of them and
-// needs no version; nothing of a query is kept beyond its step, so nothing can be out of date. Versions are only
-// counted:
-// `Plane::version` by token, `Plane::writes` in total.
+// decoded, tokens side by side (Plane::stored), and overwritten. So attention over any set of tokens reads blocks of
+// them and needs no version; nothing of a query is kept beyond its step, so nothing can be out of date. Versions are
+// only counted: `Plane::version` by token, `Plane::writes` in total.
 //
 // A token's index is its place among the tokens that a head stores, oldest first; its position is its place in the
 // sequence. Heads may store different tokens; keys and values of a head store the same ones. Arithmetic is that of IEEE

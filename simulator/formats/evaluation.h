@@ -1,12 +1,10 @@
 // Runs a format over recorded queries, keys and values of one layer: bytes after every step, the numbers that come
-// back,
-// and how far the attention output moves.
+// back, and how far the attention output moves.
 //
 // The step model, for tokens of the prompt P and t = P, P + 1, ...:
-//   prompt   its tokens are appended in one call (those that the token policy keeps), then the prompt ends
-//   1 append token t
-//   2 attend the query of t reads everything that is stored, t included
-//   3 step   the format encodes; the token policy drops
+//   prompt   its tokens are appended in one call (those that the token policy keeps), then the prompt ends 1 append
+//   token t 2 attend the query of t reads everything that is stored, t included 3 step   the format encodes; the
+//   token policy drops
 // Errors are relative to a cache that keeps everything exactly; its outputs are computed once for each query.
 #pragma once
 

@@ -2,9 +2,8 @@
 // its codes, and its block of scales.
 //
 // A block is a set of tokens with scales of their own: one token, a group of tokens with shared scales for each
-// channel,
-// all tokens of an append, a chunk with factors, a cluster. A token without a block is exact. Block numbers are never
-// reused; a block without tokens takes no bytes.
+// channel, all tokens of an append, a chunk with factors, a cluster. A token without a block is exact. Block numbers
+// are never reused; a block without tokens takes no bytes.
 #pragma once
 
 #include <cstdint>

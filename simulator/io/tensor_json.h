@@ -1,9 +1,8 @@
 // Tensors of one layer as a small JSON with three raw files, as in the golden cases of formats:
 //   {"query_heads": H, "kv_heads": K, "head_dim": D, "T": T, "files": {"Q": FILE, "K": FILE, "V": FILE}}
 // A raw file is little-endian float32 without a header, in the order [head][token][channel]; its path is relative to
-// the
-// JSON's folder. Optional: "fnv" with the same three names has the FNV-1a 64 of each file's bytes in 16 hexadecimal
-// digits; "prefill_len" is the number of prompt tokens. Other keys are ignored.
+// the JSON's folder. Optional: "fnv" with the same three names has the FNV-1a 64 of each file's bytes in 16
+// hexadecimal digits; "prefill_len" is the number of prompt tokens. Other keys are ignored.
 #pragma once
 
 #include <cstdint>

@@ -3,17 +3,15 @@
 //   group     between two groups of more than one query head: the straight line. Beyond the greatest: the line
 //   through it
 //             and the nearest of at most half of it (else the first, since near neighbours would amplify noise),
-//             constant
-//             if it falls. A group of one has its own kernels, see grid_estimate.h
+//             constant if it falls. A group of one has its own kernels, see grid_estimate.h
 //   KV heads  with equal work: h heads of b sequences are looked up as h' heads of b x h / h' sequences, on the
 //   straight
 //             line over h' between the two neighbours, beyond the axis at the nearest h'
 //   batch     between two neighbours: the mean of two straight lines, with the same cached tokens of each sequence, and
 //             with the same tokens of all sequences together (half as many of twice the batch, ...), which separates
-//             what
-//             fits a cache of the device from what does not; weighted like evidence in grid_estimate.h. Beyond the
-//             greatest as for groups. Below the least (equal work of few heads may be less than a sequence): the least
-//             batch with the same tokens of all sequences together
+//             what fits a cache of the device from what does not; weighted like evidence in grid_estimate.h. Beyond
+//             the greatest as for groups. Below the least (equal work of few heads may be less than a sequence): the
+//             least batch with the same tokens of all sequences together
 //   tokens    a curve with a knot at every length of the axis. Beyond the axis, doubled lengths up to the greatest
 //   batch
 //             have the time of equal tokens: 2^k times the last length is looked up as the last length of 2^k times the
@@ -21,16 +19,13 @@
 //             longer ones, the last knot's time
 //
 // Below the first length l0 there is one tile of tokens or a part of it: fewer bytes, but as many tiles. With T(b) =
-// the
-// time of b sequences of l0 tokens,
+// the time of b sequences of l0 tokens,
 //
 //     t(b, l) = T(b l / l0) + (1 - l / l0) x max(0, T(b) - s x l0 - T(least batch)),     at most T(b), never falling
 //
 // The first term is the same tokens in sequences of l0, the second the cost of tiles beside their bytes. s is the
-// rise per
-// token: the least of the rise to the second length at b, twice that at b / 2, and us_per_token x b x heads. Knots
-// are at
-// the batches of the axis: t is computed where b l / l0 is one of them, and on straight lines between.
+// rise per token: the least of the rise to the second length at b, twice that at b / 2, and us_per_token x b x heads.
+// Knots are at the batches of the axis: t is computed where b l / l0 is one of them, and on straight lines between.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // A pool divided into equal parts, of which a request takes a whole one: as in llama.cpp's server, where `--ctx-size`
-// is
-// divided equally among the sequences of `--parallel` (unless their KV cache is unified, which is like
+// is divided equally among the sequences of `--parallel` (unless their KV cache is unified, which is like
 // `paged:block_tokens=1`). ggml-org/llama.cpp pull request 17767 corrects its documentation: 4096 tokens for four
 // sequences give each 1024. Not modelled: the server rounds the parts to its own multiples.
 //

@@ -1,12 +1,11 @@
 // The pool of allocator_grouped.cpp with a prefix cache, as in vLLM V1 (vllm-project/vllm v0.15.1:
 // kv_cache_coordinator.py, single_type_kv_cache_manager.py, block_pool.py; grouped_prefixes.h says which blocks are
-// hit,
-// and is this pool's slow model).
+// hit, and is this pool's slow model).
 //
 // The name of a content in a group is that of its block, times the number of groups, plus the group. Blocks come from
-// the
-// front of one queue and go to its back, also those that a window leaves behind; they can be hit there until they are
-// handed out again. With a replacement policy (memory.replacement) other blocks are handed out: see idle_blocks.h.
+// the front of one queue and go to its back, also those that a window leaves behind; they can be hit there until they
+// are handed out again. With a replacement policy (memory.replacement) other blocks are handed out: see
+// idle_blocks.h.
 #include <algorithm>
 #include <utility>
 #include <vector>

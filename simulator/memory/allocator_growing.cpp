@@ -1,6 +1,5 @@
 // Contiguous memory that grows with its request, like a vector (std::vector of libstdc++ 12 doubles) and like caches
-// that
-// append by concatenation (huggingface/transformers, DynamicCache: `torch.cat` copies all of it for every token:
+// that append by concatenation (huggingface/transformers, DynamicCache: `torch.cat` copies all of it for every token:
 // factor=1, step=1, in_place=false).
 //
 // A request gets room for what it computes before it samples a token, and `slack` more. When that is full it grows

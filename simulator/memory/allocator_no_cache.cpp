@@ -1,14 +1,12 @@
 // No KV cache at all: the baseline for every way of storing keys and values. No token has a slot, nothing is ever
 // refused, and every step computes all tokens of its requests again, like generate() of Hugging Face's transformers
-// with
-// use_cache=False: every forward pass gets the whole sequence, prompt and output so far. Batches here have no padding.
+// with use_cache=False: every forward pass gets the whole sequence, prompt and output so far. Batches here have no
+// padding.
 //
 // The engine implements the steps (core::ReplicaSetup::keeps_nothing): a request with n tokens computes all n, reads
-// none
-// and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in chunks, since a later chunk would have
-// nothing
-// to continue from. The token budget counts a request's tokens when it is admitted and one a step afterwards, as with a
-// cache.
+// none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in chunks, since a later chunk would have
+// nothing to continue from. The token budget counts a request's tokens when it is admitted and one a step afterwards,
+// as with a cache.
 #include "simulator/base/check.h"
 #include "simulator/memory/token_rows.h"
 

@@ -2,9 +2,8 @@
 // c10/core/AllocatorConfig.h; simulator/docs/byte_allocators.md restates them with the constants). Device memory
 // is taken in segments and cut into blocks; freed blocks are kept and handed out again.
 //
-// The driver chooses the address of a segment, which is not known. Here it is the lowest free range of 2 MiB steps
-// in an
-// address space of four times the capacity. Physical memory is found wherever pages are; addresses only break ties
+// The driver chooses the address of a segment, which is not known. Here it is the lowest free range of 2 MiB steps in
+// an address space of four times the capacity. Physical memory is found wherever pages are; addresses only break ties
 // between equal blocks. With the addresses of a recorded sequence all counts equal those on the device
 // (tests/golden/caching).
 //

@@ -1,15 +1,12 @@
-// Cached blocks that no lookup reaches, where layers lie in groups. A lookup takes n leading blocks that every
-// group has
-// (grouped_prefixes.h): in a group without a window all n, in a group with one the last few. A block is useful if some
-// prompt would hit such n blocks and the block is among them.
+// Cached blocks that no lookup reaches, where layers lie in groups. A lookup takes n leading blocks that every group
+// has (grouped_prefixes.h): in a group without a window all n, in a group with one the last few. A block is useful if
+// some prompt would hit such n blocks and the block is among them.
 //
 // State is kept by content, in the order of prompts: how many contents in a row, ending with this one, each group has;
 // whether that is enough in all groups, so that a hit can end here; and how far behind it the next content lies at
-// which
-// a hit can end. A content that appears or vanishes in a group costs one visit to each content behind it in the
-// same row
-// and to each content before it that it is the next end for. These are at most as many as a window has blocks, except
-// where a group without a window loses or gets a content in the middle.
+// which a hit can end. A content that appears or vanishes in a group costs one visit to each content behind it in the
+// same row and to each content before it that it is the next end for. These are at most as many as a window has
+// blocks, except where a group without a window loses or gets a content in the middle.
 #pragma once
 
 #include <cstdint>

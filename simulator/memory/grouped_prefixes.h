@@ -9,9 +9,8 @@
 // not taken: their entries are empty from the start.
 //
 // With a policy: its objects are contents of blocks in one group, and the depth of a use is the logical block. A hit is
-// reported block by block, for each block group by group. A content follows that of the block before it in its
-// group, if
-// that one could be found when this one was first inserted.
+// reported block by block, for each block group by group. A content follows that of the block before it in its group,
+// if that one could be found when this one was first inserted.
 //
 // Calls for one request: lookup -> admit -> (leave_windows or free_entries, grow, insert)* -> release; requests may
 // alternate.

@@ -6,9 +6,8 @@
 // - Block 0 is the null block.
 //
 // Costs are per block, not per token, and there is no hashing: contents have dense names (core/workload.h), so the
-// table
-// from name to block is an array. A content that is unique to its request can only be hit by that request after a
-// preemption, so it is stored with the request (`BlockHolder::heads`), not in the table.
+// table from name to block is an array. A content that is unique to its request can only be hit by that request after
+// a preemption, so it is stored with the request (`BlockHolder::heads`), not in the table.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,7 @@
 //
 // Where layers lie in groups, a content is that of a block in one group, and the depth of a use is the logical block in
 // each group. The hit of an admitted request is reported block by block, for each block group by group; insertions
-// group
-// by group. A block that a window has left behind is freed like any other, and cached until it is evicted.
+// group by group. A block that a window has left behind is freed like any other, and cached until it is evicted.
 //
 // Victim order. Of the blocks that no request holds:
 //   1. empty blocks, in which nothing can be found: first those never held, by number; then in the order of freeing
@@ -33,13 +32,10 @@
 // full, or not inserted.
 //
 // Time. A content that the policy evicts by time alone (ttl) is evicted before the next lookup of a request, with all
-// its copies, which are then empty and count as freed last. Until then it counts as cached. A request that was
-// looked up
-// and refused gets the same hit as long as nothing is granted, freed or inserted, so time alone does not change its
-// hit.
-// A router that asks what is cached sees the present state. With `leaves` a content is evicted after those behind
-// it, at
-// the same time if they have expired too.
+// its copies, which are then empty and count as freed last. Until then it counts as cached. A request that was looked
+// up and refused gets the same hit as long as nothing is granted, freed or inserted, so time alone does not change
+// its hit. A router that asks what is cached sees the present state. With `leaves` a content is evicted after those
+// behind it, at the same time if they have expired too.
 #pragma once
 
 #include <memory>

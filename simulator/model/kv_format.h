@@ -1,11 +1,9 @@
 // The family "format": the number of bytes in which a layer stores the keys and values of one token.
 //
 // All figures are whole bytes. If elements take a part of a byte, the elements of one token in one layer of one rank
-// are
-// packed, and the last byte is rounded up. Scales and zero points belong to groups of elements along the vector of one
-// head (or along the latent vector); a group does not cross from one vector into the next, and the last group of a
-// vector
-// may be shorter.
+// are packed, and the last byte is rounded up. Scales and zero points belong to groups of elements along the vector
+// of one head (or along the latent vector); a group does not cross from one vector into the next, and the last group
+// of a vector may be shorter.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,10 @@
 // Which layers of a model share a block, if full-attention and sliding-window layers use blocks of one size from one
-// pool
-// (vllm-project/vllm v0.15.1, vllm/v1/core/kv_cache_utils.py, _get_kv_cache_groups_uniform_page_size).
+// pool (vllm-project/vllm v0.15.1, vllm/v1/core/kv_cache_utils.py, _get_kv_cache_groups_uniform_page_size).
 //
 // Layers of one type (shape and window) are one kind. The size of a group is the least number of layers of a kind; or
-// the
-// greatest, if that is less than 1.25 times the least. A kind of n layers is split into ceil(n / size) groups, layer i
-// into group i modulo their number, so their numbers of layers differ by at most one. A block has room for `size`
-// layers:
-// missing layers of a group are padding.
+// the greatest, if that is less than 1.25 times the least. A kind of n layers is split into ceil(n / size) groups,
+// layer i into group i modulo their number, so their numbers of layers differ by at most one. A block has room for
+// `size` layers: missing layers of a group are padding.
 //
 // Pipeline stages: groups are those of the whole model, since all stages have the same block table. A stage has its own
 // layers of each group, perhaps none, and a block has room for the largest number of them (get_kv_cache_configs and

@@ -5,11 +5,9 @@
 // heads are stored more than once; a latent vector is complete on every rank (vllm-project/vllm v0.15.1,
 // vllm/config/model.py, get_num_kv_heads). Of the weights, each rank has a share of query heads, feed-forward blocks
 // (those of experts too), and vocabulary, rounded up; norms, the router and the down-projections of latent attention
-// are
-// complete on each.
-// Pipeline parallelism: a stage has layers / stages consecutive layers; the remaining layers go, one each, to the last
-// stages before the very last (vllm/distributed/utils.py, get_pp_indices). The first stage has the input embedding, the
-// last one the output layer.
+// are complete on each. Pipeline parallelism: a stage has layers / stages consecutive layers; the remaining layers
+// go, one each, to the last stages before the very last (vllm/distributed/utils.py, get_pp_indices). The first stage
+// has the input embedding, the last one the output layer.
 #pragma once
 
 #include <cstdint>

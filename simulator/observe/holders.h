@@ -6,9 +6,8 @@
 // covers. Its columns are the ten states in bytes. The sum of each column must equal the ledger's; that is checked.
 //
 // An observer of a run with block ids in which each step is reported. It knows every cell and counts cells separately
-// from the ledger. Only for requests that follow courses it asks the ledger: one row for what a request holds
-// alone, one
-// row for each shared block.
+// from the ledger. Only for requests that follow courses it asks the ledger: one row for what a request holds alone,
+// one row for each shared block.
 #pragma once
 
 #include <array>

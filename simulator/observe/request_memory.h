@@ -1,6 +1,5 @@
 // The memory that each request held, and for how long: its whole table, whatever is in it. A block that several
-// requests
-// hold counts for each of them; so the sum over requests is held memory plus what sharing saves.
+// requests hold counts for each of them; so the sum over requests is held memory plus what sharing saves.
 //
 // Counts allocation units; exact integers of allocation units x ticks.
 #pragma once

@@ -4,8 +4,7 @@
 // The bins divide [0, end) of a run with a known end: bin i covers [end*i/n, end*(i+1)/n), rounded down to ticks. A run
 // is deterministic, so a first run can find the end and a second one fill the bins. Where any bin width will do (a
 // picture), one run is enough: `joined` starts with bins for the part of the run that is known beforehand and joins
-// them
-// in pairs when they run out.
+// them in pairs when they run out.
 #pragma once
 
 #include <array>

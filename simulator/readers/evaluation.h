@@ -1,11 +1,9 @@
 // Runs sparse attention methods (readers) on the queries, keys and values of a recording: what each query reads, its
-// share
-// of the attention, how far the output moves, and the bytes.
+// share of the attention, how far the output moves, and the bytes.
 //
 // Every layer of every sequence counts, and in it each query head at each decode step counts the same. All readers
-// run in
-// one pass over a layer's rows. Threads take layers of sequences; their results are added in the order of sequences and
-// layers, so any number of threads gives the same bits.
+// run in one pass over a layer's rows. Threads take layers of sequences; their results are added in the order of
+// sequences and layers, so any number of threads gives the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // Sparse attention. A method ("reader") keeps everything in the KV cache of a layer and chooses, for each query, the
-// part
-// that the query reads.
+// part that the query reads.
 //
 // The step model, for a prompt of P tokens and t = P, P + 1, ...:
 //   prompt   attends everything; then the reader is made, with the keys of tokens 0 .. P-1 in the cache
@@ -9,10 +8,9 @@
 // A set has no token that the layer's window hides. It need not contain t: in some methods it does not.
 //
 // Fetched bytes. A query head fetches the keys and values of its set; a token that several query heads of a KV head
-// read
-// is fetched once. In addition a reader fetches the metadata by which it chose (bounds of pages, centres of clusters,
-// parts of keys). The rest of the cache stays in device memory; moving it elsewhere would need a tier, which is not
-// modelled.
+// read is fetched once. In addition a reader fetches the metadata by which it chose (bounds of pages, centres of
+// clusters, parts of keys). The rest of the cache stays in device memory; moving it elsewhere would need a tier,
+// which is not modelled.
 //
 // Arithmetic is that of doubles in a fixed order; products of a query and a key are added as in
 // attention/tensor_rows.h:

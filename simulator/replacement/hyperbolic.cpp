@@ -13,15 +13,13 @@ namespace {
 
 /// Time is counted in uses of all blocks; the use with which a block is inserted counts as a use and as time. Blocks
 /// are drawn without repetition; so if no more blocks may be evicted than the sample has, the choice is exact and no
-/// draw
-/// matters. Of blocks with equal priority the one inserted first is evicted.
+/// draw matters. Of blocks with equal priority the one inserted first is evicted.
 ///
 /// Blocks are in an array from which positions are drawn; which block has which position is part of what a seed
-/// means. A
-/// new block goes to the end, the last block fills a gap, and a drawn block changes places with the first of those not
-/// drawn yet. A block that may not be evicted leaves the array when it is drawn. At the first eviction at which it may
-/// be evicted it is at the end again, earlier inserted blocks first: when exactly may_go was called makes no
-/// difference.
+/// means. A new block goes to the end, the last block fills a gap, and a drawn block changes places with the first of
+/// those not drawn yet. A block that may not be evicted leaves the array when it is drawn. At the first eviction at
+/// which it may be evicted it is at the end again, earlier inserted blocks first: when exactly may_go was called
+/// makes no difference.
 class Hyperbolic {
  public:
   struct Params {

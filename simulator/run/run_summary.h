@@ -91,15 +91,12 @@ struct Coverage {
 /// those that have arrived and have never been scheduled.
 struct Saturation {
   /// True if scheduling the whole backlog of the last arrival took longer than 1 / kSaturatedShareOf of the time from
-  /// the
-  /// first arrival to the last. Absent if all arrived at one time: then there is no rate.
+  /// the first arrival to the last. Absent if all arrived at one time: then there is no rate.
   ///
   /// Why this rule: if requests arrive at r times the rate at which they are served, the backlog grows by (r - 1) of
-  /// what is
-  /// served, and then takes (r - 1) times as long to vanish as it grew, whatever the length of the trace. Below that
-  /// rate a
-  /// request waits only for steps and slots, which does not grow with the trace. The time for serving the last requests
-  /// does not count: they take it at any rate.
+  /// what is served, and then takes (r - 1) times as long to vanish as it grew, whatever the length of the trace.
+  /// Below that rate a request waits only for steps and slots, which does not grow with the trace. The time for
+  /// serving the last requests does not count: they take it at any rate.
   std::optional<bool> saturated;
   std::int64_t backlog{0};  ///< right after the passes at the time of the last arrival
   Ticks drain;              ///< from the last arrival until the backlog was scheduled

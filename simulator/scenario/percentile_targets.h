@@ -1,8 +1,7 @@
 // Service levels in the usual notation: "p99 TTFT at most 2 s, p50 TPOT at most 50 ms", each a separate target.
 //
 // In a scenario (targets.percentiles_s): LATENCY.pN=SECONDS, separated by commas: ttft.p99=2,tpot.p50=0.05. LATENCY
-// is a
-// latency of the report (latency_s); N a percentage above 0, at most 100, which may have decimals: p99.9.
+// is a latency of the report (latency_s); N a percentage above 0, at most 100, which may have decimals: p99.9.
 //
 // A percentile is by nearest rank, as everywhere: of n requests the ceil(N n / 100)-th least value, found among all
 // values and not by a sketch. It covers the requests of the window (targets.from_s, to_s) that can have such a latency

@@ -1,12 +1,9 @@
 // The budget of each layer of a run's model: `budget` of a scenario names a member of the family "budget"; what it
-// grants
-// each layer (or KV head) of a prompt replaces the number of tokens in `eviction` (attention/budgeted.h). A prompt is
-// what
-// an admission computes before it samples: longer after a preemption.
+// grants each layer (or KV head) of a prompt replaces the number of tokens in `eviction` (attention/budgeted.h). A
+// prompt is what an admission computes before it samples: longer after a preemption.
 //
 // A layer that is granted fewer tokens than the policy protects keeps the protected ones, while `kvplan evict`
-// reports an
-// error: requests of a trace have all lengths, and a share of a short prompt is less than any window.
+// reports an error: requests of a trace have all lengths, and a share of a short prompt is less than any window.
 #pragma once
 
 #include <cstdint>

@@ -1,20 +1,15 @@
 // The format in which a run stores keys and values: `format` of a scenario, and `window_format`. It names a member of
-// the
-// family "format", or a codec (simulator/formats) with bytes that follow from lengths. A codec that stores each token
-// at
-// once, in the same bytes, is like a plain number of bytes per token: everything else of a run works with it, except
-// what
-// needs all layers to have the same bytes. For any other codec the bytes depend on what else is stored, and requests
-// follow courses (courses/encoded_course.h).
+// the family "format", or a codec (simulator/formats) with bytes that follow from lengths. A codec that stores each
+// token at once, in the same bytes, is like a plain number of bytes per token: everything else of a run works with
+// it, except what needs all layers to have the same bytes. For any other codec the bytes depend on what else is
+// stored, and requests follow courses (courses/encoded_course.h).
 //
 // `window_format` applies to layers with a window: they keep the newest tokens, as many as their window shows, in that
 // format, whatever a token policy keeps in other layers. All layers share a table, which is filled with bytes.
-// Without it
-// every layer has the same format.
+// Without it every layer has the same format.
 //
 // Order: a token policy, and a window, drop tokens of the prompt before the rest is encoded. Later tokens are encoded
-// by
-// their format in the step that wrote them, and then the oldest ones are dropped (formats/lengths.h).
+// by their format in the step that wrote them, and then the oldest ones are dropped (formats/lengths.h).
 //
 // Life cycle: `run_format` when a scenario is resolved, without its model and any file; `format_on_model` when a run is
 // made, with the content of a side file.

@@ -1,9 +1,8 @@
 // A scenario: everything that determines a run, each value with its source.
 //
 // It is given as settings, `path = text`, from a JSON file (simulator/io), from `--set`, or from a form. `resolve`
-// checks
-// them against the fields below and the catalogues of components, fills in defaults and returns a `Scenario`. Later
-// settings replace earlier ones. A parameter of a component can be set alone: memory.allocator.block_tokens.
+// checks them against the fields below and the catalogues of components, fills in defaults and returns a `Scenario`.
+// Later settings replace earlier ones. A parameter of a component can be set alone: memory.allocator.block_tokens.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,7 @@
 // content count as one: they are identified by content, not by name.
 //
 // Life cycle: made for a batch of runs; `meet` names the files before any run begins; then the runs ask for them. Of
-// equal
-// files the first that was met is read, so the choice does not depend on threads.
+// equal files the first that was met is read, so the choice does not depend on threads.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // Measurements of recorded attention, each with its definition.
 //
 // A figure belongs to one head of a layer in one sequence. Over several sequences it is the mean over those that have
-// it,
-// each with equal weight. A figure that a sequence cannot have (too short, not recorded) is absent there, and absent
-// overall if no sequence has it.
+// it, each with equal weight. A figure that a sequence cannot have (too short, not recorded) is absent there, and
+// absent overall if no sequence has it.
 //
 // Notation: T tokens of the layer in the sequence, counted from 0. Row t of a query head has the weights w(t, 0..t); a
 // query sees no token behind its own. Weights are as recorded or computed: with a sink logit a row sums to less than

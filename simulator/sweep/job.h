@@ -6,8 +6,7 @@
 //   name has all rows. A task ends at once if its file exists.
 // - A task that is asked to stop (SIGTERM) stores its rows as OUT.shard-K-of-N.part and ends with 3. Run again, on any
 //   machine, it continues from there. After a kill -9 it continues from that machine's disk or from the .part,
-//   whichever
-//   has more rows.
+//   whichever has more rows.
 // - `kvplan merge OUT.shard-*-of-N --out OUT` joins them.
 #pragma once
 

@@ -1,11 +1,9 @@
 // A sweep: one scenario in combinations of varied values (all of them, random ones, or a list), each combination a
-// row of
-// a database.
+// row of a database.
 //
 // Life cycle: `prepare` parses every combination once, so that mistakes end it before anything runs, also mistakes in
 // price lists and models' configs. It reads the traces, which all cases share like all other files. `run_sweep` runs
-// the
-// cases that the database does not have yet.
+// the cases that the database does not have yet.
 #pragma once
 
 #include <functional>

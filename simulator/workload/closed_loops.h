@@ -26,12 +26,11 @@ struct LoopCounts {
 /// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), by the rule.
 ///
 /// A waiting request arrives when the requests before it have ended and its pause is over. The pause is the trace's;
-/// else
-/// the recorded arrival minus the recorded ends; if ends were not recorded it is 0, and the request keeps at least its
-/// distance to the start of its group (all requests that waits connect). Starts of groups are recorded times divided by
-/// `rate_scale`, like all arrivals. Pauses and distances within a group are not divided, nor the distance of a second
-/// request of the group that waits for no other. `order` uses the times of requests that wait for no other, and the
-/// recorded times of the rest.
+/// else the recorded arrival minus the recorded ends; if ends were not recorded it is 0, and the request keeps at
+/// least its distance to the start of its group (all requests that waits connect). Starts of groups are recorded
+/// times divided by `rate_scale`, like all arrivals. Pauses and distances within a group are not divided, nor the
+/// distance of a second request of the group that waits for no other. `order` uses the times of requests that wait
+/// for no other, and the recorded times of the rest.
 ///
 /// The workload was built from the trace's first requests (workload_builder.h). Errors: a cycle of waits; a time that
 /// does not fit.

@@ -21,9 +21,8 @@ struct AgentCounts {
 /// The requests of one session, one after the other, from its text.
 ///
 /// Life cycle: `begin`, then `next` until it returns false; `failed()` distinguishes the end from an error. The keys
-/// before
-/// the list are known after `begin`: if id, block_size and hash_id_scope come first, as in all known files, the list is
-/// read in place; otherwise it is skipped and read at the end.
+/// before the list are known after `begin`: if id, block_size and hash_id_scope come first, as in all known files,
+/// the list is read in place; otherwise it is skipped and read at the end.
 class AgentSession {
  public:
   enum class Scope : std::uint8_t { kUnstated, kLocal, kGlobal };

@@ -14,11 +14,10 @@
 // Times are seconds since the session's start; no file says when a session started. In the recorded sessions the clock
 // of a sub-agent restarts at 0, and its marker's `t` is the moment when it *finished* (the page says spawned): over all
 // sub-agents with a duration, t - duration is never before the request ahead of the marker, and parallel sub-agents
-// then
-// start together. So a sub-agent starts at t - duration. Other publishers write times of the session inside it. The
-// content decides for each sub-agent: a clock that begins at 0, or more than a second before the sub-agent's start, has
-// restarted; any other is that of the list around it. Without a duration, the end of the last answer (t + api_time) is
-// used; for the 44 recorded sub-agents that is 1 to 7 s too short.
+// then start together. So a sub-agent starts at t - duration. Other publishers write times of the session inside it.
+// The content decides for each sub-agent: a clock that begins at 0, or more than a second before the sub-agent's
+// start, has restarted; any other is that of the list around it. Without a duration, the end of the last answer (t +
+// api_time) is used; for the 44 recorded sub-agents that is 1 to 7 s too short.
 //
 // A request waits for the one before it in its list and for the sub-agents between the two; the first of a sub-agent
 // waits for the request ahead of its marker. `think_time`, the client's wait, is the pause before it, unless sub-agents

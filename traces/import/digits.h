@@ -1,8 +1,8 @@
 // Decimal digits eight at a time: for the fast paths of the table readers.
 //
 // Each function reads a simple value at the front of a text and returns where it stops; nullptr for an invalid value,
-// or
-// a valid one of another form. The slow path (fields.h) then decides and explains. If both read a value they agree.
+// or a valid one of another form. The slow path (fields.h) then decides and explains. If both read a value they
+// agree.
 #pragma once
 
 #include <bit>

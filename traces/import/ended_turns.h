@@ -19,8 +19,7 @@ namespace kvplan::traces {
 ///   likewise those of sessions that its session began (sub-agents that have returned),
 ///   or, if there are none (a sub-agent begins), the latest ended answer of the parent session;
 /// `think_ns` is the time from the last of these ends to its arrival. If a sub-agent runs on while its parent
-/// continues,
-/// there is no wait. Memory: by session, and at most kRemembered answers of each.
+/// continues, there is no wait. Memory: by session, and at most kRemembered answers of each.
 class EndedTurns {
  public:
   static constexpr std::size_t kRemembered = 1024;

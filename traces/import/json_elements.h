@@ -13,8 +13,7 @@
 namespace kvplan::traces {
 
 /// Functions that return bool return false both at the end and on an error; `failed` distinguishes them, and `error`
-/// says
-/// what was expected and found at which byte of the file (decompressed). After an error nothing is read.
+/// says what was expected and found at which byte of the file (decompressed). After an error nothing is read.
 ///
 ///     JsonElements json(input);
 ///     std::string key;

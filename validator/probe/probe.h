@@ -13,12 +13,10 @@
 //                 range, the others are one call for each handle. Medians
 //   context       free memory before there is a context, with it, and after every kernel of the probe has run.
 //                 cudaMemGetInfo itself needs a context, so all rows come from NVML (a column `source` says so) if it
-//                 is
-//                 installed; otherwise from cudaMemGetInfo, without a row `before`
+//                 is installed; otherwise from cudaMemGetInfo, without a row `before`
 //   bandwidth     one kernel that reads, or one copy on the device, of 16 MiB to 2 GiB; a copy of n bytes reads n and
 //                 writes n. Between events, behind a kernel that spins until all is enqueued. Cold: each sample uses
-//                 the
-//                 next part of a memory of 4 GiB, so that no cache has it (a copy of 2 GiB has one)
+//                 the next part of a memory of 4 GiB, so that no cache has it (a copy of 2 GiB has one)
 //   launch        1, 8 and 64 empty kernels between events in an idle stream, launched one by one or as one graph;
 //                 includes the host's time to enqueue them, where the device waits for it
 //   swap          copies between pinned host memory and the device, 4 KiB to 1 MiB a descriptor, scattered over

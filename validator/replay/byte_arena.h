@@ -6,8 +6,7 @@
 //
 // Tensors: a cell represents a token in all tensors together. Places are taken from the low end of free memory, in as
 // many pieces as needed: the simulator's addresses are checked like claims, not replayed. The facts say by how much
-// blocks
-// are longer than their tensors.
+// blocks are longer than their tensors.
 //
 // Nothing: one cell, which no request may have. Tokens need no room.
 #pragma once

@@ -1,8 +1,8 @@
 // The order of facts of several replicas in a log. Written from simulator/io/log/FORMAT.md, "Several replicas".
 //
 // A tick has rounds: the ends of steps, arrivals, the passes. A step of no ticks ends in the round after the one in
-// which
-// it began. The round of a fact follows from the steps of its replica, so the order can be checked fact by fact.
+// which it began. The round of a fact follows from the steps of its replica, so the order can be checked fact by
+// fact.
 #pragma once
 
 #include <compare>

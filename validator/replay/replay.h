@@ -1,8 +1,7 @@
 // Replays an event log on memory. Built from the facts alone: its own allocator places granted memory wherever it
-// likes,
-// steps write stamps, freed memory is poisoned, every hit is read and compared with the content that was looked up, and
-// the states of the ledger are recounted from memory. Then the claims of the log are compared: bytes in each state, and
-// whether its addresses are possible. This is for one replica; fleet_replay.h is for several.
+// likes, steps write stamps, freed memory is poisoned, every hit is read and compared with the content that was
+// looked up, and the states of the ledger are recounted from memory. Then the claims of the log are compared: bytes
+// in each state, and whether its addresses are possible. This is for one replica; fleet_replay.h is for several.
 //
 // Contradicting facts end the replay: a grant of memory that is not free, a hit of a block that was never inserted, a
 // token without a slot, a missing end, ... (README.md lists the rules.)

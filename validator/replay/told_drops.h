@@ -1,8 +1,8 @@
 // The drops of a request in an event log: the dropped tokens (Course facts), or only their number (Counts facts).
 //
 // Life cycle: made at an admission, `add` or `add_counts` until `complete`, then asked. "After n tokens": n are
-// written,
-// and the drops that follow have happened. n counts from the prompt's completion on; nothing is dropped after the last.
+// written, and the drops that follow have happened. n counts from the prompt's completion on; nothing is dropped
+// after the last.
 #pragma once
 
 #include <cstdint>

@@ -2,21 +2,18 @@
 //
 //   decode    R requests that see N tokens together: a layer takes the time in the kernels' table for R sequences of
 //             N / R tokens each (simulator/kernels: measured calls exactly, straight lines between). If no table has
-//             this
-//             engine on this device, the attention roofline, on straight lines between powers of two. Requests of
-//             different lengths count by their tokens together. A prompt chunk reads its context like a decoding
+//             this engine on this device, the attention roofline, on straight lines between powers of two. Requests
+//             of different lengths count by their tokens together. A prompt chunk reads its context like a decoding
 //             request
 //   prompts   query-key pairs beyond one for each token that is read: FLOPs at a share of the device's peak. They come
 //             after decode attention, not beside it (engines without a fused kernel: POD-Attention, arXiv 2410.18038)
 //
 // In a layer with a window, N counts what the window shows as long as that is less than R windows, and whole lengths
-// from
-// there on: kernels take longer for a window within a long sequence than for a sequence of its length. If memory holds
-// tokens outside windows and kernels read them, all layers are equal.
+// from there on: kernels take longer for a window within a long sequence than for a sequence of its length. If memory
+// holds tokens outside windows and kernels read them, all layers are equal.
 //
 // With sparse attention (core::ReadRule), N counts the fetched tokens, as sequences of that length, and metadata is
-// read
-// before that. A layer in which only some heads are sparse counts by its share of heads.
+// read before that. A layer in which only some heads are sparse counts by its share of heads.
 #pragma once
 
 #include <atomic>

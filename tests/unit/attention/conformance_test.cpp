@@ -1,11 +1,9 @@
 // Every policy of the catalogue: with any legal small values of its parameters, recordings of several layers, heads and
 // groups with small, huge, equal and zero numbers, and laws that hold for all. A new policy is tested here as soon as
-// it
-// is in the catalogue.
+// it is in the catalogue.
 //
 // NaN is not an input: code that makes a recording rejects it, so no policy gets one. The readers of files are tested
-// for
-// that in io/kva_test.cpp, io/kva2_test.cpp, io/attention_json_test.cpp and io/not_a_number_test.cpp.
+// for that in io/kva_test.cpp, io/kva2_test.cpp, io/attention_json_test.cpp and io/not_a_number_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
