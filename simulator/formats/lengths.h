@@ -42,8 +42,8 @@ struct LengthRule {
   /// (`undecided`); and either nothing was dropped, or `by_count` holds, or `by_position` holds and positions
   /// decided.
   Regions (*regions)(const Choice&, const Shape&, const Lengths&, Side) = nullptr;
-  /// If bytes depend on numbers with some parameters (`undecided`): what the numbers decide, as the beginning of a
-  /// sentence.
+  /// For formats with parameters under which bytes depend on the stored numbers (`undecided`): what the numbers decide,
+  /// as the beginning of a sentence.
   std::string_view numbers_decide{};
   /// What `regions` assume about the numbers, where other numbers would take other bytes: a sentence. Empty: nothing.
   std::string_view assumes{};

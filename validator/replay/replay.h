@@ -19,9 +19,9 @@
 namespace kvplan::validator {
 
 struct ReplayOptions {
-  /// All of memory is recounted at every `full_scan_every`-th claim of totals; at each, what an event changed. 0: at
-  /// every claim while memory has at most 16,384 cells; with more, so often that about as many cells are read per
-  /// claim.
+  /// Every claim of totals is checked against what the events changed, and every `full_scan_every`-th also against a
+  /// recount of all memory. 0: kvplan chooses: every claim if memory has at most 16,384 cells; else so seldom that a
+  /// claim reads about as many cells on average.
   std::int64_t full_scan_every{0};
   /// Larger memories are errors.
   std::int64_t most_cells{std::int64_t{1} << 28};

@@ -48,8 +48,8 @@ class Replay::Impl {
   [[nodiscard]] std::int64_t running_requests() const { return static_cast<std::int64_t>(running_.size()); }
   /// End of the next reported step; INT64_MAX: none is in progress.
   [[nodiscard]] std::int64_t next_step_end() const;
-  /// Writes the tokens of steps that have ended by then. REQUIRES: all facts up to that tick were applied, `event`
-  /// being the latest, and some step goes on behind it; otherwise the facts contradict each other.
+  /// Writes the tokens of all steps that have ended by `time`. REQUIRES: all facts up to that tick were applied, the
+  /// latest is `event`, and a step is still in progress after it; otherwise the facts contradict each other.
   Status step_to(std::int64_t time, std::int64_t event);
 
   // One function for each kind of fact. Contradictions are reported by `contradict`.
