@@ -41,7 +41,8 @@ Result<std::unique_ptr<Backend>> make_backend(const std::string& name) {
   return make_device_backend(std::move(device));
 }
 
-/// Where bytes, or else claims, differ: which replicas, or only the sums over them. Empty where there is one replica.
+/// Which replicas have different bytes, or else different claims; or that only the sums differ. Empty if there is one
+/// replica.
 std::string place_of(const Report& report) {
   std::string numbers;
   for (std::size_t i = 0; i < report.replicas.size(); ++i) {
@@ -121,7 +122,8 @@ std::string to_text(const Report& report, const event_log::Header& header, const
       line("blocks at impossible places", std::to_string(report.place_mismatches)) +
       line("counts that differ", std::to_string(report.count_mismatches));
   for (const Quantity& q : report.quantities) {
-    const bool of_one = q.name.starts_with("replicas[");  // of many; said where it differs
+    // of one replica among many; printed if it differs
+    const bool of_one = q.name.starts_with("replicas[");
     if (of_one && q.predicted == q.measured) continue;
     text += line(q.name, std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
                              " measured, " + q.unit);
@@ -171,7 +173,7 @@ Result<Replayed> replay_one(event_log::Reader& reader, const Arguments& argument
 }
 
 Result<Replayed> replay_several(event_log::Reader& reader, const Arguments& arguments) {
-  bool made = true;  // else the log has no part in the error
+  bool made = true;  // otherwise the log has no part in the error
   const auto make = [&]() -> Result<std::unique_ptr<Backend>> {
     auto backend = make_backend(arguments.backend);
     made = backend.ok();
@@ -268,7 +270,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
       return fail(Error{.message = std::string(error.what()) + " (see --help)", .file = {}, .field = {}});
-    std::ostringstream text;  // of --help or --version
+    std::ostringstream text;  // output of --help or --version
     app.exit(error, text, text);
     const Status written = write_file("-", text.str());
     return written.ok() ? 0 : fail(written.error());

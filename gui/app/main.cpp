@@ -81,7 +81,7 @@ int show_window(const Options& options) {
   return QApplication::exec();
 }
 
-/// Qt's remarks about displays that are not there; everything else goes to standard error.
+/// Qt's remarks about missing displays are dropped; everything else goes to standard error.
 void pass_on(QtMsgType /*type*/, const QMessageLogContext& /*context*/, const QString& text) {
   for (const char* harmless : {"propagateSizeHints", "XDG_RUNTIME_DIR"})
     if (text.contains(QLatin1String(harmless))) return;

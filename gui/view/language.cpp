@@ -24,7 +24,7 @@ Language& applied() {
   return language;
 }
 
-/// Qt's own dialogs first: what is installed later is asked first.
+/// Qt's own dialogs first: the translator installed later is asked first.
 Translators chinese() {
   Translators found;
   const auto add = [&](const QString& file, const QString& folder) {

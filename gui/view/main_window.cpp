@@ -78,7 +78,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
 }
 
 MainWindow::~MainWindow() {
-  // When the stack goes it says that it is clean; what the title is made of has gone before.
+  // The undo stack reports that it is clean when it is destroyed; the title's inputs no longer exist then.
   document_.undo_stack().disconnect(this);
 }
 
@@ -235,7 +235,7 @@ void MainWindow::show_scenario() {
 
 void MainWindow::request_run(bool discrete) {
   show_scenario();
-  // Files that are being read bring their own scenario, and ask again when they are there.
+  // Files that are being read bring their own scenario, and trigger a run when they are ready.
   if (!trace_ || opening_ != 0) return;
   if (trace_->import != document_.scenario().import) return read_again();
   cancelled_ = false;
@@ -323,7 +323,7 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   if (again) return request_run(true);  // in the scenario of now
   wanted_view_ = opened.view;
   remember_opened(opened);
-  result_.reset();  // of another trace: it is not greyed but replaced
+  result_.reset();  // of another trace: it is replaced, not greyed
   allow_what_is_open();
   messages_->clear();
   timeline_->show_all();
@@ -334,7 +334,7 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
 }
 
 void MainWindow::show_report(quint64 generation, const Opened& opened) {
-  trace_.reset();  // so that no run of it is shown any more, and none is asked for
+  trace_.reset();  // so that no run of it is shown or requested any more
   obstacles_.clear();
   report_ = opened.report;
   wanted_view_.reset();
@@ -385,7 +385,7 @@ QString MainWindow::empty_text() const {
 
 void MainWindow::show_failure(quint64 generation, const Error& error) {
   const bool files = generation == opening_;
-  if (!files && generation != wanted_) return;  // of a wish that was given up for a newer one
+  if (!files && generation != wanted_) return;  // of a request that was replaced by a newer one
   if (files) opening_ = 0;
   if (refining_ && !files) {  // the picture is the scenario's all the same
     refining_ = false;

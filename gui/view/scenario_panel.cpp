@@ -92,7 +92,7 @@ void ScenarioPanel::make_form() {
   }
   column->addStretch(1);
   inner->setEnabled(!read_only_);
-  scroll_->setWidget(inner);  // the one before goes
+  scroll_->setWidget(inner);  // the previous widget is deleted
   refresh();
 }
 

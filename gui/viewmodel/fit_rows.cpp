@@ -48,7 +48,7 @@ void add_obstacles(const std::vector<model::Obstacle>& obstacles, std::vector<He
         Fits::tr("needs %1, has %2").arg(amount(each.need, each.unit), amount(each.have, each.unit));
     QStringList ways;
     for (const std::string& setting : each.remedies) ways << to_qstring(setting);
-    // A way stands on a line of its own, and can be copied into the form or a command.
+    // Each suggestion has its own line, and can be copied into the form or a command.
     if (!ways.isEmpty()) value += QLatin1Char('\n') + ways.join(QLatin1Char('\n'));
     QString help = obstacle_help(each);
     if (!ways.isEmpty())

@@ -122,7 +122,7 @@ std::string fresh_component(const Field& field, std::string_view name) {
   return component.text();
 }
 
-/// Parameters of the component in `settings` that stand there but are defaults, without `param`.
+/// Parameters of the component that `settings` lists although they have default values, without `param`.
 std::vector<std::string> default_params_but(const Settings& settings, const Field& field,
                                             std::string_view param) {
   const Setting* const setting = find(settings, field.path);
@@ -131,7 +131,7 @@ std::vector<std::string> default_params_but(const Settings& settings, const Fiel
   return names;
 }
 
-/// One parameter of a component, the others as they are.
+/// Sets one parameter of a component; the others stay as they are.
 void put_param(Settings& settings, const Field& field, std::string_view param, std::string_view text) {
   Component component = component_of(settings, field);
   component.set(param, text);

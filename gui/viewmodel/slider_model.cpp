@@ -59,7 +59,8 @@ SliderModel load_slider(const plan::Scenario& scenario) {
   return model;
 }
 
-/// A pool that follows from the device stands where it came out. Moved, its size is given from then on.
+/// A pool that follows from the device is shown with its computed size. If the slider is moved, that size becomes a
+/// setting.
 SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t bytes) {
   const QString device = to_qstring(scenario.text("deployment.device"));
   SliderModel model;

@@ -64,7 +64,7 @@ Generation SimulationWorker::wish(Job job, bool discrete) {
     waiting_.swap(displaced);
     if (running_ && (discrete || running_since_.elapsed() > kPatience)) running_->stop = true;
   }
-  if (!displaced) ++open_jobs_;  // else the new wish stands in for the old one
+  if (!displaced) ++open_jobs_;  // otherwise the new request replaces the old one
   wake_.notify_one();
   return newest_;
 }

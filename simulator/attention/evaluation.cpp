@@ -152,7 +152,7 @@ void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const P
                               "keeps the recorded positions.");
 }
 
-/// One policy of a run, and what is known of it so far.
+/// One policy of a run, with its results so far.
 struct Lane {
   LayerReplay replay;
   Totals totals;

@@ -97,7 +97,7 @@ KVPLAN_BODY double gather_body(const T* row, std::span<const std::int32_t> posit
     store(w + i + 4, b);
     lanes.add(a, b);
   }
-  // From here on the places in the row are neighbours, too: no need to look them up.
+  // From here on positions in the row are consecutive: no need to look them up.
   for (const T* from = row + (i < n ? p[i] : 0); i + 8 <= n; i += 8, from += 8) {
     Quad a;
     Quad b;
@@ -237,7 +237,8 @@ KVPLAN_BODY void exp_body(std::span<double> values, double most) {
   }
 }
 
-/// The first place of `wanted`, which is there. Sixteen are asked about at once, one by one where one of them is it.
+/// The first position of `wanted`, which is in `values`. Compares sixteen at once, then one by one where one of them
+/// matches.
 KVPLAN_BODY std::int32_t first_equal_body(const double* values, std::size_t n, double wanted) {
   const Quad w{wanted, wanted, wanted, wanted};
   std::size_t i = 0;

@@ -59,11 +59,11 @@ class ResidencyFlow {
   }
 
  private:
-  /// Decode steps done when token i is there to be kept.
+  /// Number of decode steps done when token i is computed.
   [[nodiscard]] std::int64_t arrival(std::int64_t i) const {
     return std::max<std::int64_t>(0, i - prompt_ + 1);
   }
-  /// Of token i, kept through step b - 1. REQUIRES: arrival(i) < b <= steps.
+  /// Node of token i kept through step b - 1. REQUIRES: arrival(i) < b <= steps.
   [[nodiscard]] std::int64_t node(std::int64_t i, std::int64_t b) const {
     return first_[static_cast<std::size_t>(i)] + b - arrival(i) - 1;
   }
@@ -136,7 +136,7 @@ class ResidencyFlow {
     if (kept_through_[f] != 0) relax(from, b == arrival(i) + 1 ? b - 1 : from - 1, gain(i, b - 1));
   }
 
-  /// One unit more along the path that was found.
+  /// Adds one unit of flow along the path that was found.
   void augment() {
     for (std::int64_t to = steps_; to != 0;) {
       const std::int64_t from = before_[static_cast<std::size_t>(to)];
@@ -181,7 +181,7 @@ class ResidencyFlow {
   std::vector<std::int64_t> before_;     ///< [node] on the path that was found
   std::vector<std::int64_t> line_flow_;  ///< [b] units on the line between b and b + 1
   std::vector<char> kept_through_;       ///< [token's node] a unit comes here from the step before
-  std::vector<char> returns_;            ///< [token's node] a unit goes back to the line
+  std::vector<char> returns_;            ///< [token's node] a unit returns to the line here
   std::vector<std::vector<std::int64_t>> returned_at_;  ///< [b] tokens that are no longer kept after step b
   using Waiting = std::pair<std::int64_t, std::int64_t>;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;

@@ -81,7 +81,7 @@ class Grammar final : public mu::ParserBase {
 
  private:
   static double negated(double x) { return -x; }
-  /// Of the rest of the expression: 1, and the place moved on, where it begins with a number.
+  /// If `rest` begins with a number: reads it, moves `place` past it and returns 1.
   static int read_number(const char* rest, int* place, double* value) {
     const std::string_view text(rest);
     if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return 0;

@@ -143,7 +143,7 @@ class TensorRows final : public LayerRows {
   std::size_t padded_;  ///< tokens, rounded up to whole tiles
   std::size_t stride_;
   std::vector<std::vector<float>> transposed_;  ///< [KV head][c * stride_ + token]
-  std::vector<double> queries_;                 ///< of the block: [head of the group at work][c][query]
+  std::vector<double> queries_;                 ///< of the block: [head of the current group][c][query]
   std::vector<double> packed_;                  ///< keys of the tile at work
   std::vector<double> logits_;                  ///< [query head][token in block][padded_]
   std::vector<double> weights_;

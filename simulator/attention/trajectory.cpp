@@ -150,7 +150,7 @@ Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const Sto
 
 void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const {
   track.drops.insert(track.drops.end(), dropped.begin(), dropped.end());
-  // The prompt is one step: what makes room while it is fed goes at its end.
+  // The prompt is one step: what is dropped while it is fed counts as dropped at its end.
   if (t == prompt_ - 1) std::sort(track.drops.begin(), track.drops.end());
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
@@ -281,7 +281,8 @@ void TrajectoryStore::forget_old() {
 
 void TrajectoryStore::forget_left_recordings() {
   const std::lock_guard lock(mutex_);
-  std::map<const Recording*, long> own;  // of its owners, those in here: keys and trajectories
+  // by recording: its references that entries hold: keys and trajectories
+  std::map<const Recording*, long> own;
   for (const Entry& entry : entries_) own[entry.key.recording.get()] += entry.trajectory != nullptr ? 2 : 1;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);

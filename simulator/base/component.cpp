@@ -198,7 +198,7 @@ std::string expectation(const Param& param, std::string_view text) {
   switch (param.kind) {
     case ParamKind::kInteger: {
       const auto value = parse_integer(text);
-      // As doubles, neighbours beyond 2^53 would be alike. All limits are whole numbers that fit.
+      // As doubles, neighbours beyond 2^53 would be equal. All limits are whole numbers that fit.
       if (!value || *value < static_cast<std::int64_t>(param.low) ||
           *value > static_cast<std::int64_t>(param.high))
         return "a whole number" + range();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 17;
 constexpr int kMostAttempts = 1000;  // names for a moment, all taken by others
 
-/// What linkat takes for the file behind a descriptor.
+/// The path that linkat takes for the file of a descriptor.
 std::string descriptor_link(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
@@ -102,7 +102,7 @@ class FileOutput final : public Output {
       return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
     };
     if (link_as(target_)) return Done{};
-    // A link replaces nothing, a rename does: a name of its own for this one moment.
+    // A link replaces nothing, but a rename does: so the link gets a temporary name.
     for (int attempt = 0; errno == EEXIST && attempt < kMostAttempts; ++attempt) {
       const std::string name = target_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt);
       if (!link_as(name)) continue;

@@ -13,7 +13,7 @@
 namespace kvplan {
 namespace {
 
-/// Set by a handler, asked by any thread: a volatile number would be a race.
+/// Set by a signal handler, read by any thread: a plain volatile would be a race.
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 

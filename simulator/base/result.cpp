@@ -29,7 +29,7 @@ std::string Error::to_string() const {
     out += ": ";
   }
   out += message;
-  return printable(out);  // text of files stands in it
+  return printable(out);  // it may contain text of files
 }
 
 Error&& Error::at_file(std::string_view path) && {

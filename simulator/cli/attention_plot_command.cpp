@@ -27,7 +27,7 @@ struct PlotFlags {
 
 enum class Form : std::uint8_t { kNone, kSvg, kHtml, kCsv, kPng };
 
-/// By the end of the name; what compresses may stand behind it.
+/// By the name's ending; a compression suffix may follow it.
 Result<Form> form_of(std::string_view path) {
   if (path.empty()) return Form::kNone;
   for (const std::string_view packed : {".gz", ".zst"})
@@ -66,7 +66,7 @@ Result<std::vector<std::int32_t>> sequences_of(const std::string& text) {
 
 constexpr std::string_view kAttention = "attention";
 
-/// Those of `all` that were asked for, in their order; all where none were.
+/// The requested maps of `all`, in their order; all if none were requested.
 Status choose(const std::string& asked, std::vector<survey::Map>& all,
               std::optional<survey::AttentionMap>& attention) {
   if (asked.empty()) return Done{};
@@ -88,7 +88,7 @@ Status choose(const std::string& asked, std::vector<survey::Map>& all,
   return Done{};
 }
 
-/// The attention map of one head; nothing if no layer has rows and none was asked for.
+/// The attention map of one head; nothing if no layer has rows and no map was requested.
 Result<std::optional<survey::AttentionMap>> attention_of(const attention::Recording& recording,
                                                          const PlotFlags& flags, survey::Place& at,
                                                          const survey::Pause& pause) {

@@ -72,7 +72,7 @@ class CaseLines {
   }
 
   std::vector<plan::Vary> varies_;
-  std::vector<std::map<std::string, std::uint32_t>> known_;  // the place of each value
+  std::vector<std::map<std::string, std::uint32_t>> known_;  // the index of each value
   std::vector<std::uint32_t> places_;
 };
 

@@ -48,7 +48,7 @@ struct BytesOptions {
   }
 };
 
-/// Layers of the fullest rank that are alike, wherever they stand.
+/// Layers of the fullest rank with equal bytes, wherever they are.
 struct Group {
   std::int64_t layers{0};
   LayerFootprint each;
@@ -76,13 +76,13 @@ struct Answer {
   Choice format;
   std::optional<Choice> window_format{};
   Footprint all;
-  /// Of the fullest stage, where the format is a codec, or layers with a window have one of their own.
+  /// For the fullest stage, if the format is a codec, or layers with a window have their own format.
   std::optional<CodecSum> codec{};
 
   [[nodiscard]] const StageFootprint& rank() const { return all.stages[all.fullest]; }
-  /// Of layers [first, first + layers), where tokens of a codec take different bytes: the mean of the stored ones.
+  /// Mean bytes of a stored token in layers [first, first + layers), if a codec's tokens take different bytes.
   [[nodiscard]] double mean_token_bytes(std::int64_t first, std::int64_t layers) const {
-    std::map<std::int64_t, std::int64_t> bytes;  // by tokens stored, so that one rounding is all
+    std::map<std::int64_t, std::int64_t> bytes;  // by number of stored tokens; rounded only once
     for (std::int64_t i = first; i < first + layers; ++i) {
       const LayerFootprint& layer = all.layers[static_cast<std::size_t>(i)];
       bytes[layer.tokens] += layer.bytes;
@@ -294,7 +294,7 @@ Status count_elements(const BytesOptions& options, Answer& answer) {
   return Done{};
 }
 
-/// What a side file says of a codec, in place.
+/// Reads the codec's side file into the storage.
 Status read_side(LayerStorage& storage, const BytesOptions& options, std::string_view option,
                  Answer& answer) {
   if (!storage.codec) return Done{};
@@ -307,7 +307,7 @@ Status read_side(LayerStorage& storage, const BytesOptions& options, std::string
   return Done{};
 }
 
-/// Of a codec, or where layers with a window have a format of their own.
+/// For a codec, or if layers with a window have their own format.
 Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer& answer) {
   KVPLAN_TRY_DO(read_side(request.format, options, "--format", answer));
   if (request.of_windows) KVPLAN_TRY_DO(read_side(*request.of_windows, options, "--window-format", answer));
@@ -343,7 +343,7 @@ Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer&
   return Done{};
 }
 
-/// What the family "format" takes is counted by it; whatever else a codec is.
+/// Names of the family "format" are counted by it; any other name is a codec.
 Result<LayerStorage> storage_of(const std::string& text, std::string_view option) {
   const Catalogue elements = model::format_descriptors();
   auto format = parse_component(text, "format", elements);

@@ -17,7 +17,7 @@ struct ConvertFlags {
 
 enum class Form { kJson, kScenario, kReport, kCsv };
 
-/// By the end of the name; compressed outputs by what stands before that.
+/// By the name's ending; for compressed outputs, by the ending before that.
 Result<Form> form_of(const std::string& output) {
   if (output == "-") return Form::kJson;
   if (io::is_named(output, ".json")) return Form::kJson;

@@ -18,7 +18,7 @@ namespace {
 using attention::EvaluationSummary;
 using attention::LayerReplay;
 
-/// A policy, and where it is asked.
+/// A policy, and the sequence and layers for which it is evaluated.
 struct Asked {
   PolicyInput input;
   std::shared_ptr<const attention::Recording> recording;
@@ -97,7 +97,8 @@ Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked
   return std::optional(found.summary);
 }
 
-/// Those that were recorded of the sequence; of a sequence that is not there any, which the evaluation then says.
+/// The recorded layers of the sequence; all requested ones if the sequence does not exist, which the evaluation then
+/// reports.
 std::vector<std::int32_t> layers_of(const Asked& asked, const EvictOptions& options) {
   const attention::RecordingInfo& info = asked.recording->info();
   std::vector<std::int32_t> out;

@@ -124,7 +124,7 @@ std::string lines_of(std::string_view text, const std::string& indent) {
   return indent + report::wrapped(std::string(text), output_width(), indent) + "\n";
 }
 
-/// Of a codec; empty elsewhere.
+/// For a codec; empty for other components.
 std::string paging_of(const Descriptor& d) {
   for (const formats::FormatKind* kind : formats::formats())
     if (&kind->descriptor == &d) return formats::paging_text(*kind);
@@ -439,7 +439,7 @@ std::string family_use(std::string_view family) {
   return out.empty() ? out : out + " of a scenario.";
 }
 
-/// A page for each family, and one that lists them where all are asked for.
+/// One page for each family, and an index page if all families are written.
 Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& chosen) {
   std::error_code failed;
   std::filesystem::create_directories(flags.markdown, failed);
@@ -455,7 +455,7 @@ Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& 
       page += "## " + std::string(name) + "\n\n" + ToPage{}(member);
       names += (names.empty() ? "`" : ", `") + std::string(name) + "`";
     });
-    page.pop_back();  // one of the two line ends of the last paragraph
+    page.pop_back();  // removes one of the two line ends of the last paragraph
     const std::string file = std::string(family) + ".md";
     KVPLAN_TRY_DO(outputs.add(flags.markdown + "/" + file, page));
     index +=

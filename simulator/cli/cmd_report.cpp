@@ -17,7 +17,7 @@ namespace {
 
 struct ReportFlags {
   std::string database, csv, html;
-  std::string pareto, heat, effects;  // what is asked for
+  std::string pareto, heat, effects;  // the requested analyses
   std::string pareto_csv, heat_csv, heat_svg, effects_csv;
 };
 
@@ -75,7 +75,7 @@ Result<sweep::Analyses> analyse(sweep::Database& database, const ReportFlags& fl
   return analyses;
 }
 
-/// What is asked for as tables for a terminal.
+/// The requested analyses as tables for a terminal.
 std::string analyses_text(const sweep::Analyses& analyses) {
   constexpr std::size_t kWidth = 100;
   std::string text;

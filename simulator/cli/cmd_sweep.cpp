@@ -32,7 +32,7 @@ struct SweepFlags {
   JobInput jobs;
 };
 
-/// Where recordings were cut. Told by whichever thread opens one.
+/// Where recordings were cut. Called from any thread that opens one.
 class CutRecordings {
  public:
   /// `open`, watched; this outlives it.

@@ -208,7 +208,7 @@ EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
   return out;
 }
 
-/// Of all layers, what a format stores: sums of bytes, errors over all of them.
+/// What a format stores in all layers together: sums of bytes, and errors over all layers.
 std::optional<formats::EvaluationSummary> stored_together(const std::vector<LayerOutcome>& layers) {
   std::optional<formats::EvaluationSummary> out = layers.front().stored;
   for (std::size_t i = 1; out && i < layers.size(); ++i) {

@@ -174,7 +174,7 @@ Result<std::string> CommandLine::run(std::vector<std::string> last_first) {
     app_->parse(std::move(last_first));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return bad_input(error.what());
-    std::ostringstream text;  // of --help or --version
+    std::ostringstream text;  // output of --help or --version
     app_->exit(error, text, text);
     return text.str();
   }

@@ -8,7 +8,7 @@ namespace kvplan::cli {
 
 namespace {
 
-/// Also where neither is there yet.
+/// Works even if neither file exists yet.
 bool names_same_file(const std::string& a, const std::string& b) {
   if (a.empty() || a == "-") return false;
   std::error_code none;

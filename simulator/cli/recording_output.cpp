@@ -115,7 +115,7 @@ std::string layer_text(const LayerInfo& layer) {
   return out;
 }
 
-/// Layers that are alike together.
+/// Groups of equal layers.
 std::string layers_text(const RecordingInfo& info) {
   std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
   for (const LayerInfo& layer : info.recorded_layers) {

@@ -28,7 +28,7 @@ using replacement::References;
 
 struct ReplacementCommand::Flags {
   Command* command{nullptr};
-  std::vector<const Option*> allowed;  // options that stand beside --replacement
+  std::vector<const Option*> allowed;  // options that may be combined with --replacement
   std::string names, capacities, mode{"object"}, json, curve, sample;
   bool bound{false};
   std::int64_t seed{0};
@@ -144,7 +144,7 @@ std::string curve_csv(const References& refs, const replacement::SampledCurve& c
   return out;
 }
 
-/// Everything that a command line asked for.
+/// All that a command line requested.
 class Study {
  public:
   Study(const References& refs, bool prefix) : refs_(refs), prefix_(prefix) {}
@@ -240,7 +240,7 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
                       .rows = {},
                       .numbers = true};
   for (const Line& line : lines) {
-    // One row for each policy with its parameters; its sizes follow each other.
+    // One row for each policy with its parameters; its sizes are adjacent.
     std::string label = line.choice != nullptr ? line.choice->to_string() : line.name;
     const bool same = !table.rows.empty() && table.rows.back().label == label;
     if (!same) table.rows.push_back({.label = std::move(label), .cells = {}});
@@ -258,7 +258,7 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
          report::table_text(table, output_width());
 }
 
-/// What stands beside --replacement and was meant for something else.
+/// Rejects options that --replacement does not use.
 Status check_options(const Command& command, const std::vector<const Option*>& allowed) {
   for (const Option* option : command.options())
     if (option->given() && std::find(allowed.begin(), allowed.end(), option) == allowed.end())

@@ -72,7 +72,7 @@ Status write_trace(traces::TraceStream& stream, const std::string& path) {
   traces::TextFormat format{};
   if (!traces::text_format_from(path, format)) return write_kvt_trace(stream, path);
   KVPLAN_TRY_DO(traces::write_text_trace(stream, format, path, interrupted));
-  note_warnings(stream.summary());  // no table has a place for them
+  note_warnings(stream.summary());  // tables cannot show them
   if (format == traces::TextFormat::kCsv && stream.summary().block_tokens > 0)
     note("warning: a CSV file cannot hold prefix ids: convert to .jsonl or .kvt to keep them");
   return Done{};

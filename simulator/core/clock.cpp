@@ -45,7 +45,7 @@ class Fleet {
     [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, replica); }
   };
 
-  /// So that what waits to be told is bounded, whatever the number of replicas.
+  /// Limits the number of reports that are collected, whatever the number of replicas.
   static constexpr std::int64_t kPassesToldAtOnce = std::int64_t{1} << 15;
 
   void tell(SimTime now) {
@@ -123,7 +123,7 @@ class Fleet {
   SimTime now_{kNever};
   std::int64_t round_{0};          // at this tick
   std::vector<RequestId> ended_;   // at this moment
-  std::vector<std::int32_t> due_;  // replicas that may want a pass
+  std::vector<std::int32_t> due_;  // replicas that may need a scheduler step
 };
 
 }  // namespace
@@ -196,7 +196,7 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
     if (done) until = kNever;
     const std::int64_t waited = told ? told(all_told) : 0;
     if (waited < kFewToldAtOnce) width = width > kLastTick / 2 ? kLastTick : 2 * width;
-    // A replica that is behind since earlier windows, in the middle of a long decode run, delays the others however
+    // A replica that lags behind earlier windows, in the middle of a long decode run, would delay the others however
     // narrow the next window is.
     if (waited > 4 * kFewToldAtOnce && all_told >= begin) width = std::max<std::int64_t>(width / 2, 1);
   }

@@ -62,7 +62,7 @@ TableBytes table_bytes(const MemoryLayout& layout, std::int64_t final_tokens, st
   const std::int64_t tokens = tokens_over(layout, alloc_units);
   KVPLAN_CHECK(tokens >= 0, alloc_units);
   const TensorAllocUnits& of = layout.tensors;
-  const std::int64_t tensors = of.alloc_unit_bytes / of.page_bytes;  // of an allocation unit
+  const std::int64_t tensors = of.alloc_unit_bytes / of.page_bytes;  // in one allocation unit
   for (const TokenRow& row : of.rows) {
     const std::int64_t pages = pages_of_row(of.page_bytes, row, tokens);
     const auto written = std::min(Wide{final_tokens} * row.bytes, Wide{pages} * of.page_bytes);

@@ -51,14 +51,14 @@ class CompactCourse : public Course {
     return n <= shape_.prompt ? n : told().table(n - 1) + 1;
   }
   [[nodiscard]] std::int64_t alloc_units(std::int64_t cells) const { return ceil_div(cells, block_); }
-  /// All held cells after n tokens while so many cells of the table are in use.
+  /// All held cells after n tokens, if `cells` cells of the table are in use.
   [[nodiscard]] HeldCells with_table(std::int64_t cells, std::int64_t n) const {
     HeldCells held = unwritten(alloc_units(cells) * block_ - cells, shape_.final_tokens - n);
     held.live = told().kept_cells(n);
     held.hole = units_ * cells - held.live;
     return held;
   }
-  /// `cells` cells behind what is written, for a request that will write `awaited` tokens.
+  /// `cells` cells after the written ones, for a request that will write `awaited` tokens in all.
   [[nodiscard]] HeldCells unwritten(std::int64_t cells, std::int64_t awaited) const {
     HeldCells held;
     held.reserved = units_ * std::min(cells, awaited);
@@ -71,7 +71,7 @@ std::int64_t sum_of_tracks(const Drops& drops) {
   const auto units = drops.track_units();
   return std::accumulate(units.begin(), units.end(), std::int64_t{0});
 }
-/// Of CountedUnits or KeptUnits.
+/// For CountedUnits or KeptUnits.
 template <class Each>
 std::int64_t sum_of_units(const std::vector<Each>& units) {
   return std::accumulate(units.begin(), units.end(), std::int64_t{0},
@@ -121,7 +121,7 @@ class CountedCourse final : public CompactCourse<CountedCourse> {
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
 };
 
-/// Told by what each track drops, or by how many tokens all units keep.
+/// A course that follows from what each track drops, or from how many tokens all units keep.
 class GatheredCourse final : public CompactCourse<GatheredCourse> {
  public:
   GatheredCourse(const CourseShape& shape, const std::shared_ptr<const Drops>& drops)
@@ -172,7 +172,7 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
     std::int64_t cells;  ///< of all units
     std::int64_t most;   ///< of a unit
   };
-  /// `kept_of`: after n tokens; asked in their order.
+  /// `kept_of`: number of kept tokens after n tokens; called with ascending n.
   template <class KeptOf>
   void follow(KeptOf kept_of) {
     std::int64_t cells = shape_.prompt;  // of the table
@@ -189,7 +189,7 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
 
-  std::vector<KeptUnits> by_length_;  ///< empty where tracks say what goes
+  std::vector<KeptUnits> by_length_;  ///< empty if tracks say which tokens go
   std::vector<After> after_;          ///< [n - prompt]
   std::vector<std::int32_t> alike_;   ///< [n - prompt]
 };

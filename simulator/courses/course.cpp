@@ -10,7 +10,7 @@
 namespace kvplan::core {
 namespace {
 
-/// Of holes and reuse: looked up by tokens.
+/// A course with holes or slot reuse: looked up by token count.
 class PlacedCourse final : public Course {
  public:
   PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops> drops);
@@ -43,9 +43,10 @@ class PlacedCourse final : public Course {
   std::vector<After> after_;         ///< [n - prompt]
   std::vector<std::int32_t> alike_;  ///< [n - prompt]
   std::vector<std::int32_t> freed_;
-  std::int64_t first_drop_{INT64_MAX};     ///< tokens after which a track drops something for the first time
-  std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
-  HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
+  std::int64_t first_drop_{INT64_MAX};  ///< tokens after which a track drops something for the first time
+  /// Cells of the prompt's last block after the prompt that will be written
+  std::int64_t awaited_behind_prompt_{0};
+  HeldCells range_;  ///< contiguous: slots [0, final_tokens) when granted
 };
 
 // ---- holes ----
@@ -117,7 +118,7 @@ class PlacedCourse::Holes {
 
 // ---- reuse ----
 
-/// First where every token goes, then in which state that leaves every cell.
+/// Computes first the slot of every token, then the state of every cell.
 class PlacedCourse::Reuse {
  public:
   explicit Reuse(PlacedCourse& course)
@@ -146,7 +147,7 @@ class PlacedCourse::Reuse {
     std::int64_t high{0};               ///< slots used so far
     std::vector<std::int32_t> dropped;  ///< positions in order of going
     std::vector<std::int64_t> begin;    ///< [n - prompt] into dropped; one more at the end
-    std::vector<std::int32_t> again;    ///< [position] the token that takes its place later, or kNever
+    std::vector<std::int32_t> again;    ///< [position] the token that takes over its slot later, or kNever
     std::vector<std::int32_t> first;    ///< [slot] its first token, or kNever
   };
 
@@ -378,7 +379,7 @@ class PlacedCourse::Reuse {
   std::int64_t written_{s_.prompt};    ///< slots that have been written, in the track with most
   std::vector<std::int32_t> touched_;
   std::vector<Part> parts_;            ///< [block][track]
-  std::vector<std::int32_t> used_in_;  ///< by block: tracks that use a cell of it
+  std::vector<std::int32_t> used_in_;  ///< by block: number of tracks that use a cell of it
   HeldCells now_;
 };
 

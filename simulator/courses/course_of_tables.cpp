@@ -83,7 +83,7 @@ class CourseOfTables final : public Course {
   struct After {
     HeldCells settled, grant, returned;
     Compaction moved;
-    std::int64_t cut{0};  ///< allocation units that come back because survivors moved
+    std::int64_t cut{0};  ///< allocation units freed because survivors moved
     std::int64_t slots_of_next{0};
     std::size_t freed_begin{0}, freed_end{0};
     std::int64_t alike{1};
@@ -166,7 +166,7 @@ class CourseOfTables final : public Course {
   std::vector<AlikeTables> parts_;
   std::int64_t tables_{0};
   std::vector<After> after_;  ///< [n - prompt]
-  std::vector<Line> lines_;   ///< likewise, while sums are made
+  std::vector<Line> lines_;   ///< temporary, while sums are computed
   std::vector<std::int32_t> freed_;
 };
 

@@ -65,11 +65,11 @@ class EncodedCourse final : public Course {
   [[nodiscard]] std::int64_t held_in_step(std::int64_t n) const {
     return n + 1 < shape_.final_tokens ? std::max(wanted(n), wanted(n + 1)) : wanted(n);
   }
-  /// Held at the end of the step that wrote token n - 1, before anything comes back.
+  /// Held at the end of the step that wrote token n - 1, before anything is freed.
   [[nodiscard]] std::int64_t alloc_units_before(std::int64_t n) const {
     return n == shape_.prompt ? blocks(n * units_) : held_in_step(n - 1);
   }
-  /// All cells of so many blocks after n tokens.
+  /// All cells of `alloc_units` blocks after n tokens.
   [[nodiscard]] HeldCells in(std::int64_t n, std::int64_t alloc_units) const {
     const StoredBytes& bytes = stored(n);
     HeldCells held;
@@ -97,7 +97,7 @@ class EncodedCourse final : public Course {
     }
   }
 
-  /// From the last step to the first: a step goes on with those behind it as long as they change what it changes.
+  /// From the last step to the first: a step is alike to those after it as long as they make the same changes.
   void find_alike() {
     alike_.assign(stored_.size(), 1);
     const auto during = [&](std::int64_t n) { return in(n, held_in_step(n)); };

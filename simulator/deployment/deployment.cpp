@@ -134,7 +134,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
     KVPLAN_TRY(const memory::GroupedParts parts, memory::grouped_parts(s.allocator, request));
     return PoolLayout{parts.layout, parts.most_blocks(longest)};
   }
-  // What a block is does not depend on their number, of which a run has a limit and arithmetic has none.
+  // A block's bytes do not depend on the number of blocks, which is limited in a run but not in this calculation.
   const std::int64_t bytes = request.pool.bytes;
   const bool blocks = s.allocator.name() == "paged";
   if (blocks) request.pool = {.blocks = 2};
@@ -158,7 +158,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
 
 namespace {
 
-/// Errors: those of format_on_model, behind the path that the format stands at.
+/// Errors: those of format_on_model, at the path where the format is given.
 Result<RunFormat> on_model(const RunFormat& format, std::string_view path, const Scenario& s,
                            const model::ModelShape& shape, const SideOpener& open) {
   auto out = format_on_model(format, shape, s.deployment.tensor_ranks, open);
@@ -178,7 +178,7 @@ Status place_formats(ModelOnRanks& placed, const Scenario& s, const model::Model
   return Done{};
 }
 
-/// With the format of a token's place.
+/// The deployment with the format of a token on its rank.
 model::Deployment with_format(const Scenario& s, const ModelOnRanks& placed) {
   model::Deployment out = s.deployment;
   out.format = placed.of_token();

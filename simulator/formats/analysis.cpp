@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSinks = 4;
 
-/// Of singular values and their squares, greatest first.
+/// From singular values and their squares, largest first.
 Spectrum ranks_of(const std::vector<double>& values, const std::vector<double>& squares, double energy) {
   double all = 0;
   double all_values = 0;
@@ -101,7 +101,7 @@ class HeadSums {
  private:
   std::int64_t tokens_;
   double threshold_;
-  std::optional<RowsSpectrum> spectrum_;  ///< empty where there are too many tokens
+  std::optional<RowsSpectrum> spectrum_;  ///< empty if there are too many tokens
   std::vector<double> row_;
   std::int64_t above_{0};
   double entropy_{0};

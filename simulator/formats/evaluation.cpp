@@ -323,7 +323,7 @@ class Run {
     codec_->drop(gone);
   }
 
-  /// Of the whole prompt, what the policy does not keep.
+  /// Merges the tokens of the whole prompt that the policy does not keep.
   void merge_prompt() {
     std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
     for (std::size_t h = 0; h < gone.size(); ++h) {
@@ -438,8 +438,9 @@ class Run {
   Shape shape_;
   const Rotation* rotation_;  ///< where keys are stored before it; else null
   std::unique_ptr<Codec> codec_;
-  std::vector<std::vector<double>> prompt_weights_;  ///< [KV head][token]; where the codec is told of weights
-  std::vector<Rows> appended_;                       ///< [KV head], those of other layers last
+  /// [KV head][token]; used if the codec needs attention weights
+  std::vector<std::vector<double>> prompt_weights_;
+  std::vector<Rows> appended_;  ///< [KV head], those of other layers last
   Evaluation out_;
   std::int64_t steps_{0};
   double error_sum_{0};

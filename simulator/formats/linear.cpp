@@ -60,7 +60,7 @@ void orthogonalise(Matrix& work, Matrix& turned) {
   // What rounding leaves of the product of two orthogonal rows.
   const double small = kEpsilon * std::sqrt(static_cast<double>(work.columns));
   std::vector<double> squares(n);
-  // Rows that are no more than rounding errors of the others need not be told apart.
+  // Rows that are mere rounding errors of the others are treated as equal.
   const double noise = 16 * kEpsilon * kEpsilon * dot(work.data, work.data);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool rotated = false;

@@ -16,7 +16,7 @@ Share::Share(std::string_view text) {
   if (e != std::string_view::npos) {
     std::string_view exponent = text.substr(e + 1);
     if (exponent.front() == '+') exponent.remove_prefix(1);
-    // One too large for a number is that of a zero, or of one too small to count.
+    // An exponent too large to parse belongs to a zero, or to a number too small to matter.
     const auto parsed = parse_integer(exponent);
     if (!parsed || *parsed < -1000 || *parsed > 1000) return;
     power += *parsed;
@@ -33,7 +33,7 @@ Share::Share(std::string_view text) {
     }
     --power;
   }
-  parts_ = std::min(parts_, kWhole);  // of what a double takes for 1
+  parts_ = std::min(parts_, kWhole);  // a text that a double rounds to 1 may have more
 }
 
 }  // namespace kvplan::formats

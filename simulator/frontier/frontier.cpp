@@ -24,7 +24,7 @@ using attention::LayerReplay;
 using attention::PolicyChoice;
 using attention::RecordingInfo;
 
-/// One layer of one sequence of one input: what a thread works on at a time.
+/// One layer of one sequence of one input: a thread's unit of work.
 struct Piece {
   const Input* input{nullptr};
   std::int32_t sequence{0};
@@ -72,7 +72,7 @@ void note(std::vector<std::string>& notes, const std::string& sentence) {
   if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) notes.push_back(sentence);
 }
 
-/// By their shapes, and by the digests of their weights where these were recorded.
+/// Compares shapes, and the digests of weights if these were recorded.
 bool several_models(const std::vector<Input>& inputs) {
   const auto shape = [](const Input& input) {
     const RecordingInfo& info = input.recording->info();
@@ -88,12 +88,12 @@ bool several_models(const std::vector<Input>& inputs) {
   return false;
 }
 
-/// What all pieces are asked.
+/// Input that all pieces share.
 struct Plan {
   const Request& request;
   const Pause& pause;
   std::vector<Piece> pieces{};
-  std::deque<std::vector<attention::Grants>> granted{};  ///< by sequence, for the pieces
+  std::deque<std::vector<attention::Grants>> granted{};  ///< by sequence, for all pieces
   bool all_values{true};
   std::int64_t samples{0};             ///< query heads x decode steps x layers
   std::vector<std::int64_t> wanted{};  ///< entries, descending
@@ -243,7 +243,7 @@ class PieceRun {
   };
   Sums& sums(At at) { return found_.points[at.lane * request_.storages.size() + at.storage]; }
 
-  /// Of all formats behind all policies at once: bytes of the layer after its last token, masses and errors.
+  /// For all formats combined with all policies: bytes of the layer after its last token, masses and errors.
   Status add_formats(const std::vector<PolicyChoice>& policies) {
     std::vector<formats::EvaluationRequest> requests;
     std::vector<At> at;
@@ -274,8 +274,8 @@ class PieceRun {
   const Piece& piece_;
   Found found_;
   attention::TopMass top_;
-  std::vector<std::int64_t> asked_;                               ///< of one row, descending
-  std::vector<double> most_;                                      ///< [asked]
+  std::vector<std::int64_t> asked_;  ///< requested numbers of top tokens of one row, descending
+  std::vector<double> most_;         ///< [asked]
   std::vector<std::vector<std::int32_t>> greatest_;               ///< [asked] positions
   std::vector<std::vector<std::vector<std::int32_t>>> attended_;  ///< [lane][set] positions
 };

@@ -31,7 +31,7 @@ std::string at_index(const std::string& field, std::size_t i) {
   return field + "[" + std::to_string(i) + "]";
 }
 
-/// The document as it is read; errors get their line from where the parser stands.
+/// Parses the document; errors get their line from the parser's position.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), padded_(text) {}
@@ -166,7 +166,7 @@ class Parser {
   std::vector<std::int64_t> lengths_;
 };
 
-/// By the first bytes of gzip and zstd.
+/// Checks for the first bytes of gzip and zstd.
 Result<bool> is_packed(const RandomAccess& file) {
   std::array<char, 4> bytes{};
   KVPLAN_TRY_DO(file.read(0, bytes.data(), std::min<std::int64_t>(file.size(), 4)));

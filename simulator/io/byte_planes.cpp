@@ -8,10 +8,10 @@
 namespace kvplan::io {
 namespace {
 
-/// Numbers of one pass over the planes: what they occupy stays in the first cache.
+/// Numbers handled at a time: they fit the first-level cache.
 constexpr std::size_t kBlock = 2048;
 
-/// For each number and byte: its place among the numbers, and its place in the planes.
+/// Calls `move` for each number and byte: its index among the numbers, and its index in the planes.
 template <class Move>
 void for_each_byte(std::size_t count, std::size_t width, const Move& move) {
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
@@ -25,7 +25,7 @@ void for_each_byte(std::size_t count, std::size_t width, const Move& move) {
 
 std::string to_planes(std::string_view raw, std::int64_t width) {
   KVPLAN_CHECK(width >= 1, width);
-  std::string out(raw);  // what is left over is in its place
+  std::string out(raw);  // the remainder is already in place
   const auto bytes = static_cast<std::size_t>(width);
   char* to = out.data();
   for_each_byte(raw.size() / bytes, bytes, [&](std::size_t at, std::size_t plane) { to[plane] = raw[at]; });

@@ -103,7 +103,7 @@ class Reader {
     const std::size_t offset = document_.current_location().get(at) == simdjson::SUCCESS
                                    ? std::min(static_cast<std::size_t>(at - padded_.data()), text_.size())
                                    : text_.size();
-    // Lines are counted from the last place on, since readers only move on.
+    // Lines are counted from the last position on, since readers only move forward.
     if (offset > counted_) {
       line_ += std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_),
                           text_.begin() + static_cast<std::ptrdiff_t>(offset), '\n');

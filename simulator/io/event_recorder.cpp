@@ -48,7 +48,7 @@ log::TableForm form_of(core::TableForm form) {
   return log::TableForm::kNothing;
 }
 
-/// Cells of a request that it keeps when it has written so many tokens; nothing goes with its last one.
+/// Cells that a request keeps when it has written `written` tokens; after its last token nothing is dropped.
 std::int64_t cells_kept(const core::Course& course, std::int64_t written) {
   const core::CourseShape& shape = course.shape();
   const std::int64_t last = std::min(written, shape.final_tokens - 1);
@@ -56,13 +56,14 @@ std::int64_t cells_kept(const core::Course& course, std::int64_t written) {
   return course.settled(last).live + course.units() * (written - last);
 }
 
-/// A track of what goes, in which drops it is.
+/// A track of dropped tokens, and the drops object that it belongs to.
 struct TrackOf {
   const core::Drops* drops;
   std::int32_t track;
 };
 
-/// Of all tables of a request, in order: for each track of the log, of so many units, the one that it is part of.
+/// For all tables of a request, in order: for each track of the log, with the given units, the course's track that
+/// contains it.
 std::vector<TrackOf> tracks_of(const core::Course& course, std::span<const std::int32_t> units_of_log) {
   std::vector<TrackOf> out;
   const auto add = [&](const core::Drops& drops, std::int32_t track) {
@@ -134,12 +135,12 @@ class EventRecorder::Steps {
   [[nodiscard]] bool may_go_on() const { return open_; }
   /// Begin of what is held back; INT64_MAX where nothing is.
   [[nodiscard]] std::int64_t open_since() const { return open_ ? run_.time : INT64_MAX; }
-  /// Does not matter if the run goes on.
+  /// Dropped if the run goes on.
   void hold(log::Record record) {
     open_ ? held_.push_back(std::move(record)) : recorder_.put(std::move(record));
   }
 
-  /// The run goes on with these steps; what was held back since did not matter.
+  /// The run continues with these steps; records held back since are dropped.
   void append(const core::StepSeries& series) {
     held_.clear();
     std::int64_t first = series.first.count;
@@ -323,7 +324,7 @@ log::Claims EventRecorder::kept_at_the_end(RequestId r, std::int64_t written, bo
   log::Claims claims;
   if (sliding_.erase(r) > 0) {
     claims.has_kept = true;
-    // Its last token is written by the step that ends it, after which nothing goes.
+    // Its last token is written by the step that ends it; nothing is dropped after that.
     const std::int64_t begin = written - (finished ? 1 : 0) - keep_.recent;
     for (std::int64_t token = 0; token < written; ++token)
       if (token < keep_.sink || token >= begin) claims.kept_digest += log::kept_term(token, 0, 1);
@@ -355,7 +356,7 @@ log::Claims EventRecorder::kept_at_the_end(RequestId r, std::int64_t written, bo
   return claims;
 }
 
-/// Runs of equal counts of what goes, from the end of the prompt on.
+/// Writes runs of equal drop counts, from the end of the prompt on.
 void EventRecorder::write_counts(RequestId r, const core::Course& course) {
   const core::CourseShape& shape = course.shape();
   log::Counts fact{r, {}};
@@ -416,7 +417,8 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
   if (counted_) return write_counts(r, course);
   const std::vector<TrackOf> tracks = tracks_of(course, track_units_);
   std::vector<std::int32_t> numbers, positions;
-  const auto flush = [&](std::size_t least) {  // as many whole facts as there are; the rest when least is 1
+  // writes as many full facts as there are; with least = 1 also the remainder
+  const auto flush = [&](std::size_t least) {
     std::size_t begin = 0;
     while (numbers.size() - begin >= least) {
       const std::size_t end = std::min(numbers.size(), begin + static_cast<std::size_t>(log::kMostListed));
@@ -464,7 +466,7 @@ void EventRecorder::on_compact(const core::Compacted& compacted) {
       [&](const core::Course& course) -> std::optional<std::array<std::int64_t, 3>> {
         const auto moved = course.compaction(n);
         if (!moved) return {};
-        // Where the next token goes is behind the last survivor.
+        // The next token goes after the last survivor.
         return {{course.table_slots(n + 1) - 1, moved->kept_cells * cells_of_cell_,
                  moved->alloc_units_before - moved->alloc_units}};
       },
@@ -516,13 +518,13 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
 void EventRecorder::on_move(const core::Move& move) {
   log::Claims claims;
   claims.places = {static_cast<std::int32_t>(move.range.to)};
-  // What a copy reads comes back at the end of its step: the next one is not alike.
+  // The source of a copy is freed at the end of its step: the next step is not alike.
   mixed_batch_ = mixed_batch_ || !move.range.slides;
   write(log::Move{move.range.request, move.copied, move.range.slots, move.range.slides}, std::move(claims));
 }
 
 void EventRecorder::on_grant(const core::Grant& grant) {
-  if (tables_ > 1)  // they are alike while the prompt is in work
+  if (tables_ > 1)  // equal while the prompt is incomplete
     return write(log::Grant{grant.request,
                             grant.first_block / tables_,
                             grant.alloc_units / tables_,

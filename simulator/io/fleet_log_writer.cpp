@@ -32,11 +32,11 @@ constexpr std::int64_t kAtTheEnd = INT64_MAX - 1;
 
 }  // namespace
 
-/// A record at its place in the log. Records of one replica at one place keep their order.
+/// A record with its position in the log. Records of one replica with the same position keep their order.
 struct FleetLogWriter::Placed {
   Moment moment;
   Phase phase;
-  std::int64_t order;  ///< of arrivals as they came; else the replica
+  std::int64_t order;  ///< for arrivals, their order; else the replica
   log::Record record;
 
   [[nodiscard]] auto key() const { return std::tie(moment, phase, order); }
@@ -76,10 +76,10 @@ class FleetLogWriter::Part final : public EventRecorder {
     }
   }
 
-  /// Where the record goes: facts between these kinds belong to the one before.
+  /// Finds the record's position: facts between these kinds belong to the one before.
   void find_place(const log::Fact& fact) {
     if (const auto* pass = std::get_if<log::PassBegin>(&fact)) {
-      // Of what made it due: the end of a step, or an arrival.
+      // The position of what made the step due: the end of a step, or an arrival.
       if (at_.time != pass->time) at_ = {pass->time, 0};
       if (arrived_.time == pass->time) at_.round = std::max(at_.round, arrived_.round);
       steps_end_ = at_;
@@ -99,8 +99,8 @@ class FleetLogWriter::Part final : public EventRecorder {
 
   FleetLogWriter& writer_;
   std::int32_t replica_;
-  Moment at_{};         // of the latest pass or end of a step
-  Moment steps_end_{};  // of the steps that were told since that pass
+  Moment at_{};         // of the latest scheduler step, or the end of a step
+  Moment steps_end_{};  // of the steps reported since that scheduler step
   Moment arrived_{-1, 0};
   Phase phase_{kPasses};
   std::vector<Placed> arrivals_, others_;  // each in order
@@ -170,7 +170,7 @@ void FleetLogWriter::end_tick(observe::JointStates& joint) {
   file_->add({log::TickEnd{tick_}, std::move(claims)});
 }
 
-/// Of all replicas, from their counts.
+/// Totals of all replicas, from their counts.
 log::Totals FleetLogWriter::bytes_of(const observe::StateCounts& cells) const {
   log::Totals bytes = cells;
   for (std::int64_t& state : bytes) state *= options_.layout.count_bytes();

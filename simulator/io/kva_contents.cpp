@@ -34,7 +34,7 @@ Status below(std::string_view field, std::int64_t value, std::int64_t limit) {
       .at_field(field);
 }
 
-/// A chunk's place, before anything of it is believed.
+/// A chunk's position in the file, before it is validated.
 struct RawPlace {
   std::int64_t sequence, layer, head, part, first_token, tokens;
   std::uint64_t offset;
@@ -44,7 +44,7 @@ class Checker {
  public:
   explicit Checker(const RecordingInfo& info) : info_(info), shape_(info) {}
 
-  /// `sequences`: as many as the file may have.
+  /// `sequences`: the most that the file may have.
   Result<ChunkEntry> entry(const RawPlace& raw, std::int64_t sequences) const {
     KVPLAN_TRY_DO(below("sequence", raw.sequence, sequences));
     KVPLAN_TRY_DO(below("layer", raw.layer, info_.layers));

@@ -100,7 +100,7 @@ class KvaRecording final : public attention::Recording {
                      .tokens = tokens,
                      .max_bytes = max_layer_bytes_};
   }
-  /// For parts of a sequence.
+  /// For sequence parts.
   [[nodiscard]] LayerPlan sequence_plan(std::int32_t sequence) const {
     return LayerPlan{.source = source_,
                      .shape = &shape_,

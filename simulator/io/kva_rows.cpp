@@ -50,7 +50,7 @@ struct DecodedRows {
   std::string raw;                  ///< top entries, as stored
   std::vector<std::int64_t> begin;  ///< top entries: where each row begins in raw
   std::vector<double> spread;       ///< top entries: the current row made dense
-  double sink{0};                   ///< of the current row, where the layer has sinks
+  double sink{0};                   ///< of the current row, if the layer has sinks
   [[nodiscard]] bool holds(std::int64_t t) const { return t >= first && t < first + count; }
   [[nodiscard]] std::int64_t bytes() const {
     return static_cast<std::int64_t>(8 * (f64.size() + begin.size() + spread.size()) + 4 * f32.size() +
@@ -281,7 +281,7 @@ std::int64_t tensor_bytes(const LayerPlan& plan) {
              plan.shape->numbers(Part::kOutputWeights, layer.layer);
 }
 
-/// Those of the recorded heads.
+/// The elements of the recorded heads.
 std::vector<double> of_recorded(const std::vector<double>& all, const attention::LayerInfo& layer) {
   std::vector<double> out;
   for (std::int32_t h = 0; h < layer.query_heads && !all.empty(); ++h)

@@ -40,7 +40,7 @@ std::string source_text(const Calibration& c) {
   return out + ", " + printable(c.when);
 }
 
-/// Different steps of which there are several measurements.
+/// Number of different steps with several measurements.
 std::size_t measured_again(const std::vector<latency::MeasuredStep>& steps) {
   std::map<std::array<std::int64_t, 3>, int> times;
   for (const latency::MeasuredStep& s : steps) ++times[{s.sequences, s.computed, s.context}];
@@ -74,7 +74,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
                                   [](const CalibrationTable& t) { return t.name == kTable; });
   if (table == calibration.tables.end())
     return wrong(bad_input("expected a table \"step\" with durations of whole steps, found none"), "tables");
-  // The reader has seen to it that these are there.
+  // The reader has checked that these columns exist.
   const std::vector<double>& sequences = table->column("sequences")->numbers;
   const std::vector<double>& computed = table->column("computed")->numbers;
   const std::vector<double>& context = table->column("context")->numbers;

@@ -90,7 +90,7 @@ Result<double> number_of(const Place& place, std::string_view key, NumberRange r
   return number;
 }
 
-/// "a, b or c" in a key's text: its place among the names.
+/// "a, b or c" in a key's text: its index among the names.
 Result<std::size_t> one_of(const Place& place, std::string_view key,
                            std::span<const std::string_view> names) {
   KVPLAN_TRY(const std::string text, text_of(place, key));

@@ -92,7 +92,7 @@ class Reader {
     return Done{};
   }
 
-  /// One value into a field, or behind those of a repeated one.
+  /// Reads one value into a field; for a repeated field, appends it.
   Status read_value(od::value value, Message& message, const FieldDescriptor& field,
                     const std::string& path) {
     od::json_type type{};
@@ -193,7 +193,7 @@ class Reader {
   simdjson::padded_string padded_;
   std::string file_;
   od::parser parser_;
-  std::string scenario_;  // as it stands in the report
+  std::string scenario_;  // text of the report's scenario
   std::map<std::string, std::string> origins_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 using observe::kOverlays;
 using observe::kStates;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;  // with times: sums fit 128 bits
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;  // multiplied by times, sums fit 128 bits
 
 Error wrong(const std::string& expected, const std::string& key) {
   return bad_input("expected " + expected).at_field(key);

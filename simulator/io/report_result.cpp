@@ -36,7 +36,7 @@ Result<ReportedRun> run_of(const v1::Report& message) {
   return out;
 }
 
-/// Where this version's rows stand among the file's.
+/// The position of each of this version's rows in the file.
 Result<RowPlaces> places_of(const std::vector<std::string>& names) {
   RowPlaces places{};
   for (std::size_t row = 0; row < places.size(); ++row) {

@@ -23,7 +23,7 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   log.track_units.assign(static_cast<std::size_t>(told), 1);
   if (tokens.rank_tracks) log.track_units = tokens.rank_tracks->units(tokens.table_per, tokens.tables);
   if (tokens.ranks_may_differ() &&
-      plan::ranks_differ(tokens)) {  // a track of each table stands for the others
+      plan::ranks_differ(tokens)) {  // one more track per table stands for the other ranks
     log.track_units.clear();
     for (std::int64_t t = 0; t < tokens.tables; ++t) {
       log.track_units.insert(log.track_units.end(), static_cast<std::size_t>(told / tokens.tables), 1);
@@ -33,7 +33,7 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
   log.layout.metadata_bytes = metadata_bytes / told;
 }
 
-/// Errors: a run that a log cannot tell.
+/// Errors: a run that a log cannot describe.
 Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
   const plan::TokenPlan& tokens = watched.tokens;
   if (!tokens.windows.empty() && tokens.placement != core::Placement::kHoles)

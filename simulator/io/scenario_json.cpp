@@ -42,7 +42,7 @@ std::string problem(simdjson::error_code error) {
   }
 }
 
-/// One past the bracket that closes the one that `text` begins with; the end where none does.
+/// Index after the bracket that closes the one at the start of `text`; the end if none does.
 std::size_t object_end(std::string_view text) {
   std::size_t end = text.size();
   each_bracket(text, [&](std::size_t at, std::int64_t depth) {
@@ -187,7 +187,7 @@ class Reader {
       if (path == "scenario" && type == od::json_type::object)
         return wrong(
             "expected a scenario, found a report: its member \"scenario\" is the scenario that it ran", at);
-      if (path == "view") continue;  // of a session of the desktop program
+      if (path == "view") continue;  // written by the desktop program's sessions
       if (path == "scenario_origins") {
         KVPLAN_TRY_DO(read_origins(value, at));
         continue;

@@ -193,7 +193,8 @@ std::optional<TensorName> name_of(std::string_view name) {
   if (dot == std::string_view::npos) return std::nullopt;
   const auto layer = parse_integer(name.substr(0, dot));
   if (!layer || *layer < 0 || *layer > kMostLayer) return std::nullopt;
-  if (std::to_string(*layer) != name.substr(0, dot)) return std::nullopt;  // one name for a layer
+  // accept only one spelling of a layer number
+  if (std::to_string(*layer) != name.substr(0, dot)) return std::nullopt;
   return TensorName{*layer, name.substr(dot + 1)};
 }
 

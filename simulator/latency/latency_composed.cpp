@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kKernels = 9, kExpertKernels = 3;
 
-/// The step that a report tells as an example.
+/// The step that a report describes as an example.
 constexpr std::int64_t kExampleRequests = 32, kExampleTokens = 2048;
 
 Ticks cut(Wide ticks) {
@@ -36,7 +36,7 @@ std::string ms_text(Wide ticks) {
   return std::to_string(us / 1000) + "." + std::string(3 - rest.size(), '0') + rest + " ms";
 }
 
-/// Of any layer, keys and values by head: what tables are of.
+/// Does any layer store keys and values by head, as the tables need?
 bool has_heads(const model::ModelShape& shape) {
   return std::any_of(shape.runs.begin(), shape.runs.end(),
                      [](const model::LayerRun& run) { return run.cache.kind == model::CacheKind::kHeads; });
@@ -46,7 +46,7 @@ struct Parts {
   WeightsPart weights;
   LinksPart links;
   std::unique_ptr<AttentionPart> attention;
-  std::unique_ptr<AttentionPart> without_tables;  ///< null where there are none
+  std::unique_ptr<AttentionPart> without_tables;  ///< null if there are tables
   std::int64_t starts{0};                         ///< ticks
   double moved_bytes_per_tick{0};
 };
@@ -253,7 +253,7 @@ std::string text_for(const LatencyWish& wish) {
   return engine == kEngines.front() ? "composed" : "composed:engine=" + engine;
 }
 
-/// Of the metadata of a token, read at a share of the device's bandwidth.
+/// Time to read the metadata of one token, at a fraction of the device's bandwidth.
 std::int64_t ranked_ticks(const LatencyRequest& request, double efficiency) {
   if (request.partly == nullptr) return 0;
   const double bytes_per_s =

@@ -41,7 +41,7 @@ class Roofline final : public core::LatencyModel {
     const Ticks read = read_.of(load);
     const std::int64_t compute_growth = compute_.growth(more);
     const std::int64_t read_growth = read_.growth(more);
-    // The longer side stays the longer one until the other, growing faster, passes it.
+    // The longer side stays longer until the other, growing faster, overtakes it.
     const bool computing =
         compute.count != read.count ? compute.count > read.count : compute_growth >= read_growth;
     const std::int64_t lead = computing ? compute.count - read.count : read.count - compute.count;
@@ -68,7 +68,7 @@ class Roofline final : public core::LatencyModel {
     const auto reads = [&](std::int64_t k) {
       return lead >= catch_up * k + Wide{compute_.curve(more)} * (Wide{k} * (k - 1) / 2);
     };
-    // The lead bends downwards: once it is lost it stays lost. At least the first step is told.
+    // The lead is concave: once lost it stays lost. At least the first step is returned.
     std::int64_t steps = 1;
     for (std::int64_t least_not = max_steps; lead >= 0 && steps < least_not;) {
       const std::int64_t middle = steps + (least_not - steps) / 2;

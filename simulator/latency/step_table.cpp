@@ -12,7 +12,7 @@ std::int64_t cut(Wide ticks) {
   return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
 }
 
-/// The two neighbours of a place among ascending ones: equal where there is but one that counts.
+/// The two neighbours of a position among ascending ones: equal if only one counts.
 struct Between {
   std::size_t low, high;
 };

@@ -112,11 +112,11 @@ class CachingAllocator final : public core::Allocator {
   }
 
   struct Holder {
-    std::vector<BlockId> table;  // of each tensor the address and the length of its block, in units
+    std::vector<BlockId> table;  // for each tensor, the address and the length of its block, in units
     std::int64_t alloc_units{0};
   };
 
-  /// Tensors of so many tokens as they are, each in whole allocation units.
+  /// Sum of the tensors for `tokens` tokens, each rounded up to whole allocation units.
   [[nodiscard]] Wide asked_alloc_units(std::int64_t tokens) const {
     Wide alloc_units = 0;
     for (const TensorRows& t : setup_.tensors)
@@ -130,7 +130,7 @@ class CachingAllocator final : public core::Allocator {
     return bytes;
   }
 
-  /// Blocks for tensors of so many tokens.
+  /// Allocates blocks for the tensors of `tokens` tokens.
   std::optional<std::vector<CachingBlock>> take(Pool& pool, std::int64_t tokens) const {
     std::vector<std::int64_t> sizes;
     for (const TensorRows& t : setup_.tensors)

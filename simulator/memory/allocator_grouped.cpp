@@ -153,7 +153,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   MemoryLayout layout_;
   std::int64_t groups_;
   const core::Workload& workload_;
-  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
+  core::RequestColumn<std::int32_t> holder_of_;  // by request; -1: none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
   std::deque<BlockId> queue_;  // that came back

@@ -53,7 +53,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
   std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
     return pool_.cached_tokens(r, num_tokens);
   }
-  /// What could be asked again is.
+  /// Any lookup may give another answer now.
   std::uint64_t lookup_epoch() const override { return ++asked_; }
 
   bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,

@@ -146,7 +146,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   [[nodiscard]] std::int64_t window(std::int64_t group) const {
     return parts_.layout.groups[static_cast<std::size_t>(group)].window;
   }
-  /// Of `blocks` leading blocks that are found, how many of the last ones a group takes, or more.
+  /// Of `blocks` leading hit blocks, how many of the last ones a group takes; may be more.
   [[nodiscard]] std::int64_t taken(std::int64_t group, std::int64_t blocks) const {
     return window(group) == 0 ? blocks : std::max<std::int64_t>(ceil_div(window(group) - 1, alloc_unit_), 1);
   }
@@ -161,7 +161,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return holder == nullptr ? kNoBlock : pool_.own_copy(*holder, r, block * groups_ + group);
   }
 
-  /// The most leading blocks, less than all of so many tokens, that every group has.
+  /// The most leading blocks that every group has, of fewer than `num_tokens` tokens.
   [[nodiscard]] std::int64_t longest(RequestId r, std::int64_t num_tokens) const {
     const Holder* holder = pool_.holders().find(r);
     std::int64_t blocks = (num_tokens - 1) / alloc_unit_;
@@ -171,7 +171,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
       while (b < blocks && copy(holder, r, b, g) != kNoBlock) ++b;
       blocks = b;
     }
-    // What is left is there without windows, and so is any part of it.
+    // The remaining blocks are cached in groups without windows, and so is any prefix of them.
     for (std::int64_t settled = 0, g = 0; settled < groups_; g = (g + 1) % groups_) {
       const std::int64_t shorter = window(g) == 0 ? blocks : longest_shown(holder, r, g, blocks);
       settled = shorter < blocks ? 1 : settled + 1;
@@ -179,7 +179,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     }
     return blocks;
   }
-  /// The most leading blocks, at most `most`, of which a group with a window has the last ones.
+  /// The largest number of leading blocks, at most `most`, for which a group with a window has the last ones.
   [[nodiscard]] std::int64_t longest_shown(const Holder* holder, RequestId r, std::int64_t group,
                                            std::int64_t most) const {
     const std::int64_t wanted = taken(group, most);
@@ -189,7 +189,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return end;
   }
 
-  /// Room for so many logical blocks in all. REQUIRES: there are as many idle blocks.
+  /// Makes room for `blocks` logical blocks in all. REQUIRES: there are enough idle blocks.
   void take(Holder& holder, std::int64_t blocks) {
     const std::int64_t first = std::ssize(holder.blocks) / groups_;
     if (first >= blocks) return;
@@ -228,7 +228,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   const core::Workload& workload_;
   core::ContentNames names_;
   Pool pool_;
-  std::vector<BlockId> found_;  // of the latest lookup, by entry
+  std::vector<BlockId> found_;  // of the latest lookup, by table entry
 };
 
 }  // namespace

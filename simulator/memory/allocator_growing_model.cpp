@@ -104,7 +104,8 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   }
 
  private:
-  /// As memory is; then, if ranges may slide, after that, on a copy of which nothing is left if that fails too.
+  /// Tries with memory as it is; then, if ranges may slide, after sliding, on a copy that is thrown away if that
+  /// fails too.
   template <class Try>
   bool attempt(Try success) {
     memory_.moves.clear();
@@ -158,7 +159,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     return true;
   }
 
-  /// From the lowest slot up, each range goes down by single slots as long as the one below it is free.
+  /// From the lowest slot up, each range moves down slot by slot while the slot below it is free.
   static void slide(SlotsModel& memory) {
     for (std::int64_t i = 0; i < memory.size(); ++i) {
       const RequestId r = memory.slots[static_cast<std::size_t>(i)];

@@ -197,7 +197,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     return ceil_div(workload_.final_tokens(r), layout_.alloc_unit_tokens);
   }
 
-  /// Hands out idle blocks. REQUIRES: there are so many.
+  /// Hands out idle blocks. REQUIRES: there are `count` of them.
   void take(Holder& holder, std::int64_t count) {
     if (Idle::kByContent && count > 0) pool_.begin_epoch();
     for (; count > 0; --count) holder.blocks.push_back(pool_.take());
@@ -303,7 +303,7 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
     blocks = request.pool.bytes / layout.alloc_unit_bytes();
     capacity = request.pool.bytes;
   }
-  if (request.tables > 1 && capacity <= (Wide{1} << 62)) {  // as many bytes, in blocks of one table
+  if (request.tables > 1 && capacity <= (Wide{1} << 62)) {  // the same bytes, in blocks of one table each
     layout.tables = request.tables;
     layout.entry_bytes = kEntryBytes;
     blocks = static_cast<std::int64_t>(capacity) / layout.alloc_unit_bytes();

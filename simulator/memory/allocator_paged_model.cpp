@@ -169,7 +169,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   core::Observer* clock() override { return policy_ ? policy_->clock() : nullptr; }
 
  private:
-  /// A shared name (request = -1, number = the name), or the place of a block of one request.
+  /// A shared name (request = -1, number = the name), or the position of a block in one request.
   struct Name {
     RequestId request{-1};
     std::int64_t number{0};

@@ -31,7 +31,7 @@ constexpr std::int64_t kNothingGone = INT64_MAX;
 struct Run {
   std::int64_t low{0}, high{0};  ///< logical blocks; without an owner only their number counts
   LifeId owner{kNone};           ///< kNone: no content can be found in them
-  std::int32_t admission{0};     ///< of the owner, in which the contents were made findable
+  std::int32_t admission{0};     ///< admission of the owner in which its blocks were inserted
   RunId queue_prev{kNone}, queue_next{kNone};
   RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
 };
@@ -49,14 +49,14 @@ struct alignas(64) Life {
   bool forgotten{false};  ///< it has ended
   bool closed{false};     ///< has dropped a cell since its admission
   bool dropped{false};    ///< it has dropped cells since all its contents were held
-  RunId runs{kNone};      ///< of its contents in the queue
+  RunId runs{kNone};      ///< its blocks in the queue
   std::int32_t admission{0};
   std::int32_t goal{0};              ///< tokens until it samples one, since its admission
   std::int64_t published{0};         ///< leading blocks that have been made findable
   std::int64_t end{0};               ///< length of the table
-  std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two
+  std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two copies
 
-  std::int64_t duplicates{0};             ///< of its contents in the queue, as PoolCounts has them
+  std::int64_t duplicates{0};             ///< its duplicate blocks in the queue, as PoolCounts counts them
   std::int64_t unreachable{0};            ///< the same
   std::vector<Piece> hits;                ///< [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
@@ -367,7 +367,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   void widen_gap(Life& l, std::int64_t low, std::int64_t high) {
     add_unreachable(l, -std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
     if (low >= l.first_gone) return;
-    // What is in the queue between them is behind the gap now; nothing is where they meet.
+    // Blocks of the queue between `high` and the first gap become unreachable; none if the two meet.
     for (RunId id = high < l.first_gone ? l.runs : kNone; id != kNone; id = run(id).owner_next) {
       const std::int64_t end = std::min(run(id).high, l.first_gone);
       add_unreachable(l, std::max<std::int64_t>(end - std::max(run(id).low, high), 0));
@@ -439,7 +439,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     return id;
   }
 
-  /// Behind `place`; kNone: at the front.
+  /// Inserts after `place`; kNone: at the front.
   void join_queue(RunId id, RunId place) {
     RunId& next = place == kNone ? front_ : run(place).queue_next;
     run(id).queue_prev = place;
@@ -509,7 +509,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
       add_unreachable(l, std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
   }
 
-  /// Held logical blocks come back, the highest first.
+  /// Frees held logical blocks, the highest first.
   void free_range(Life& l, std::int64_t low, std::int64_t high) {
     if (low >= high) return;
     const std::int64_t named = std::clamp(l.published, low, high);
@@ -525,7 +525,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   std::vector<Run> runs_;
   std::vector<RunId> idle_runs_;
   RunId front_{kNone}, back_{kNone};
-  core::RequestColumn<std::int32_t> life_of_;  // by request, kNone = never admitted or forgotten
+  core::RequestColumn<std::int32_t> life_of_;  // by request; kNone: never admitted, or forgotten
   std::vector<Life> lives_;
   std::vector<LifeId> idle_lives_;
   std::int64_t free_{0};
@@ -535,13 +535,13 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   std::vector<RunId> by_low_, covering_;
   std::int64_t duplicates_{0};
   std::int64_t unreachable_{0};
-  /// Of logical blocks [low, high) of one request.
+  /// Number of copies of logical blocks [low, high) of one request.
   struct Copies {
     std::int64_t low, high;
     std::int32_t admission;  ///< in which they were made findable
     bool idle;               ///< no request holds them
   };
-  std::vector<Copies> row_;          // of the request that is recounted
+  std::vector<Copies> row_;          // of the request that is being recounted
   std::vector<std::int64_t> edges_;  // likewise
   RequestId looked_up_{-1};
   std::uint64_t epoch_{0};

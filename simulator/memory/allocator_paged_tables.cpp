@@ -84,7 +84,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
     std::int64_t held{0};
   };
 
-  /// Allocation units of so many tokens of which nothing is dropped.
+  /// Allocation units for `tokens` tokens of which nothing is dropped.
   [[nodiscard]] std::int64_t all_tables(std::int64_t tokens) const {
     return layout_.tables * ceil_div(tokens, layout_.alloc_unit_tokens);
   }
@@ -102,7 +102,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
   core::MemoryLayout layout_;
   const core::Workload& workload_;
   std::int64_t beyond_;
-  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
+  core::RequestColumn<std::int32_t> holder_of_;  // by request; -1: none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
   std::int64_t held_{0};

@@ -88,7 +88,7 @@ CachingPool::Blocks::iterator CachingPool::joined(Blocks::iterator block) {
   return block;
 }
 
-/// Cuts an unlisted block behind `bytes`; the rest, not listed, is returned.
+/// Cuts an unlisted block after `bytes`; returns the rest, which is not listed.
 CachingPool::Blocks::iterator CachingPool::cut(Blocks::iterator block, std::int64_t bytes) {
   Block rest = block->second;
   rest.bytes -= bytes;
@@ -175,7 +175,7 @@ bool CachingPool::allocate_at_hand(std::span<const std::int64_t> sizes, std::vec
   return true;
 }
 
-/// True only if there is too little in pieces that are long enough, whatever is given back first.
+/// True only if the pieces that are long enough have too little room, whatever is freed first.
 bool CachingPool::hopeless(std::span<const std::int64_t> sizes) const {
   Wide wanted = 0;
   std::int64_t least = INT64_MAX;

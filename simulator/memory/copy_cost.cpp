@@ -12,7 +12,7 @@ Result<CopyCost> CopyCost::make(const Choice& choice, std::int64_t token_bytes) 
 
 Ticks CopyCost::of(std::int64_t tokens) const {
   constexpr std::int64_t kTicksPerSecond = kNsPerSecond * kTicksPerNs;
-  // Tokens of a pass are below 2^31 x requests, their bytes below 2^62 x a few: 128 bits are enough.
+  // Tokens of a step are below 2^31 x requests, their bytes below 2^62 x a few: 128 bits are enough.
   const Wide bytes = Wide{tokens} * token_bytes_;
   if (bytes > (Wide{1} << 80)) return {core::kLongestStepTicks};
   const Wide ticks = (2 * bytes * kTicksPerSecond + bytes_per_s_ - 1) / bytes_per_s_;

@@ -54,7 +54,7 @@ GroupReach::Slot GroupReach::new_node(std::uint64_t content) {
   return slot;
 }
 
-/// Its node, made where there is none, as those before it are.
+/// The node of a content; made if it does not exist, and so are those before it.
 GroupReach::Slot GroupReach::make(std::uint64_t content) {
   Slot child = 0;
   Slot found = 0;
@@ -78,7 +78,7 @@ GroupReach::Slot GroupReach::make(std::uint64_t content) {
   }
 }
 
-/// The node, if nothing is there and nothing behind it, and then the one before it likewise.
+/// Removes the node if it has no content and no node after it, and then likewise the one before it.
 void GroupReach::remove_unused(Slot slot) {
   while (slot != kRootSlot && at(slot).groups_there == 0 && at(slot).first_child == 0) {
     const Node& node = at(slot);
@@ -115,7 +115,7 @@ void GroupReach::add_cached(std::uint64_t name, std::int64_t copies) {
   if (!taken(at(slot), group)) unreachable_ += copies;
 }
 
-/// What a content that has come or gone in a group changes in the rows of those behind it.
+/// Updates the rows of later contents after a content appeared in a group or vanished from it.
 void GroupReach::count_rows(Slot first, std::size_t group) {
   to_visit_.assign(1, first);
   const std::int32_t enough = enough_[group];
@@ -141,7 +141,7 @@ void GroupReach::count_rows(Slot first, std::size_t group) {
   }
 }
 
-/// Whether a hit can end at a content, or behind it, has changed.
+/// Updates whether a hit can end at a content or after it.
 void GroupReach::settle(Slot slot) {
   while (slot != kRootSlot) {
     Node& node = at(slot);

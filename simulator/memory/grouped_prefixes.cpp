@@ -93,7 +93,7 @@ std::vector<BlockId> GroupedPrefixes::find(RequestId r, std::size_t group, std::
       out.resize(static_cast<std::size_t>(b + in_a_row));
       return out;
     }
-    if (block == kNoBlock) out.resize(static_cast<std::size_t>(b));  // nothing behind it counts
+    if (block == kNoBlock) out.resize(static_cast<std::size_t>(b));  // blocks after it do not count
   }
   return out;  // a shorter run, which begins with the first block
 }

@@ -118,7 +118,7 @@ void BlocksByPolicy::expire(const std::function<void(BlockId)>& give_up) {
     expired_.clear();
     policy_->expire(clock_.now_ns(), may_go_, [this](Id content) { expired_.push_back(content); });
     for (const Id content : expired_) give_up(oldest_copy_[content]);
-  } while (policy_.leaves() && !expired_.empty());  // those before are leaves now
+  } while (policy_.leaves() && !expired_.empty());  // blocks before them are leaves now
 }
 
 }  // namespace kvplan::memory

@@ -26,7 +26,7 @@ Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::Lay
   return bytes.total();
 }
 
-/// Adds the tensors of `layers` layers that are alike, from layer `first` of the model on.
+/// Adds the tensors of `layers` equal layers, from layer `first` of the model on.
 Status add_layers(const AllocatorRequest& request, const model::LayerCache& cache, std::int64_t first,
                   std::int64_t layers, std::vector<TensorRows>& rows) {
   if (cache.kind == model::CacheKind::kLatent) {

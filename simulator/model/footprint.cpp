@@ -31,7 +31,7 @@ Error too_many() {
   return bad_input("expected a sequence of at most 2^62 bytes over all ranks").at_field("--tokens");
 }
 
-/// Adds the layers of the shape as `held` tells them, and gives the bytes of the whole model stored once.
+/// Adds the layers of the shape as `held` describes them, and returns the bytes of the whole model stored once.
 Result<Wide> add_held_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
   Wide once = 0, cluster = 0;
   for (const LayerRun& run : shape.runs)

@@ -8,7 +8,7 @@
 namespace kvplan::model {
 namespace {
 
-/// Layers that are alike.
+/// A group of equal layers.
 struct Alike {
   const LayerCache* cache;
   std::vector<std::int64_t> layers;  ///< ascending

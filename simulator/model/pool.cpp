@@ -173,7 +173,7 @@ bool has_room(const ModelShape& shape, const Deployment& d, std::int64_t tokens)
   return pool.ok() && pool.value().rank().pool_bytes >= 0 && tokens_of(pool.value()) >= tokens;
 }
 
-/// The next power of two of tensor ranks with which so many tokens have room; nothing where no number has.
+/// The next power of two of tensor ranks with which the tokens fit; nothing if none does.
 std::vector<std::string> more_ranks(const ModelShape& shape, const Deployment& d, std::int64_t tokens) {
   if (d.weights_bytes) return {};  // what they are with other ranks is not known
   Deployment wider = d;
@@ -185,7 +185,7 @@ std::vector<std::string> more_ranks(const ModelShape& shape, const Deployment& d
   return {"deployment.tp=" + std::to_string(wider.tensor_ranks)};
 }
 
-/// What would have room in place of this: "deployment.tp=16", "deployment.weight_bits=8".
+/// Settings with which the model would fit: "deployment.tp=16", "deployment.weight_bits=8".
 std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
   std::vector<std::string> out = more_ranks(shape, d, 1);
   if (d.weights_bytes || d.weight_bits) return out;
@@ -199,7 +199,7 @@ std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d)
   return out;
 }
 
-/// Nothing where there is room for a token.
+/// Nothing if there is room for a token.
 std::optional<Obstacle> no_room(const ModelShape& shape, const Deployment& d, const Pool& pool) {
   const StagePool& rank = pool.rank();
   if (rank.pool_bytes >= rank.bytes_per_token) return std::nullopt;

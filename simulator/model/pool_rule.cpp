@@ -53,7 +53,7 @@ PoolSplit split_sglang(const Choice& rule, const RankMemory& m) {
       .pool = pool, .aside = before - m.weights - pool, .activations_aside = true, .workspace_aside = true};
 }
 
-/// TensorRT-LLM: a share of what is free beside everything that is there by then.
+/// TensorRT-LLM: a fraction of the memory that is free after weights and activations.
 PoolSplit split_trt(const Choice& rule, const RankMemory& m) {
   const std::int64_t free = m.device - m.context - m.weights - m.activations - m.workspace;
   const double share = rule.decimal("free_gpu_memory_fraction");
@@ -122,7 +122,7 @@ bool has_null_block(const Choice& rule) {
 Figure assumed_activations(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t step_tokens,
                            std::int64_t step_requests) {
   const WeightShape& w = shape.weight_shape;
-  // A layer: four vectors of the hidden size, and three of the feed-forward block's width that a token passes.
+  // Per layer: four vectors of the hidden size, and three of the feed-forward width that a token uses.
   const Wide experts = Wide{w.experts_per_token} * w.expert_feed_forward + w.shared_feed_forward;
   const Wide width = std::max(Wide{w.feed_forward}, experts);
   const Wide layer =

@@ -10,7 +10,7 @@ namespace {
 /// More weights than any limit on sizes lets through by mistake, and few enough for every sum of them.
 constexpr Wide kMostWeights = Wide{1} << 56;
 
-/// Of one layer on one rank, without feed-forward: projections of attention.
+/// Weights of one layer on one rank without feed-forward: the attention projections.
 Wide attention_weights(const ModelShape& m, std::int64_t ranks) {
   const WeightShape& w = m.weight_shape;
   const LayerCache cache = share_of(m.runs.front().cache, ranks);
@@ -29,10 +29,10 @@ struct WideCounts {
   Wide all{0}, multiplied{0}, read{0};
 };
 
-/// Of the layers first .. first + layers - 1.
+/// Weights of the layers first .. first + layers - 1.
 WideCounts layer_weights(const ModelShape& m, std::int64_t ranks, std::int64_t first, std::int64_t layers) {
   const WeightShape& w = m.weight_shape;
-  const Wide block = Wide{w.matrices} * m.hidden;  // of one unit of feed-forward width
+  const Wide block = Wide{w.matrices} * m.hidden;  // per unit of feed-forward width
   const Wide norms = Wide{2} * m.hidden;
   const Wide dense_layers =
       w.experts > 0 ? std::clamp<std::int64_t>(w.dense_layers - first, 0, layers) : layers;

@@ -47,7 +47,7 @@ constexpr std::array<Refusal, 10> kRefusals{{
 
 using Keys = std::initializer_list<const char*>;
 
-/// One config: the object that describes the language model, and what is read from it.
+/// One config: the object that describes the language model, and the values read from it.
 class Config {
  public:
   Config(dom::object top, dom::object text, std::string part, const std::string& file)
@@ -57,7 +57,7 @@ class Config {
     return bad_input(std::move(message)).at_file(file_).at_field(part_ + std::string(key));
   }
 
-  /// Of the keys that mean the same, the first that is there and not null.
+  /// The first of these synonymous keys that is present and not null.
   [[nodiscard]] const char* present(Keys keys) const {
     for (const char* key : keys) {
       dom::element value;
@@ -100,7 +100,7 @@ class Config {
     return std::optional<bool>(set);
   }
 
-  /// A text; empty where there is none.
+  /// A text; empty if the key is absent.
   [[nodiscard]] std::string text(const char* key) const {
     std::string_view out;
     if (text_[key].get_string().get(out) == simdjson::SUCCESS) return std::string(out);

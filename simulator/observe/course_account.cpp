@@ -108,7 +108,8 @@ void CourseAccount::free_entries(RequestId r, std::int64_t written, std::int64_t
   if (shared_) shared_->free_entries(r, entries);
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
-  // Of several tables some may move survivors and others let blocks go: the first of both tells what both leave.
+  // With several tables, one may move survivors while another frees blocks; the first of these events sets the state
+  // after both.
   HeldCells held = m.course->settled(written);
   held.internal += m.beyond;
   set(m, held);

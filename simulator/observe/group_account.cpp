@@ -46,7 +46,7 @@ class GroupRequests final : public GroupAccount {
     const std::int64_t tokens = m.written - from;
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const auto& [window, groups, layers] = kinds_[k];
-      // Of what a window shows, W - 1 tokens are there before the next one is.
+      // Before the next token is written, a window shows W - 1 tokens.
       const std::int64_t more = window == 0 ? tokens : std::clamp<std::int64_t>(window - 1 - from, 0, tokens);
       add(m, k, {.live = more * layers, .reserved = -tokens * layers, .hole = (tokens - more) * layers});
     }
@@ -103,7 +103,7 @@ GroupAccount::Places GroupAccount::add_places(Member& m, std::int64_t entries) {
   KVPLAN_CHECK(entries % groups == 0, entries);
   const std::int64_t from = m.slots;
   m.slots += entries / groups * alloc_unit_;
-  // Never more than its last block: a request asks for no room behind its last token.
+  // Never more than its last block: a request takes no room after its last token.
   const std::int64_t final_tokens = workload_.final_tokens(m.request);
   KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < alloc_unit_, m.slots, final_tokens);
   return {from, m.slots, std::min(m.slots, final_tokens) - from};

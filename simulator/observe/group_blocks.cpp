@@ -92,7 +92,7 @@ void GroupBlocks::end(Member& m) {
     if (b != kNoBlock) drop_holder(b, m.request);
 }
 
-/// Of each group the blocks in which it writes, and those of which its window shows less than before.
+/// For each group: the blocks that it writes, and those of which its window shows less than before.
 void GroupBlocks::write(Member& m, std::int64_t from) {
   const auto groups = std::ssize(groups_);
   for (std::int64_t g = 0; g < groups; ++g) {

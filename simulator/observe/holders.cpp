@@ -34,7 +34,7 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
   pool_.free = layout_.alloc_units;
 }
 
-// ---- what is told ----
+// ---- what observers are told ----
 
 void Holders::on_admit(const core::Admission& a) {
   Table& t = at(a.request);
@@ -154,7 +154,7 @@ void Holders::settle(SimTime time, const core::PoolCounts& pool) {
   for (const RequestId r : running_) course_bytes_[r] = ledger_.course_bytes(r);
 }
 
-/// Whatever happens at `time` is not in the table if that is behind the moment.
+/// The table is taken before events at `time` if the requested moment is earlier.
 void Holders::take_before(SimTime time) {
   if (!taken_ && time > moment_) take();
 }
@@ -217,7 +217,7 @@ void Holders::take() {
 void Holders::take_blocks() {
   struct Holding {
     RequestId request;
-    std::int64_t base;  ///< token of its first place
+    std::int64_t base;  ///< token of its first slot
   };
   struct Held {
     std::size_t group{0};

@@ -5,7 +5,7 @@
 namespace kvplan::observe {
 namespace {
 
-/// Of the moments at which the n steps of a series end, which begins at `begin`.
+/// Sum of the end times of n steps of a series that begins at `begin`.
 Wide sum_of_ends(std::int64_t begin, const core::StepSeries& series, std::int64_t n) {
   // The sum over i in [1, n] of begin + first x i + growth x i(i - 1)/2.
   if (n <= SeriesSums::kShort) {  // without 128-bit division
@@ -26,7 +26,7 @@ void Integrals::on_span(const LedgerSpan& span) {
   end_ = span.end;
   const std::int64_t more = span.series.steps - 1;
   if (more == 0) return;
-  // Jumps at the ends of all steps but the last, which the next span tells.
+  // Jumps at the ends of all steps but the last, which the next span reports.
   const Wide ends = sum_of_ends(span.begin.since_start.count, span.series, more);
   for (std::size_t s = 0; s < kStates; ++s) {
     if (span.growth[s] == 0) continue;
@@ -52,7 +52,7 @@ std::array<Wide, kStates> Integrals::cell_ticks() const {
   return sums;
 }
 
-/// Each pass leaves less than the one before.
+/// Each scheduler step leaves less than the one before.
 void Peak::on_decode_run(const LedgerDecodeRun& decode_run) {
   on_pass(decode_run.passes.back().time, decode_run.cells_after_passes(), decode_run.span.running);
 }

@@ -14,7 +14,7 @@ std::int64_t available(const StateCounts& cells) {
 
 }  // namespace
 
-/// What one replica has told and what of it is merged.
+/// The reports of one replica, and the position up to which they are merged.
 class JointStates::Track final : public LedgerSink {
  public:
   explicit Track(const core::MemoryLayout& layout)
@@ -23,7 +23,7 @@ class JointStates::Track final : public LedgerSink {
         kinds_(layout.groups.empty() ? 0 : model::kinds_of(layout.groups).size()),
         latest_kinds_(2 * kinds_) {
     at_peak.kinds.resize(model::kinds_of(layout.groups).size());
-    // Before anything is told everything is free.
+    // Before the first report everything is free.
     Entry nothing{};
     nothing.cells[index(State::kFree)] = whole_;
     entries_.push_back(nothing);
@@ -41,7 +41,7 @@ class JointStates::Track final : public LedgerSink {
     std::int64_t duplicates, unreachable, sharers;
   };
   /// Values from `begin` on: in step k of `series` each state has `growth` more than in the step before, in addition
-  /// to what `passes` move.
+  /// to the changes in `passes`.
   struct Entry {
     SimTime begin;
     core::StepSeries series;
@@ -74,7 +74,7 @@ class JointStates::Track final : public LedgerSink {
     }
     beside_ = passes_.back().beside;
   }
-  /// The others' sums are looked at before the idle span ends, and is told.
+  /// The other replicas' sums are read before the idle span ends and is reported.
   void on_nothing_held(SimTime time, const StateCounts& cells) override {
     idle_since_ = time;
     put({time, time, {}, cells, {}, 0, 0}, 0);
@@ -112,7 +112,7 @@ class JointStates::Track final : public LedgerSink {
     OverlayCounts overlays{};
     std::vector<StateCounts> kinds;
   };
-  /// The state at that moment, which has been told.
+  /// Stores the state at that moment, which has been reported.
   void remember(SimTime moment) {
     std::size_t i = 0, pass = 0;
     find(moment, i, pass);
@@ -131,7 +131,7 @@ class JointStates::Track final : public LedgerSink {
     at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, alloc_unit_);
   }
 
-  /// Adds the state at that moment. REQUIRES: it has been told, is not merged, and does not go back.
+  /// Adds the state at that moment. REQUIRES: it has been reported and is not merged yet; moments ascend.
   void add_to(Sum& sum, SimTime moment) {
     find(moment, asked_entry_, asked_pass_);
     const Entry& e = entries_[asked_entry_];
@@ -151,12 +151,12 @@ class JointStates::Track final : public LedgerSink {
     BesideStates beside;
   };
 
-  /// Goes on to the latest entry that begins by then, and to its first pass.
+  /// Moves to the latest entry that begins by then, and to its first scheduler step.
   void find(SimTime moment, std::size_t& entry, std::size_t& pass) const {
     for (; entry + 1 < entries_.size() && entries_[entry + 1].begin <= moment; ++entry)
       pass += entries_[entry].passes;
   }
-  /// Of that entry, at that moment.
+  /// The counts of that entry at that moment.
   [[nodiscard]] StateCounts cells_in(const Entry& e, std::size_t pass, SimTime moment) const {
     const std::int64_t step = core::step_at(e.series, (moment - e.begin).count);
     StateCounts cells = e.cells;
@@ -186,12 +186,12 @@ class JointStates::Track final : public LedgerSink {
   BesideStates beside_{};
   core::Refusal refusal_{core::Refusal::kNone};
   std::vector<StateCounts> latest_kinds_;  // held, then growth; empty where layers lie in no groups
-  std::optional<SimTime> idle_since_;      // nothing was held then; told already
+  std::optional<SimTime> idle_since_;      // nothing was held then; already reported
   std::vector<Point> points_;
   std::vector<Entry> entries_;  // the first is what counts, the others wait
   std::vector<StateCounts> entry_kinds_;
-  std::vector<Passed> passes_;                  // of all entries, one behind the other
-  std::size_t asked_entry_{0}, asked_pass_{0};  // where the latest moment was that was asked for
+  std::vector<Passed> passes_;                  // of all entries, one after the other
+  std::size_t asked_entry_{0}, asked_pass_{0};  // position of the latest requested moment
 };
 
 JointStates::JointStates(std::int64_t replicas, const core::MemoryLayout& layout) {
@@ -298,7 +298,7 @@ void JointStates::merge_slice(std::int64_t end, std::vector<std::size_t>& merged
   std::sort(order_.begin(), order_.end());
   for (std::size_t i = 0; i < order_.size();) {
     const std::int64_t now = order_[i].ticks;
-    bool passes = false;  // memory is taken in passes only; before the first there is no peak
+    bool passes = false;  // memory is taken only by scheduler steps; before the first there is no peak
     for (; i < order_.size() && order_[i].ticks == now; ++i) {
       const auto t = static_cast<std::size_t>(order_[i].track);
       const auto& points = tracks_[t]->points();
@@ -318,7 +318,7 @@ void JointStates::merge_slice(std::int64_t end, std::vector<std::size_t>& merged
 
 void JointStates::merge_holes(std::int64_t until) {
   const auto hole = index(State::kHole);
-  const auto queue = [&](std::size_t t) {  // the moment at which its holes change next
+  const auto queue = [&](std::size_t t) {  // the time at which its holes change next
     Track& track = *tracks_[t];
     const auto& entry = track.entry(track.hole_entry);
     if (entry.growth[hole] != 0 && track.hole_step + 1 < entry.series.steps) {

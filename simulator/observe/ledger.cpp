@@ -13,7 +13,7 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Of a token's place, where requests follow no courses; none where nothing has a place.
+/// Counts per token slot, for requests without courses; none if tokens have no slots.
 std::int64_t counts_of_token(const core::MemoryLayout& layout) {
   switch (layout.form) {
     case core::TableForm::kBlocks:
@@ -73,8 +73,8 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
 
 // ---- what is not written ----
 
-/// The cells [from, to) of a request's table, none of them written: those before its final token will be written;
-/// behind it, the rest of the last needed allocation unit is tail, and everything after that over-reservation.
+/// The unwritten cells [from, to) of a request's table: those before its final token will be written; after it, the
+/// rest of the last needed allocation unit is tail, and everything after that over-reservation.
 inline Ledger::Unwritten Ledger::unwritten(RequestId request, std::int64_t from, std::int64_t to) const {
   const std::int64_t final_tokens = workload_.final_tokens(request);
   if (to <= final_tokens) return {to - from, 0, 0};
@@ -94,7 +94,7 @@ void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to
   cell(State::kInternal) += sign * cells.internal;
 }
 
-/// Bytes of a table of so many allocation units come or go, all unwritten.
+/// Adds (+1) or removes (-1) the bytes of a table with `alloc_units` allocation units, all unwritten.
 void Ledger::add_table(RequestId request, std::int64_t alloc_units, int sign) {
   const bool tensors = layout_.form == core::TableForm::kTensors;
   const core::TableBytes bytes = core::table_bytes(layout_, workload_.final_tokens(request), alloc_units,
@@ -176,14 +176,14 @@ void Ledger::on_admit(const core::Admission& admission) {
   }
   if (layout_.tree()) return;  // what it found is the pool's to count
   if (courses_) {
-    found_.assign(admission.hits.begin(), admission.hits.end());  // until its course is told
+    found_.assign(admission.hits.begin(), admission.hits.end());  // until its course is known
     return;
   }
   if (alone_) {
     cell(State::kLive) += admission.hit_tokens;
     return;
   }
-  // Whatever was dropped of a block is kept by its new holder.
+  // A block's new holder keeps its dropped tokens.
   for (const BlockId block : admission.hits)
     if (kept_.share(block)) cell(State::kLive) += layout_.alloc_unit_tokens;
   if (keep_.evicts()) set_holes();
@@ -241,7 +241,7 @@ void Ledger::on_finish(SimTime /*time*/, const core::Release& release) {
 }
 
 void Ledger::on_settled(SimTime time, const core::PoolCounts& pool) {
-  if (pool != told_pool_) set_pool(pool);  // else nothing came back
+  if (pool != told_pool_) set_pool(pool);  // otherwise nothing was freed
   if (pool.held > 0 || none_held_sinks_.empty()) return;
   if (groups_) tell_kinds(groups_->held(), {});
   for (LedgerSink* sink : none_held_sinks_) sink->on_nothing_held(time, told(cells_));
@@ -252,7 +252,7 @@ void Ledger::on_end(SimTime time) {
   for (LedgerSink* sink : sinks_) sink->on_end(time, told(cells_));
 }
 
-// ---- passes and steps ----
+// ---- scheduler steps and model steps ----
 
 void Ledger::on_pass_begin(SimTime time) {
   if (time > observed_until_) {  // nothing ran since
@@ -337,7 +337,8 @@ void Ledger::on_decode_run(const core::DecodeRun& decode_run) {
     next_grant += count;
     grants.cached = (pass.pool.cached - before->cached) * alloc_unit_counts_;
     grants.free = (pass.pool.free - before->free) * alloc_unit_counts_;
-    // All that is checked at a pass. The rest only falls or only grows: the end of the decode run speaks for it.
+    // All checks of a scheduler step. The other numbers only fall or only grow, so the check at the end of the decode
+    // run covers them.
     KVPLAN_CHECK(cell(State::kReserved) + sum.reserved >= written * pass.step, pass.step, written);
     KVPLAN_CHECK(grants.reserved + grants.tail + grants.internal + grants.cached + grants.free == 0,
                  grants.reserved, grants.cached, grants.free);
@@ -370,7 +371,7 @@ void Ledger::on_decode_run(const core::DecodeRun& decode_run) {
   steps_in_progress_ = steps;
 }
 
-/// What becomes of the blocks that one pass grants.
+/// States of the blocks that one scheduler step grants.
 LedgerGrants Ledger::grants_of(std::span<const core::DecodeGrant> grants) {
   LedgerGrants sum{};
   for (const core::DecodeGrant& grant : grants) {

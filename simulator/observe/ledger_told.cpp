@@ -1,4 +1,4 @@
-// How the ledger tells what it counts: which of its counts stand for bytes of which states.
+// How the ledger reports its counts: which counts are bytes of which states.
 #include "simulator/base/check.h"
 #include "simulator/observe/ledger.h"
 

@@ -44,7 +44,7 @@ void Overlays::on_span(const LedgerSpan& span) {
     fragmented_ticks_ += Wide{(span.end - span.begin).count} * span.cells[index(State::kStranded)];
 }
 
-/// Nothing is stranded in it, and its last pass is the only one that can be the peak (Peak::on_decode_run).
+/// A decode run strands nothing, and only its last scheduler step can be the peak (Peak::on_decode_run).
 void Overlays::on_decode_run(const LedgerDecodeRun& decode_run) {
   decode_run.tell_pools(
       [&](SimTime time, const core::PoolCounts& pool) { on_pool(time, pool, decode_run.refusal); });

@@ -16,7 +16,7 @@ void RequestMemory::add(RequestId request, std::int64_t alloc_units) {
 }
 
 void RequestMemory::on_admit(const core::Admission& admission) {
-  // Of what was found no block is held where a window shows nothing of it.
+  // Hit blocks that a window does not show are not held.
   const auto none = std::count(admission.hits.begin(), admission.hits.end(), kNoBlock);
   add(admission.request,
       admission.hits.empty() ? admission.hit_tokens / alloc_unit_tokens_ : std::ssize(admission.hits) - none);

@@ -80,7 +80,7 @@ void SharedBlocks::look_back(Member& m, const std::vector<std::int64_t>& logical
 
 // ---- holders of blocks ----
 
-/// What the block adds to the surplus comes (+1) or goes (-1).
+/// Adds (+1) or removes (-1) the block's part of the surplus.
 void SharedBlocks::add_surplus(const Shared& shared, std::int64_t sign) {
   const std::int64_t twice = (std::ssize(shared.holders) - 1) * block_cells();
   const std::int64_t holes = shared.dropped - shared.holes;

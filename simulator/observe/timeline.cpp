@@ -153,9 +153,9 @@ void Timeline::on_end(SimTime time, const StateCounts& /*cells*/) {
   if (current_ < bins_.size()) settle(bins_[current_], time);
 }
 
-/// A span that ends behind the bin that it begins in.
+/// A span that ends after the bin in which it begins.
 void Timeline::add_across(const LedgerSpan& span, SimTime until) {
-  std::int64_t step = 0;  // the first step that is not told whole
+  std::int64_t step = 0;  // the first step that is not reported completely
   for (SimTime from = span.begin; from < until;) {
     close_bins_until(from);
     if (current_ == bins_.size()) return;

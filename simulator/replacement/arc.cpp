@@ -32,7 +32,7 @@ class Arc {
   void insert(const Use& use) {
     recall(use.id);
     put(state_[use.id] == kAbsent ? kT1 : kT2, use.id);
-    // For a pool, where evict did not make the room; otherwise never exceeded.
+    // For a pool, if evict did not make room; otherwise never exceeded.
     if (sizes_[kT1] + sizes_[kB1] > capacity_) forget(kB1);
     if (size() + sizes_[kB1] + sizes_[kB2] > 2 * capacity_) forget(kB2);
   }
@@ -47,7 +47,7 @@ class Arc {
     }
     if (once) {
       if (sizes_[kT1] + sizes_[kB1] >= capacity_) {
-        if (sizes_[kB1] == 0) {  // T1 has all: its oldest goes and is not remembered
+        if (sizes_[kB1] == 0) {  // T1 has all blocks: its oldest is evicted and not remembered
           const Id victim = links_.first(kT1, may);
           if (victim != kNoId) {
             erase(victim);
@@ -77,7 +77,7 @@ class Arc {
   void may_go(Id id) { links_.may_go(id); }
 
  private:
-  // Lists; in none; in none, but it was in B1 or B2 when it was asked for.
+  // The lists; in none; in none, but it was in B1 or B2 when it was referenced.
   static constexpr std::uint8_t kT1 = 0, kT2 = 1, kB1 = 2, kB2 = 3, kAbsent = 4, kRecalledB1 = 5,
                                 kRecalledB2 = 6;
 
@@ -107,7 +107,7 @@ class Arc {
   Links<4> links_;
   std::vector<std::uint8_t> state_;
   std::int64_t sizes_[4]{};
-  double target_{0};  // for T1; p of the paper
+  double target_{0};  // target size of T1; p of the paper
 };
 
 }  // namespace

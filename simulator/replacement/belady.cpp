@@ -10,8 +10,8 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Of blocks that are never used again the deepest in its prompt is evicted, then the lower id. So a block never
-/// outlives the block before it without need, since its next use is never earlier than that one's.
+/// Of blocks that are never used again, the one deepest in its prompt is evicted, then the lower id. So a block does
+/// not outlive the block before it, since its next use is never earlier than that one's.
 struct Key {
   std::uint64_t sooner;  // less for a later next use; 0: never
   std::uint32_t shallower;
@@ -25,7 +25,7 @@ constexpr std::array<Param, 1> kParams{{{.name = "bypass",
                                          .kind = ParamKind::kFlag,
                                          .fallback = "false"}}};
 
-/// For each reference, UINT64_MAX less the place of the next one to the same block; 0: there is none.
+/// For each reference, UINT64_MAX minus the position of the next reference to the same block; 0: there is none.
 std::vector<std::uint64_t> next_uses(const References& refs) {
   std::vector<std::uint64_t> sooner(refs.ids.size());
   std::vector<std::uint64_t> next(refs.distinct, 0);

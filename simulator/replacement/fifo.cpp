@@ -1,4 +1,4 @@
-// FIFO: the block that came first goes, however often it was used since.
+// FIFO: the block that was inserted first is evicted, however often it was used since.
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 

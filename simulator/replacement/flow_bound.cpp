@@ -12,7 +12,7 @@
 namespace kvplan::replacement {
 namespace {
 
-/// Kept in all gaps [begin, end) between references, of which gap k is after reference k.
+/// A block kept in all gaps [begin, end) between references; gap k is after reference k.
 struct Interval {
   std::int64_t begin, end;
 };

@@ -105,7 +105,7 @@ class Hyperbolic {
     row_.push_back(id);
     put(row_.size() - 1, id);
   }
-  /// Its own place is to be set by the caller.
+  /// The caller sets its own position.
   void leave_row(Id id) {
     put(nodes_[id].place, row_.back());
     row_.pop_back();
@@ -114,7 +114,8 @@ class Hyperbolic {
   std::uint64_t sample_;
   std::vector<Node> nodes_;
   std::vector<Id> row_;
-  std::map<std::int64_t, Id> back_;  // by when they came: aside, and may go as far as was told
+  // blocks set aside, by time of insertion; may be evicted as far as was reported
+  std::map<std::int64_t, Id> back_;
   Random random_;
   std::int64_t now_{0};
   std::int64_t size_{0};

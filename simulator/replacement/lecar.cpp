@@ -85,7 +85,8 @@ class Lecar {
 
  private:
   static constexpr std::uint8_t kByRecency = 0, kByCount = 1, kNobody = 2;
-  static constexpr std::uint32_t kRecency = 2;  // a list, behind the histories of the experts
+  // index of the recency list, after the histories of the experts
+  static constexpr std::uint32_t kRecency = 2;
 
   struct Key {
     std::uint32_t uses;

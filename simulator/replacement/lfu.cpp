@@ -31,7 +31,7 @@ class Lfu {
   template <class May>
   Id evict(const Use& /*incoming*/, const May& may) {
     const auto [back_count, back] = aside_.empty() ? std::pair{0U, kNoId} : aside_.first(may);
-    // Those set aside are older than what is left of their list.
+    // Blocks set aside are older than the rest of their list.
     const std::size_t end = back == kNoId ? ends_.size() : back_count;
     Id victim = kNoId;
     while (least_ < end && (victim = first_of(least_, may)) == kNoId) ++least_;

@@ -94,7 +94,7 @@ class Lirs {
   void may_go(Id id) { queues_.may_go(id); }
 
  private:
-  // The last: in S, and it was remembered when it was asked for.
+  // The last: in S, and remembered when it was referenced.
   static constexpr std::uint8_t kAbsent = 0, kLir = 1, kHir = 2, kRemembered = 3, kRecalled = 4;
   // Resident HIR blocks; remembered ones, as they went; LIR blocks in the order that they have in S.
   static constexpr std::uint32_t kQueue = 0, kHistory = 1, kLirs = 2;

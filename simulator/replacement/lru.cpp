@@ -1,4 +1,4 @@
-// LRU: the block that was not used for longest goes.
+// LRU: the block that was not used for the longest time is evicted.
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 

@@ -74,7 +74,7 @@ Result<SampledCurve> sampled_lru_curve(const References& refs, const Fraction& r
                                        bool (*stop_asked)()) {
   // Hashes below the limit are sampled; their order within it says in which part they are.
   const auto limit = static_cast<std::uint64_t>((Wide{1} << 48) * rate.numerator / rate.denominator);
-  std::vector<Id> dense(refs.distinct, kNoId);  // of those sampled, from 0
+  std::vector<Id> dense(refs.distinct, kNoId);  // of the sampled blocks, from 0
   std::vector<std::uint8_t> part(refs.distinct, 0);
   Id ids = 0;
   for (Id id = 0; id < refs.distinct; ++id) {

@@ -61,7 +61,7 @@ class LruK {
  private:
   struct Key {
     bool complete;       // K uses are known
-    std::uint64_t time;  // of the K-th last, or of the last
+    std::uint64_t time;  // of the K-th last use, or of the last
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   /// The latest uses of a block, the last one first.
@@ -76,7 +76,7 @@ class LruK {
     const bool complete = known_[id] == params_.uses;
     return {complete, times_of(id)[complete ? params_.uses - 1 : 0]};
   }
-  /// What is asked for is forgotten by the history and keeps its uses.
+  /// A referenced block leaves the history and keeps its uses.
   void recall(Id id) {
     if (!history_.linked(id)) return;
     history_.remove(id);

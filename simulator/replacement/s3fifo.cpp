@@ -19,7 +19,7 @@ class S3Fifo {
     std::int64_t small_blocks{0};  ///< the main queue gives blocks up while it has more than all but these
     std::int64_t ghost_blocks{0};  ///< ids that are remembered
     std::uint32_t promote_uses{2};
-    /// Until something went for the first time, what comes when the small queue has its share goes to the main one.
+    /// Until the first eviction, new blocks go to the main queue when the small queue has its share.
     bool fill_main{false};
   };
   S3Fifo(const Room& room, const Params& params)

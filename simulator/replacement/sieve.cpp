@@ -26,7 +26,8 @@ class Sieve {
     ++size_;
   }
 
-  /// The hand passes blocks that may not go and leaves their bits. In a pool where few may go it passes many.
+  /// The hand passes blocks that may not be evicted and leaves their bits. If few blocks of a pool may be evicted it
+  /// passes many.
   template <class May>
   Id evict(const Use& /*incoming*/, const May& may) {
     Id at = hand_;

@@ -14,7 +14,7 @@ class Ttl {
  public:
   struct Params {
     std::int64_t life_ns{0};
-    bool renew{true};  ///< the time begins anew at each use; false: it runs from the moment the block came
+    bool renew{true};  ///< the time restarts at each use; false: it runs from the insertion of the block
   };
   Ttl(const Room& room, const Params& params) : params_(params), links_(room.ids), since_ns_(room.ids, 0) {}
   void grow(Id ids) {
@@ -60,7 +60,7 @@ class Ttl {
 
  private:
   Params params_;
-  Links<1> links_;  // by since_ns_, since times never fall
+  Links<1> links_;  // by since_ns_, as times never decrease
   std::vector<std::int64_t> since_ns_;
   std::int64_t size_{0};
 };

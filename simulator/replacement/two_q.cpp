@@ -9,7 +9,7 @@
 namespace kvplan::replacement {
 namespace {
 
-/// A remembered block that is asked for is forgotten before a victim is chosen.
+/// A remembered block that is referenced is forgotten before a victim is chosen.
 class TwoQ {
  public:
   struct Params {
@@ -59,7 +59,7 @@ class TwoQ {
   void may_go(Id id) { links_.may_go(id); }
 
  private:
-  // Lists; in none; in none, but it was remembered when it was asked for.
+  // The lists; in none; in none, but remembered when it was referenced.
   static constexpr std::uint8_t kIn = 0, kMain = 1, kOut = 2, kAbsent = 3, kRecalled = 4;
 
   void recall(Id id) {

@@ -420,7 +420,7 @@ std::vector<std::string> relations(const View& view) {
       add(saturation_sentence(view));
       add(wait_sentence(view));
     };
-    if (buys) {  // what is asked is what to buy; then what became of the memory
+    if (buys) {  // the question is what to buy; the memory comes after that
       add(goodput_sentence(view));
       add(fewest_gpus_sentence(view));
       add(cheapest_sentence(view));
@@ -429,7 +429,8 @@ std::vector<std::string> relations(const View& view) {
     }
     const std::string no_limit = no_limit_sentence(view);
     add(no_limit);
-    if (no_limit.empty() && knees.empty()) add(headline(view));  // of pools, the knee is the answer
+    // with pools of several sizes, the knee is the answer
+    if (no_limit.empty() && knees.empty()) add(headline(view));
     for (std::string& sentence : knees) add(std::move(sentence));
     add(cache_sentence(view));
     if (!buys || targets) add_speed();

@@ -55,7 +55,7 @@ double nearness(const RunSummary& r) {
   return least;
 }
 
-/// Of variants with targets, those with the fewest devices that meet them often enough.
+/// Among variants with targets: those with the fewest devices that meet them often enough.
 struct Fewest {
   std::optional<std::size_t> meets;        ///< that one
   std::optional<std::size_t> best;         ///< which is nearest to them

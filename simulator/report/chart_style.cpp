@@ -158,7 +158,7 @@ std::string share_chart(const std::vector<ShareRow>& rows, const std::string& id
 }
 
 std::string svg_document(const std::string& chart) {
-  // The style goes right behind the opening tag of the chart's element.
+  // The style goes directly after the opening tag of the chart's element.
   const std::size_t end = chart.find('>');
   Markup style;
   style.leaf("style", chart_css());

@@ -73,7 +73,8 @@ std::vector<Curve> latency_curves(const RunResult& r) {
                                    static_cast<double>(r.output[i] - 1));
     curves[3].sorted_s.push_back(seconds(record.finish - record.arrival));
   }
-  if (plan::is_saturated(r)) curves = {curves[2]};  // the others grow with the trace
+  // in a saturated run the other latencies grow with the trace
+  if (plan::is_saturated(r)) curves = {curves[2]};
   for (Curve& curve : curves) std::sort(curve.sorted_s.begin(), curve.sorted_s.end());
   return curves;
 }
@@ -157,7 +158,7 @@ std::string memory_chart(const RunResult& r, const std::string& id) {
   y_axis(svg, plot, {0, capacity / unit.size, plot.bottom, plot.top}, round_ticks(capacity / unit.size, 6),
          "KV memory (" + unit.name + ")", tick_text);
 
-  // Labels stand beside the last bin, with the mean over the run: from the top of the stack down.
+  // Labels are beside the last bin, with the mean over the run: from the top of the stack down.
   std::reverse(labels.begin(), labels.end());
   part_labels(labels, 14, plot.top + 6, plot.bottom - 2);
   for (std::size_t k = 0; k < shown.size(); ++k) {

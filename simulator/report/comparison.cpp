@@ -30,7 +30,7 @@ std::size_t index_of(const Comparison& comparison, const Variant& variant) {
   return static_cast<std::size_t>(&variant - comparison.variants.data());
 }
 
-/// The first variant that ran: what all have in common stands in its scenario.
+/// The first variant that ran: its scenario has what all have in common.
 const RunResult& first_result(const Comparison& comparison) {
   return *std::find_if(comparison.variants.begin(), comparison.variants.end(), [](const Variant& v) {
             return v.result.has_value();
@@ -93,7 +93,7 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
-    const bool waits = r.ttft && !plan::is_saturated(r);  // else it grows with the trace
+    const bool waits = r.ttft && !plan::is_saturated(r);  // otherwise it grows with the trace
     Row row{.label = names.label(index_of(comparison, variant)),
             .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
                       grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNone,
@@ -109,7 +109,7 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
   return table;
 }
 
-/// Devices, and what each of them gives. Empty where all variants have as many.
+/// Number of devices, and results per device. Empty if all variants have the same number.
 std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames& names) {
   Table table{.title = "Results per GPU", .columns = {"GPUs", "out tok/s"}, .rows = {}};
   const auto has = [&](const auto& what) {

@@ -130,7 +130,7 @@ std::string_view overlay_words(observe::Overlay overlay) {
   return {};
 }
 
-/// Beside the states. Empty where there is nothing that these do not say.
+/// Counts in addition to the states. Empty if they add nothing.
 Table overlay_table(const RunSummary& r) {
   Table table{.title = "In addition to the states", .columns = {"mean", "at the peak"}, .rows = {}};
   if (!r.memory) return table;

@@ -7,7 +7,7 @@
 namespace kvplan::report {
 namespace {
 
-/// Of sRGB as WCAG 2 defines it: 0 is black, 1 is white.
+/// Of an sRGB colour, as WCAG 2 defines it: 0 is black, 1 is white.
 double luminance(const Colour& colour) {
   const auto linear = [](int channel) {
     const double c = channel / 255.0;

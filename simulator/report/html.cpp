@@ -30,7 +30,7 @@ std::string bar_width(double share) {
   return "width:" + coordinate(std::clamp(share, 0.0, 1.0) * 100) + "%";
 }
 
-/// A cell of text that may break behind commas, as the parameters of components are written.
+/// A cell of text that may break after commas, for parameters of components.
 void write_words(Markup& html, std::string_view cell) {
   html.begin("td", {{"class", "text"}});
   while (!cell.empty()) {

@@ -39,7 +39,7 @@ std::string shown(const std::string& text) {
   return out;
 }
 
-/// A cell over several lines: it breaks behind commas and spaces.
+/// A cell over several lines: it breaks after commas and spaces.
 std::string broken(const std::string& cell, std::size_t width, const std::string& indent) {
   std::string out;
   std::size_t column = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPagedBlocks = "paged:block_tokens=";
 
-/// The number in "paged:block_tokens=N" with nothing behind it, or nothing.
+/// The number in "paged:block_tokens=N" if nothing follows it; else nothing.
 std::optional<std::int64_t> block_of(std::string_view allocator) {
   if (allocator == "paged") return std::nullopt;
   if (allocator.substr(0, kPagedBlocks.size()) != kPagedBlocks) return std::nullopt;

@@ -29,7 +29,7 @@ FigureValue value_of(const std::optional<T>& number) {
   return number ? FigureValue(*number) : FigureValue();
 }
 
-/// Adds figures one behind the other.
+/// Appends figures one by one.
 class Builder {
  public:
   explicit Builder(std::vector<Figure>& list) : list_(list) {}

@@ -193,7 +193,7 @@ void write_scenario(JsonWriter& json, const Scenario& scenario) {
 
 namespace {
 
-/// Of every value that is no default.
+/// For every value that is no default.
 void write_sources(JsonWriter& json, const Scenario& scenario) {
   json.key("scenario_sources").begin_array();
   each_source(scenario, [&](std::string_view path, const Source& source) {

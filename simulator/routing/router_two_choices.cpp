@@ -27,11 +27,11 @@ class TwoChoices final : public core::Router {
     }
     return best;
   }
-  /// A replica that is drawn alone serves, whatever its load.
+  /// With only one choice, the drawn replica serves, whatever its load.
   [[nodiscard]] bool reads_state() const override { return choices_ > 1; }
 
  private:
-  /// Different ones, in order of number. Each draw is a place among those not drawn yet.
+  /// Draws different replicas, in order of number. Each draw is an index among those not drawn yet.
   void draw(std::int64_t replicas) {
     drawn_.clear();
     for (std::int64_t i = 0; i < choices_; ++i) {

@@ -26,14 +26,14 @@ bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
   return options.timeline_bins > 0 && !joins_timeline(scenario, options);
 }
 
-/// REQUIRES: a policy is asked for and nothing is found by its prefix.
+/// REQUIRES: the scenario has a replacement policy, and prefixes are not cached.
 std::string why_no_replacement(const Scenario& scenario) {
   return "memory.replacement is ignored: with " +
          std::string(scenario.engine_traits().wants_prefixes ? "no prefix hits" : "prefix_cache=false") +
          " no block is cached that \"" + std::string(scenario.replacement.name()) + "\" could evict.";
 }
 
-/// REQUIRES: prefix caching is asked for and does not happen.
+/// REQUIRES: the scenario asks for prefix caching, and the run has none.
 std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
@@ -331,7 +331,7 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
                 figure + "Block tables per head (memory.allocator=paged:table=head) would free more blocks.");
 }
 
-/// Of what decode steps could have read, the part that they did.
+/// The part of the kept tokens that decode steps read.
 void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result) {
   observe::DecodeReads reads;
   for (const ReplicaOutcome& o : served.replicas) reads += o.reads;
@@ -402,7 +402,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
   if (!setup.tokens.recordings.empty() && !setup.tokens.unrecorded)
     result.coverage = coverage_of(setup, served, result);
-  if (!options.request_memory) result.held.clear();  // it was asked for by the coverage alone
+  if (!options.request_memory) result.held.clear();  // it was recorded only for the coverage
   sum_replicas(result);
   count_replicated(result);
   note_holes(setup.tokens, result);

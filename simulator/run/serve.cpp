@@ -68,7 +68,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
   return memory;
 }
 
-/// One replica with all that watches it.
+/// One replica with all its observers.
 struct Part {
   std::unique_ptr<core::Memory> memory;
   observe::Peak peak;
@@ -270,7 +270,7 @@ std::int64_t idle_at_own_peak(const Part& part) {
   return idle;
 }
 
-/// `end`: of all replicas; `joint`: null where there is one.
+/// `end`: of all replicas; `joint`: null if there is only one.
 ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const observe::JointStates* joint) {
   ReplicaOutcome o;
   o.layout = part.memory->layout();

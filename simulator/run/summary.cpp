@@ -22,8 +22,8 @@ using observe::kStates;
 using observe::RequestRecord;
 using observe::RequestStatus;
 
-/// Percentiles by nearest rank (the least value that at least p percent of all do not exceed), asked for in ascending
-/// order: only the requested ranks are put in place, and each search starts behind the one before.
+/// Percentiles by nearest rank (the smallest value that at least p percent of all do not exceed), computed in
+/// ascending order: only the requested ranks are put in place, and each search starts after the one before.
 class Percentiles {
  public:
   explicit Percentiles(std::vector<double>& values) : values_(values), from_(values.begin()) {}
@@ -38,7 +38,7 @@ class Percentiles {
 
  private:
   std::vector<double>& values_;
-  std::vector<double>::iterator from_;  // nothing behind it is less than anything before it
+  std::vector<double>::iterator from_;  // no value after it is less than any value before it
 };
 
 /// Leaves the values in another order.
@@ -92,10 +92,10 @@ double tpot_of(const RequestRecord& r, std::int64_t output) {
 /// The requests that arrived in the window of a scenario.
 struct Asked {
   std::int64_t requests{0};
-  std::int64_t have_tpot{0};  ///< those of several output tokens
+  std::int64_t have_tpot{0};  ///< requests with several output tokens
 };
 
-/// One kind of latency after the other, so that there is one column of them at a time.
+/// One kind of latency after the other, so that only one column of them exists at a time.
 void summarize_latencies(const core::Workload& workload, const std::vector<RequestRecord>& records,
                          const Scenario& scenario, const Asked& asked, RunResult& result) {
   for (const PercentileTarget& target : scenario.percentiles)
@@ -167,7 +167,7 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
   bool all_hold = std::all_of(result.percentiles.begin(), result.percentiles.end(),
                               [](const PercentileOutcome& p) { return p.holds.value_or(false); });
   if (scenario.has_request_targets() && asked.requests > 0) {
-    // Of all that arrived: a request that was rejected met nothing.
+    // Of all requests that arrived: a rejected request meets no target.
     result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked.requests);
     result.goodput_per_s = static_cast<double>(met);  // divided by the time once that is known
     const Fraction& enough = scenario.target_fraction;
@@ -183,7 +183,7 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
   m.capacity_bytes = layout.capacity_bytes;
   const auto padding = static_cast<std::size_t>(observe::State::kPadding);
   for (std::size_t s = 0; s < kStates; ++s) {
-    // Bytes x ticks pass 2^127 only beyond any pool and time that are accepted.
+    // Bytes x ticks exceed 2^127 only beyond any accepted pool and time.
     Wide byte_ticks = counts.cell_ticks[s] * layout.count_bytes();
     if (s == padding) byte_ticks += Wide{layout.padding_bytes()} * makespan.count;
     if (makespan.count > 0) {
@@ -247,7 +247,7 @@ void sum_replicas(RunSummary& result) {
     result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
     const Scenario& s = result.scenario;
     const double window_s = std::min(s.target_to_s.value_or(span_s), span_s) -
-                            s.target_from_s.value_or(0);  // as far as the run goes
+                            s.target_from_s.value_or(0);  // at most to the end of the run
     if (window_s <= 0) result.goodput_per_s.reset();
     if (result.goodput_per_s) *result.goodput_per_s /= window_s;
   } else {

@@ -30,7 +30,7 @@ Result<PercentileTarget> one_target(std::string_view text) {
                           .need_s = 0};
   const std::string_view percent = text.substr(dot + 2, equals - dot - 2);
   const Result<Fraction> fraction = parse_fraction(percent);
-  // p/q has no place in a name.
+  // p/q cannot be part of a name.
   if (!fraction.ok() || percent.find('/') != std::string_view::npos ||
       Wide{fraction.value().numerator} > Wide{100} * fraction.value().denominator)
     return not_expected("p and a percentage above 0, at most 100, such as p99 or p99.9",
@@ -72,7 +72,7 @@ PercentileOutcome judged(const PercentileTarget& target, std::vector<double>& va
     out.holds = false;
     return out;
   }
-  if (rank > 0) {  // else no request has such a latency
+  if (rank > 0) {  // otherwise no request has such a latency
     const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank - 1);
     std::nth_element(values.begin(), place, values.end());
     out.have_s = *place;

@@ -203,7 +203,7 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   const Status good = check_value(field, text);
   if (!good) return placed(good.error(), setting);
   scenario.texts[i] = text;
-  // One parameter that is set alone leaves the place where the rest was chosen.
+  // Setting a single parameter keeps the source at which the component was chosen.
   if (place.value().param.empty() || scenario.origin(i) == Origin::kDefault)
     scenario.sources[i] = source_of(setting);
   if (field.kind == FieldKind::kComponent)
@@ -358,7 +358,7 @@ bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits
   return (kind.layer_counts != nullptr && !traits.thins) || traits.count || traits.head_tables;
 }
 
-/// Nothing else is known of it than how many tokens stay at each length, and no recording is there to say which.
+/// Only the number of kept tokens at each length is known, and no recording says which tokens stay.
 bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) {
   return (traits.count_at != nullptr || traits.thins) && s.attention.empty();
 }

@@ -51,7 +51,7 @@ Status check_nothing_kept(const Scenario& s) {
   return Done{};
 }
 
-/// What heads share of a token goes when the last of them drops it, which counts of each head do not say.
+/// Heads share stored bytes of a token, which are freed when the last head drops it; counts per head do not say when.
 Status check_alike_heads(const Scenario& s, const Choice& format) {
   const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);

@@ -17,7 +17,7 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// The values that one text between semicolons stands for.
+/// The values given by one text between semicolons.
 Result<std::vector<std::string>> values_of(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos || !is_plain_decimal(text.substr(0, dots)))

@@ -116,7 +116,7 @@ class Shared {
   }
 
   const Batch& batch_;
-  const std::size_t room_;  // for numbers, and for outcomes before no new work begins
+  const std::size_t room_;  // most queued numbers, and most finished outcomes before new work waits
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::int64_t> numbers_;
@@ -136,7 +136,7 @@ Status run_batch(const Batch& batch) {
   std::vector<std::thread> threads;
   try {
     for (int t = 0; t < batch.threads; ++t) threads.emplace_back([&shared] { shared.work(); });
-  } catch (const std::system_error&) {  // as many threads as the system gives
+  } catch (const std::system_error&) {  // as many threads as the system allows
   } catch (const std::bad_alloc&) {
   }
   Status status = threads.empty() ? run_in_turn(batch) : shared.feed_and_take();

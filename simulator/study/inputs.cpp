@@ -19,7 +19,7 @@ class Inputs::Files {
     place_of(path);
   }
 
-  /// The first file that was met and equals this one; itself where there is none. Errors: interrupted.
+  /// The first known file with the same content; the file itself if there is none. Errors: interrupted.
   Result<std::string> first_equal(const std::string& path) {
     const std::lock_guard lock(mutex_);
     const std::optional<std::size_t> place = place_of(path);
@@ -33,7 +33,7 @@ class Inputs::Files {
     return met_[*file.first].path;
   }
 
-  /// Those that are among `files` and as they were.
+  /// Keeps those that are among `files` and unchanged.
   std::vector<std::string> keep_only(const std::vector<std::string>& files) {
     const std::lock_guard lock(mutex_);
     std::erase_if(met_, [&](const File& file) {
@@ -58,7 +58,7 @@ class Inputs::Files {
     std::optional<Result<std::string>> digest;
   };
 
-  /// Nothing: it is told apart by its name.
+  /// Nothing: it is identified by its name.
   std::optional<std::size_t> place_of(const std::string& path) {
     if (const auto found = places_.find(path); found != places_.end()) return found->second;
     const std::optional<FileLook> look = readers_.look ? readers_.look(path) : std::nullopt;
@@ -136,7 +136,7 @@ struct Inputs::Values {
     KVPLAN_TRY(const std::string first, files.first_equal(path));
     Result<Value> value = once.get(first, how, [&]() -> Result<Value> { return open(first); });
     if (value.ok() || first == path) return value;
-    // The error is to name the file that was asked for.
+    // The error should name the requested file.
     return once.get(path, how, [&]() -> Result<Value> { return open(path); });
   }
 };

@@ -70,7 +70,7 @@ void text(Markup& svg, const std::string& content, double x, double y, std::stri
             {"text-anchor", std::string(anchor)}});
 }
 
-/// Names of rows and columns; of many each so many-th.
+/// Names of rows and columns; if there are many, only every n-th.
 void draw_labels(Markup& svg, const Map& map, double cell) {
   text(svg, map.down + " down, " + map.across + " across", 8, 34);
   const std::size_t each = map.columns.size() > kMostNumbered ? 4 : 1;
@@ -104,7 +104,7 @@ void draw_field(Markup& svg, const Map& map, const Range& range, std::size_t r, 
               {"style", "fill:" + report::ink_on(colour)}});
 }
 
-/// A bar of all colours between what its ends stand for. Returns its left end.
+/// A bar with all colours between its labelled ends. Returns its left end.
 double draw_bar(Markup& svg, double left, double top, double step) {
   constexpr int kSteps = 20;
   for (int i = 0; i < kSteps; ++i)
@@ -144,7 +144,7 @@ std::string chart_of(const Drawn& map, const std::string& id, const std::string&
                      const std::string& words) {
   const Size size = size_of(map);
   Markup svg;
-  // Maps keep their size where there is room: fields of one page are then as large as each other.
+  // Maps keep their size if there is room: then all fields of one page have equal size.
   report::begin_chart(svg, id, std::max(860.0, size.width), size.height, title, words);
   draw(svg, map);
   svg.end().line_break();

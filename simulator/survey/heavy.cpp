@@ -45,7 +45,7 @@ std::optional<double> rank_correlation(std::span<const double> a, std::span<cons
   KVPLAN_CHECK(a.size() == b.size(), std::ssize(a), std::ssize(b));
   const auto of_a = twice_ranks(a);
   const auto of_b = twice_ranks(b);
-  const auto mean = static_cast<std::int64_t>(a.size()) + 1;  // of twice the ranks
+  const auto mean = static_cast<std::int64_t>(a.size()) + 1;  // mean of the doubled ranks
   double products = 0;
   double squares_a = 0;
   double squares_b = 0;

@@ -17,7 +17,7 @@ using attention::LayerInfo;
 using attention::LayerTensors;
 using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
 
-/// Into `rank` and the figures behind it.
+/// Sets `rank` and the figures after it.
 void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out) {
   std::size_t at = index(rank);
   out[at++] = static_cast<double>(found.spectrum.effective_rank);
@@ -39,7 +39,7 @@ std::size_t angle_step(double product, double squares) {
   return step;
 }
 
-/// How alike two layers' keys or values of a KV head are, over tokens with a length in both.
+/// Similarity of two layers' keys or values of a KV head, over tokens with nonzero length in both.
 struct Likeness {
   double cosines{0};  ///< summed
   std::int64_t count{0};

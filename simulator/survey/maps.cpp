@@ -50,7 +50,7 @@ Map map_of(const Survey& survey, const FigureKind& kind) {
   return out;
 }
 
-/// What a point of a curve is called: so many tokens, or a step of degrees.
+/// Name of a point of a curve: a number of tokens, or of degrees.
 std::string point_text(Curve curve, std::int64_t point) {
   if (curve == Curve::kTopMass) return std::to_string(point);
   return std::to_string(point - kStepDegrees) + "-" + std::to_string(point);

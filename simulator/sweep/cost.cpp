@@ -11,14 +11,14 @@ struct Price {
   std::int64_t fixed_ns{0}, request_ns{0}, block_ns{0};
 };
 
-/// What a case costs whatever it is of: reading the scenario, requests that come and go, blocks that are counted.
+/// Cost of any case: reading the scenario, arrivals and ends of requests, counting blocks.
 constexpr Price kAny{1'000'000, 2'000, 8};
 // What comes on top (README.md has the measurement):
 constexpr Price kFindsPrefixes{0, 1'000, 0};
 constexpr std::int64_t kHashedBlockNs = 70;  // a content is looked up and published for each block
 constexpr Price kTreeOfPrefixes{0, 6'000, 0};
 constexpr Price kReplacesByPolicy{0, 0, 950};    // lists of a policy are kept block by block
-constexpr Price kReplica{100'000, 0, 0};         // each, where there are several
+constexpr Price kReplica{100'000, 0, 0};         // per replica, if there are several
 constexpr Price kFleet{0, 8'000, 0};             // replicas that a router looks at
 constexpr Price kKeepRule{0, 0, 170};            // dropped cells by positions
 constexpr Price kCourse{0, 0, 370};              // every request follows a course
@@ -26,7 +26,7 @@ constexpr Price kRecordings{0, 2'000'000, 370};  // and a policy is replayed
 constexpr std::int64_t kTablesTokenNs = 50;  // courses over tables by layer or head: how many matters little
 constexpr std::int64_t kLayerOutputNs =
     210;  // a format with parameters by layer: its rule, in each layer at each token
-constexpr std::int64_t kUnknownLayers = 32;  // of a model in a file or a recording
+constexpr std::int64_t kUnknownLayers = 32;  // for a model in a file or a recording
 /// Members with a price that differs from that of their family.
 struct Member {
   std::string_view family, name;

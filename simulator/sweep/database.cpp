@@ -9,10 +9,11 @@
 namespace kvplan::sweep {
 namespace {
 
-/// "kvpS": tells a database of sweeps from any other.
+/// "kvpS": distinguishes a database of sweeps from any other.
 constexpr std::int64_t kApplication = 0x6B767053;
 
-/// Numbers as numbers, so that queries order and compare them; whatever would come back with other digits as text.
+/// Numbers as numbers, so that queries order and compare them; values that would be read back with other digits as
+/// text.
 Cell cell_of(const std::string& text) {
   if (const auto whole = parse_integer(text); whole && std::to_string(*whole) == text) return *whole;
   if (const auto real = parse_decimal(text); real && shortest(*real) == text) return *real;

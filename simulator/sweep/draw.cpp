@@ -14,7 +14,7 @@
 namespace kvplan::sweep {
 namespace {
 
-constexpr int kMostRepeats = 100'000;  // in a row, before it is said that hardly any case is left
+constexpr int kMostRepeats = 100'000;  // in a row, before it is reported that hardly any case is left
 
 /// PATH=A..B or PATH=A..B:log. Nothing where the text is something else.
 Result<std::optional<Spread>> parse_range(std::string_view text) {
@@ -52,7 +52,7 @@ std::int64_t choices(const Spread& spread) {
   return more == INT64_MAX ? more : more + 1;
 }
 
-/// The place of a value, or a number of the range.
+/// The index of a value, or a number of the range.
 std::int64_t draw(const Spread& spread, Random& random) {
   if (!spread.values.empty()) return static_cast<std::int64_t>(random.below(spread.values.size()));
   if (spread.logarithmic) return logarithmic_draw(spread.low, spread.high, random.next());

@@ -10,7 +10,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// An effect while its cases are told.
+/// An effect while its cases are added up.
 struct Sums {
   Groups groups;
   std::vector<double> sums;

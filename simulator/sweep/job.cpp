@@ -8,7 +8,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// What a task does, in POSIX shell. The settings stand before it.
+/// Commands of a task, in POSIX shell. The settings come before it.
 constexpr std::string_view kTask = R"sh(
 if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
   shard=$SLURM_ARRAY_TASK_ID
@@ -72,7 +72,8 @@ fi
 exit "$code"
 )sh";
 
-/// What stands before it: `exec` makes the background process the program itself, so that signals reach it.
+/// The settings before the task's commands: `exec` makes the background process the program itself, so that signals
+/// reach it.
 std::string settings_text(const Job& job) {
   std::string text = "kvplan=${KVPLAN:-" + report::shell_quoted(job.program) + "}\n";
   text += "out=" + report::shell_quoted(job.out) + "\n";
@@ -94,7 +95,7 @@ std::string yaml_quoted(std::string_view text) {
   return out + "'";
 }
 
-/// Each line behind so many spaces; empty ones stay empty.
+/// Indents each line by `spaces` spaces; empty lines stay empty.
 std::string indented(std::string_view text, std::size_t spaces) {
   std::string out;
   while (!text.empty()) {

@@ -85,7 +85,7 @@ Status merge(const std::vector<std::string>& inputs, const std::string& output,
   }
   const Part part(output);
   if (Status status = merge_into(databases, part.path(), stop); !status.ok()) {
-    // What was asked for is what could not be written.
+    // The error names the file that was requested.
     Error error = std::move(status).error();
     return error.file == part.path() ? std::move(error).at_file(output) : error;
   }

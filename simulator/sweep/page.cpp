@@ -34,7 +34,7 @@ std::string number_text(const FigureColumn& figure, const Cell& cell) {
   return value_text(figure.unit, real != nullptr ? *real : static_cast<double>(*whole));
 }
 
-/// The figures asked for that some case has.
+/// The requested figures that some case has.
 Result<std::vector<FigureColumn>> shown_figures(Database& database) {
   std::vector<FigureColumn> shown;
   for (const std::string_view name : kAsked) {

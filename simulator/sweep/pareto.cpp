@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kRoom = 65'536;
 
-/// Less is better in each place.
+/// Converts a point so that less is better in each coordinate.
 std::vector<double> as_costs(const Point& point, const std::vector<NumberColumn>& columns) {
   std::vector<double> costs = point.values;
   for (std::size_t i = 0; i < columns.size(); ++i)

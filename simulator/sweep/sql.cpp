@@ -17,7 +17,7 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-/// "cannot write: No space left on device"; without the system's reason where there is none.
+/// "cannot write: No space left on device"; without the system's reason if there is none.
 std::string with_reason(std::string what, int system_error) {
   if (system_error != 0) what.append(": ").append(std::strerror(system_error));
   return what;

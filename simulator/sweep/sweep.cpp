@@ -85,7 +85,7 @@ void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::v
     identity.add_text(plan::with_files_moved(fields[i].path, scenario.texts[i], number));
 }
 
-/// Files of which any mistake shows when they are read, by path: no case could run with it.
+/// Files in which any mistake is found when they are read, by path: no case could run with it.
 struct Lists {
   std::set<std::string> prices, models;
 
@@ -202,7 +202,8 @@ Result<plan::Scenario> Sweep::scenario(std::int64_t number) const {
 
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kPeriod = std::chrono::milliseconds(300);  // of transactions: what a kill repeats at most
+  // of transactions: the most that is repeated after a kill
+  constexpr auto kPeriod = std::chrono::milliseconds(300);
   Clock::time_point kept = Clock::now();
   const auto keep = [&]() -> Status {
     KVPLAN_TRY_DO(database.commit());

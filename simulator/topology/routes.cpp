@@ -33,7 +33,7 @@ Graph graph_of(const Topology& topology) {
   return graph;
 }
 
-/// The rate of the narrowest link of the widest route; 0 where there is none.
+/// The rate of the narrowest link of the widest route; 0 if there is no route.
 std::int64_t greatest_width(const Graph& graph, Place from, Place to) {
   std::vector<std::int64_t> width(boost::num_vertices(graph));
   std::vector<Vertex> before(boost::num_vertices(graph));
@@ -81,7 +81,7 @@ std::optional<Route> Topology::shortest_over(Place from, Place to, std::int64_t 
   if (cost[to] == kFar) return std::nullopt;
   Route route;
   for (Place at = to; at != from; at = before[at]) {
-    // Of several links between the two, one that costs least.
+    // The cheapest link, if several connect the two.
     const Edge* best = nullptr;
     const auto [begin, end] = boost::out_edges(before[at], graph);
     std::vector<Edge> beside;

@@ -71,7 +71,7 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
   };
   for (std::size_t r = 0; r < count; ++r) {
     if (turns.waits_for[r] > 0) continue;
-    const auto arrival = by_distance(r);  // of one that is alone: its own time
+    const auto arrival = by_distance(r);  // for a request that is alone: its own time
     if (!arrival) return too_late(r, " arrives after the first by");
     workload.arrival[r] = *arrival;
   }

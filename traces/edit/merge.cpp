@@ -9,7 +9,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// All traces one behind the other, arrivals from 0 each; ids, sessions and tenants numbered through.
+/// All traces one after the other, arrivals from 0 in each; ids, sessions and tenants numbered through.
 class Joining {
  public:
   Joining(std::span<const Trace* const> traces, std::span<const std::string> files)

@@ -162,7 +162,7 @@ bool AgentSession::next(Row& row) {
       leave_agent();
       continue;
     }
-    if (list_waits_) return false;  // what is behind the list has been read
+    if (list_waits_) return false;  // the text after the list has been read
     json_ = list.at;
     list.index = -1;
     return read_keys() && end_object() && false;

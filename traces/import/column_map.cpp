@@ -103,11 +103,11 @@ std::string map_name(const std::string& name) {
 /// A value of `--map`: a column's name and what follows it up to the comma.
 struct MapValue {
   std::string name;
-  std::string_view after;  ///< of a name in quotes: what stands behind them
+  std::string_view after;  ///< for a name in quotes: the text after it
   bool quoted{false};
 };
 
-/// Takes the value at the front of `text`, and the comma behind it.
+/// Takes the value at the front of `text`, and the comma after it.
 Result<MapValue> take_value(std::string_view& text) {
   MapValue value;
   std::size_t at = 0;
@@ -134,7 +134,7 @@ Result<MapValue> take_value(std::string_view& text) {
   return value;
 }
 
-/// The unit behind a column of times; sets `column.unit` and leaves the column's name in `value`.
+/// Takes the unit after a column of times; sets `column.unit` and leaves the column's name in `value`.
 Status take_unit(Role role, std::string_view key, MapValue& value, Column& column) {
   const auto wrong = [&](std::string_view found) {
     return map_error(std::string(key) + ": expected COLUMN:UNIT with a unit of " +

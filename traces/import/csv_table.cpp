@@ -26,7 +26,7 @@ class CsvTable final : public TableStream {
 
   char delimiter_{','};
   std::size_t fields_{0};              ///< in the header
-  std::vector<std::int8_t> role_at_;   ///< by field: Role, or -1 where it is not read
+  std::vector<std::int8_t> role_at_;   ///< by field: the Role, or -1 if it is not read
   std::vector<std::string> unquoted_;  ///< of the latest quoted row
 };
 

@@ -38,7 +38,7 @@ bool IdInterner::reach(std::uint64_t source_id) {
     const std::size_t taken = static_cast<std::size_t>(distinct_) - used_;
     if (source_id >= size || taken < size / 4) return false;
   }
-  // Of a source with many ids more are likely: room for them is asked for once, and not moved to again and again.
+  // A source with many ids probably has more: room for them is reserved once, not moved again and again.
   make_room(direct_, size, size >= kManyDirect ? kLikelyRoomBytes / sizeof(Slot) : 0);
   direct_.resize(size);
   if (size > kDirect && used_ > 0) rehash(slots_.size());

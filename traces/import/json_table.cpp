@@ -87,7 +87,7 @@ bool JsonTable::read_any_row(std::string_view line) {
     while (json.next_key(key, first)) {
       const int name = role_of(key);
       if (name < 0) {
-        json.kind();  // goes to where the value begins
+        json.kind();  // moves to the beginning of the value
         const std::size_t begin = json.where();
         if (other_value(json, key)) {
           learnable = learnable && values_.size() < kMostLearned;

@@ -20,7 +20,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// What a span says, each as the text that stands there.
+/// The fields of a span, each as its text.
 enum class Part : std::uint8_t {
   kInput,
   kOutput,
@@ -37,7 +37,7 @@ constexpr std::size_t kParts = 9;
 struct Name {
   std::string_view name;
   Part part;
-  int rank;  ///< of several names for one part, the least that is there counts
+  int rank;  ///< of several names for one field, the lowest present one counts
 };
 
 constexpr std::array<Name, 9> kAttributes{{
@@ -142,7 +142,7 @@ class Span {
   bool read_listed_attribute() {
     if (!json_.enter_object()) return false;
     const Name* name = nullptr;
-    JsonCursor value;  // stands before the value, which may come before its key
+    JsonCursor value;  // where the value is, which may come before its key
     bool have_value = false;
     std::string_view key;
     bool first = true;

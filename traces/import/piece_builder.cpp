@@ -46,7 +46,7 @@ bool PieceBuilder::refuse_hashes(const Row& row) {
 
 inline bool PieceBuilder::add_hashes(const Row& row) {
   const auto count = static_cast<std::int64_t>(row.hashes.size());
-  const std::int64_t covered = count * block_tokens_;  // with the last block as if it were full
+  const std::int64_t covered = count * block_tokens_;  // covers the last block as if it were full
   if (count > kMaxIdsPerRequest || (covered - block_tokens_ >= row.input_tokens && count > 0))
     return refuse_hashes(row);
   if (covered + block_tokens_ <= row.input_tokens) {

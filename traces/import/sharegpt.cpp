@@ -36,7 +36,7 @@ class ShareGptStream final : public DocumentStream {
   Status finish(std::int64_t rows) override;
   /// Reads a conversation into `messages_` and `id_`.
   Status read_conversation(std::string_view text);
-  /// False when the JSON is broken or `problem_` says what is wrong, at the byte where `cursor` stands.
+  /// Returns false if the JSON is broken or `problem_` says what is wrong, at the byte of `cursor`.
   bool read_messages(JsonCursor& cursor);
   bool read_message(JsonCursor& cursor);
   bool read_id(JsonCursor& cursor);

@@ -17,8 +17,8 @@ constexpr std::string_view kJsonSpace = " \t\r\n";
 
 enum class End : std::uint8_t { kWhole, kCut, kBroken };
 
-/// Reads the keys of the object at the front of `text`, and returns how the object ends there. `cut`: the file
-/// continues behind the text.
+/// Reads the keys of the object at the front of `text`, and returns how the object ends. `cut`: the file continues
+/// after the text.
 End sniff_object(std::string_view text, bool cut, Sniff& sniff) {
   sniff.columns.clear();
   sniff.kinds.clear();

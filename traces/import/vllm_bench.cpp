@@ -18,14 +18,14 @@
 namespace kvplan::traces {
 namespace {
 
-/// The arrays stand one after the other, so those of a run are held: at most so many requests, 256 MiB.
+/// The arrays come one after the other, so those of a run are held in memory: at most this many requests, 256 MiB.
 constexpr std::int64_t kMostRequests = std::int64_t{1} << 22;
 
-/// One array of a run. Times are ns; -1 where the entry is null.
+/// One array of a run. Times are ns; -1 if the entry is null.
 struct Column {
   std::string_view name;
   enum class Kind : std::uint8_t { kCount, kSeconds, kSumOfSeconds, kFailed } kind;
-  std::int64_t begin{-1};  ///< byte where it stands; -1 = absent
+  std::int64_t begin{-1};  ///< byte of its beginning; -1: absent
   std::vector<std::int64_t> values{};
 
   [[nodiscard]] bool present() const { return begin >= 0; }

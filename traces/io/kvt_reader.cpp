@@ -89,7 +89,7 @@ class KvtReader final : public TraceStream {
   std::int64_t frame_offset_{0};
   frame::Head head_{};
   std::string message_;
-  /// Of the chunk: its greatest columns, read from their bytes in `message_`.
+  /// The chunk's largest columns, read from their bytes in `message_`.
   std::array<kvt::Column, 5> columns_{};
   std::string rest_;  ///< the chunk without them
   v1::TraceChunk chunk_;

@@ -8,7 +8,7 @@
 namespace kvplan::traces::kvt {
 namespace {
 
-/// Goes past the value of a field that has this key.
+/// Skips the value of a field with this key.
 bool skip_value(std::string_view& bytes, std::uint64_t key) {
   std::uint64_t size = 0;
   switch (key & 7) {
@@ -65,7 +65,7 @@ bool take_columns(std::string_view message, std::span<Column> columns, std::stri
 }
 
 std::size_t count_varints(std::string_view column) {
-  // One for each byte without the bit that says "another follows", eight bytes at a time.
+  // Counts bytes without the bit for "another follows", eight bytes at a time.
   std::size_t count = 0;
   for (; column.size() >= 8; column.remove_prefix(8)) {
     // The product has the sum of all bytes in its highest one. (Not every processor counts bits by itself.)
@@ -85,7 +85,7 @@ DecodedIds decode_ids(std::string_view column, std::uint64_t distinct, std::uint
     if (column.size() >= 8 && room - ids.count >= 8) {
       const std::uint64_t others = eight_bytes(column.data()) ^ kOnes;
       const std::size_t run = others == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(others)) / 8;
-      // Eight are written whatever the run is: those beyond it are written over, or not counted.
+      // Always writes eight: those after the run are overwritten, or not counted.
       for (std::size_t k = 0; k < 8; ++k) out[ids.count + k] = static_cast<std::uint32_t>(id + 1 + k);
       ids.dense &= run == 0 || id < ids.distinct;
       id += run;

@@ -11,7 +11,7 @@ std::size_t likely_size(std::size_t size, double share) {
   return share > 0 ? static_cast<std::size_t>(static_cast<double>(size) / share * 1.0625) : 0;
 }
 
-/// `share`: of the whole that is there with this piece, 0 where it is not known.
+/// `share`: read fraction of the whole input after this piece; 0 if unknown.
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& from, double share = 0) {
   const std::size_t size = to.size() + from.size();

@@ -23,7 +23,7 @@ struct Circle : std::exception {
   std::vector<Vertex> requests;
 };
 
-/// Lists requests as the search leaves them: everyone behind all that wait for it.
+/// Lists requests in the order in which the search leaves them: each after all that wait for it.
 class Order : public boost::default_dfs_visitor {
  public:
   Order(std::vector<Vertex>& left, std::vector<Vertex>& came_from) : left_(&left), came_from_(&came_from) {}

@@ -93,7 +93,7 @@ class WindowRows {
   std::vector<PoolWindow> windows_;
 };
 
-/// {45: 0.5, 46: 0.5} as Python prints it. An error without a place.
+/// Parses {45: 0.5, 46: 0.5}, as Python prints it. Errors have no position.
 Result<LengthTable> parse_table(std::string_view text, std::size_t room) {
   const auto pass_spaces = [&] {
     while (text.starts_with(' ')) text.remove_prefix(1);

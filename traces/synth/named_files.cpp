@@ -90,7 +90,8 @@ Status each_file(Input& input, const WantsFile& wants, const TakeFile& take) {
     const std::string header(input.take(kRecord));
     if (header.size() < kRecord && (input.failed() || !header.empty() || input.position() == 0))
       return wrong("expected a folder or a tar archive");
-    const bool over = header.find_first_not_of('\0') == std::string::npos;  // also at the end of the file
+    // true also at the end of the file
+    const bool over = header.find_first_not_of('\0') == std::string::npos;
     if (over) return Done{};
     if (!is_header(header)) return wrong("expected the header of a file in a tar archive");
     const std::int64_t size = number_at(header, kSizeAt, 12);

@@ -194,7 +194,7 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   const bool first = session.turns_made == 0;
   std::int64_t prompt = session.history + drawn.input;
   if (first && session.shared.group >= 0 && session.shared.added) prompt += session.shared.tokens;
-  // A prompt that is all of a longer shared beginning goes on with words of its own.
+  // A prompt that consists only of a longer shared beginning continues with its own words.
   if (first)
     session.shared.tokens = static_cast<std::int32_t>(std::min<std::int64_t>(session.shared.tokens, prompt));
   const std::int64_t with_answer = prompt + drawn.output;
@@ -365,7 +365,7 @@ Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& given) {
         .at_field("--requests");
   KVPLAN_TRY(auto lengths, lengths_from.make(lengths_choice, context("synth.lengths")));
 
-  // Where nothing is shared, every id would stand once: none are needed.
+  // If nothing is shared, every id would occur once: no ids are needed.
   const bool shares = turns->has_sessions() || prefixes_choice.name() != "none";
   if (!shares) options.block_tokens = 0;
   KVPLAN_TRY_DO(check_ids(options, *lengths, *prefixes));

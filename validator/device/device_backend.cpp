@@ -14,8 +14,8 @@ constexpr std::int64_t kLongest = 4096;
 /// Cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
 
-/// Lists on their way to the device: laid one behind the other and uploaded in one piece, because a call costs more
-/// than what it carries. Device memory is made larger when longer lists come.
+/// Lists to upload to the device: laid one after the other and uploaded in one piece, because a call costs more than
+/// its data. Device memory grows when longer lists come.
 class Parcel {
  public:
   explicit Parcel(Device& device) : device_(device) {}
@@ -95,7 +95,7 @@ class DeviceBackend final : public Backend {
     return device_->stamp(cells_, parcel_.at<Write>(at), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
-  /// By way of the host, in pieces: extents may overlap, and few are moved.
+  /// Through the host, in pieces: extents may overlap, and few are moved.
   Status shift(std::span<const Shift> shifts) override {
     for (const Shift& s : shifts) {
       for (std::int64_t done = 0; done < s.cells;) {

@@ -121,7 +121,7 @@ class Prober {
     return Done{};
   }
 
-  /// From the address before; 0 where there is none.
+  /// Distance from the address before; 0 if there is none.
   static std::int64_t step_from(std::optional<std::uint64_t>& before, std::uint64_t address) {
     const auto step = before ? static_cast<std::int64_t>(address - *before) : 0;
     before = address;

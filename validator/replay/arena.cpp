@@ -63,7 +63,7 @@ void Arena::add_piece(const Request& r, std::int64_t entry, Pieces& pieces) {
   pieces.push_back(piece_of(alloc_unit));
 }
 
-/// What changes when tokens [from, to) are written: their places, and those that windows then no longer show.
+/// Changes when tokens [from, to) are written: their slots, and the slots that windows no longer show after that.
 void Arena::add_group_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
   const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t g = 0; g < groups(); ++g) {
@@ -261,7 +261,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
       add_group_pieces(*p.request, p.from, p.to, pieces);
       continue;
     }
-    // In a range, written and dropped cells are apart or one extent: count none twice.
+    // In a range, written and dropped cells are separate or one extent: count none twice.
     const bool apart =
         header_.returns_alloc_units || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
     if (apart) {

@@ -1,4 +1,4 @@
-// Memory where requests follow courses: every place of a token has a stamp for each track.
+// Memory of requests that follow courses: every slot of a token has a stamp for each track.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,7 +8,7 @@
 
 namespace kvplan::validator {
 
-/// In an allocation unit the tracks lie one behind the other; in ranges each track has a memory of its own.
+/// In an allocation unit the tracks lie one after the other; in ranges each track has its own memory.
 std::int64_t Arena::cell_of(std::int64_t place, std::int64_t track) const {
   if (!header_.returns_alloc_units) return track * places() + place;
   const std::int64_t q = header_.alloc_unit_tokens;

@@ -49,7 +49,7 @@ Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries)
   return change(pieces, grant, pieces);
 }
 
-/// Nothing changes but where tokens are written and where some go: what is awaited behind them stays awaited.
+/// Only slots of newly written and of dropped tokens change: cells that await later tokens keep that state.
 Status Arena::follow_gathered(const std::vector<Followed>& all, const std::function<void()>& f) {
   ++change_;
   const std::int64_t q = header_.alloc_unit_tokens;

@@ -1,4 +1,4 @@
-// Memory that is one range per request: it is taken, grows, slides, is copied and comes back.
+// Memory that is one range per request: it is taken, grows, slides, is copied and freed.
 #include <algorithm>
 #include <utility>
 

@@ -48,7 +48,7 @@ Status ByteArena::reserve() {
 log::Totals ByteArena::totals(const CellCounts& cells, bool refused) const {
   const std::int64_t bytes =
       pages() ? cell_ * (header_.odd_alloc_unit_bytes / header_.page_bytes) : header_.token_bytes;
-  // What no cell stands for is told by the facts.
+  // The facts state the bytes that no cell represents.
   const std::int64_t idle =
       pages() ? cells.free * bytes : (header_.alloc_units - held_alloc_units_) * header_.odd_alloc_unit_bytes;
   const std::int64_t padding = header_.capacity_bytes - header_.alloc_units * header_.odd_alloc_unit_bytes +
@@ -107,7 +107,7 @@ Result<CellCounts> ByteArena::recount(const Pieces& all) {
   views_.clear();
   holdings_.clear();
   for (const Piece& piece : pieces) {
-    // Stamps tell cells of a frame apart, and tokens of tensors.
+    // Stamps distinguish the cells of a page, and the tokens of tensors.
     View view{piece.first_cell, piece.cells,    piece.content, pages() ? 0 : piece.first_offset, 0, 0,
               Use::kFree,       pages() ? 1 : 0};
     if (piece.request != kNoRequest) {

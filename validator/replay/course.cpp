@@ -18,7 +18,7 @@ std::string Course::add(std::span<const std::int32_t> numbers) {
   return wrong;
 }
 
-/// Token by token: what goes, what is left over, where the next one is written.
+/// Token by token: what is dropped, what is left over, where the next one is written.
 void Course::place() {
   using Lowest = std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>>;
   const std::int64_t q = s_.alloc_unit_tokens;

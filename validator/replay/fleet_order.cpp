@@ -41,7 +41,8 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
   const auto here = std::tie(moment, phase, replica_);
   const auto before = std::tie(now_, phase_, latest_);
   const bool again =
-      phase == kPasses && here == before;  // it goes on, or has a pass behind one without a step
+      // it continues, or another scheduler step follows one without a model step
+      phase == kPasses && here == before;
   if (here <= before && !again)
     return name() + (phase == kEnds ? " ends steps" : " has a pass") + " at tick " +
            std::to_string(moment.time) + ", in the wrong order within the tick";
@@ -102,7 +103,7 @@ std::string FleetOrder::on(const log::StepEnd& f, Clock& clock) {
   return go_to(clock.at, kEnds);
 }
 
-// ---- what goes on, and what ends ----
+// ---- what continues, and what ends ----
 
 std::string FleetOrder::on(const log::PrefixIds& /*f*/, Clock& /*clock*/) {
   if (phase_ == kArrivals && latest_ == replica_ && !tick_over_) return {};

@@ -10,7 +10,7 @@ struct FleetReplay::Member {
   std::size_t index{0};
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Replay::Impl> replay;
-  Sum latest;  ///< of it alone, when it was last looked at
+  Sum latest;  ///< its own sum, when it was last read
   std::int64_t step_end{INT64_MAX};
   bool changed{false};
 
@@ -90,7 +90,7 @@ Status FleetReplay::apply_to(Member& member, const log::Record& record) {
   return Done{};
 }
 
-/// After a replica was told something, or its steps went on.
+/// After a replica got a fact, or its steps continued.
 void FleetReplay::look_at(Member& member) {
   const Report& own = member.replay->report();
   if (!own.first_problem.empty()) note(member.name() + ": " + own.first_problem);

@@ -118,7 +118,7 @@ std::vector<Gathered::Extent> Gathered::gather(std::int64_t table) {
       }
       ++to;
     }
-    // What was left behind is still in memory, but no request owns it.
+    // Cells left after the move are still in memory, but no request owns them.
     for (std::int64_t slot = to; slot < slots; ++slot) cells[at(slot)].kept = false;
     cells.resize(at(slots));
   }

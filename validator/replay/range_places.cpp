@@ -41,7 +41,7 @@ std::int64_t RangePlaces::end_of_power(std::int64_t distance) const {
 }
 
 std::int64_t RangePlaces::buddy_place_for(std::int64_t length) const {
-  // Free ranges are cut into the largest pieces of right length and place, counted from the high end of memory.
+  // Free ranges are cut into the largest pieces with a valid length and address, counted from the high end of memory.
   std::int64_t best_length = 0;
   std::int64_t best_distance = -1;  // from the high end to the piece
   for (auto at = free_.rbegin(); at != free_.rend(); ++at) {

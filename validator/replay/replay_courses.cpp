@@ -36,7 +36,7 @@ Status Replay::Impl::on(const log::Counts& f) {
   return Done{};
 }
 
-/// What a request drops is told when it is admitted.
+/// What a request drops is stated when it is admitted.
 Status Replay::Impl::told_in_turn(const Request* r, RequestId id) {
   if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
     return contradict(id, "has a retention schedule, but does not run, or the log has no schedules");
@@ -79,7 +79,7 @@ std::int64_t Replay::Impl::findable_to(const Request& r) const {
   return follows_courses() ? std::min(r.written, r.course->first_drop()) : r.written;
 }
 
-/// Are the places of its next tokens there, in every track?
+/// Does every track have slots for its next tokens?
 Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   if (header_.compacts) return check_gathered_room(r, tokens);
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");

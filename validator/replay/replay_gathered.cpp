@@ -11,7 +11,7 @@ std::int64_t Replay::Impl::blocks_of(const Request& r, std::int64_t table) const
                              : r.lengths[static_cast<std::size_t>(table)];
 }
 
-/// Are the places of its next tokens there, behind those that it has?
+/// Are there slots for its next tokens after those that it has?
 Status Replay::Impl::check_gathered_room(const Request& r, std::int64_t tokens) {
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
   for (std::int64_t table = 0; table < header_.tables; ++table) {
@@ -23,7 +23,7 @@ Status Replay::Impl::check_gathered_room(const Request& r, std::int64_t tokens) 
   return Done{};
 }
 
-/// Of the tracks [from, to).
+/// Cells kept in the tracks [from, to).
 std::int64_t Replay::Impl::cells_kept(const Request& r, std::int64_t from, std::int64_t to) const {
   std::int64_t cells = 0;
   for (std::int64_t track = from; track < to; ++track)
@@ -34,7 +34,7 @@ std::int64_t Replay::Impl::cells_kept(const Request& r) const {
   return cells_kept(r, 0, static_cast<std::int64_t>(header_.track_units.size()));
 }
 
-/// Which tables does a fact speak of? Their number is told only where there are several.
+/// Does a fact name valid tables? It names tables only if there are several.
 bool Replay::Impl::names_tables(std::int32_t first, std::int32_t tables) const {
   if (header_.tables == 1) return first == 0 && tables == 0;
   return first >= 0 && tables >= 1 && std::int64_t{first} + tables <= header_.tables;

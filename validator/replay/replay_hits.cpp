@@ -118,7 +118,7 @@ Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::C
   return Done{};
 }
 
-/// At the end of a pass: all that was found in groups was taken, as far as windows show it.
+/// At the end of a scheduler step: all hit blocks of all groups were taken, except those that windows do not show.
 Status Replay::Impl::check_found() {
   if (!has_groups() || !header_.prefix_cache) return Done{};
   for (auto id = running_.rbegin(); id != running_.rend(); ++id) {

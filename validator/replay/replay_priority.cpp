@@ -1,6 +1,6 @@
-// Passes of vLLM V1 by priority. The preempted request may have been scheduled before, and may be the one that needs
-// memory; then the pass does not reach any request behind it. What running requests compute is reported when that is
-// over, oldest first.
+// Scheduler steps of vLLM V1 by priority. The preempted request may have been scheduled before, and may be the one
+// that needs memory; then the scheduler does not reach any request after it. What running requests compute is
+// reported when that is over, oldest first.
 #include <algorithm>
 #include <tuple>
 
@@ -58,7 +58,7 @@ Status Replay::Impl::on(const log::HoldBack& f) {
   return Done{};
 }
 
-/// No request behind the one preempted by its own growth computes.
+/// No request after the one preempted by its own growth computes.
 Status Replay::Impl::check_all_held_back() {
   if (!by_priority_.reached) return Done{};
   for (const RequestId id : running_) {

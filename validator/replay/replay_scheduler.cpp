@@ -1,4 +1,4 @@
-// Arrivals and scheduling passes.
+// Arrivals and scheduler steps.
 #include <algorithm>
 #include <utility>
 
@@ -134,7 +134,7 @@ Status Replay::Impl::on(const log::Admit& f) {
   const auto found = requests_.find(f.request);
   if (found == requests_.end()) return contradict(f.request, "is admitted, but does not exist");
   Request& r = found->second;
-  // A long list of hits is told in several facts.
+  // A long list of hits is reported in several facts.
   const bool goes_on = r.running && r.stage == kAdmitted && running_.back() == r.id && !f.hit_keys.empty();
   if (!goes_on) {
     if (!r.waiting) return contradict(f.request, "is admitted, but does not wait");
@@ -275,8 +275,8 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   KVPLAN_TRY_DO(check_all_held_back());
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
-  const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
-  // No request is left, or none was reached: no step follows, but another pass.
+  const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to report
+  // No request is left, or none was reached: no model step follows, but another scheduler step.
   const bool none_runs = header_.by_priority ? !some_request_computes() : running_.empty();
   if (none_runs && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;

@@ -28,7 +28,7 @@ std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) 
   return r.whole && !waits ? taken.steps : 0;
 }
 
-/// Are the places of the request's next tokens there, and its own?
+/// Are the slots of the request's next tokens there, and its own?
 Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   const std::int64_t end = r.written + tokens;
   if (end > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
@@ -44,7 +44,7 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   if (ceil_div(end, q) * each > static_cast<std::int64_t>(r.table.size()))
     return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
                                 std::to_string(r.table.size()) + " blocks");
-  // Nothing may be left behind before the last of these steps.
+  // Nothing may remain unfreed before the last of these steps.
   KVPLAN_TRY_DO(check_left(r, r.chunk > 0 ? r.written : end - 1));
   if (stopped()) return Done{};
   for (std::int64_t b = r.written / q * each; b < ceil_div(end, q) * each; ++b) {
@@ -123,7 +123,7 @@ Status Replay::Impl::take_steps(const StepsTaken& taken) {
 
 namespace {
 
-/// Of these steps, those that have ended by then: none lasts less than no time.
+/// Of these steps, those that have ended by then: durations are not negative.
 std::int64_t ended_by(const log::StepRun& run, std::int64_t time) {
   std::int64_t ended = 0;
   std::int64_t beyond = run.steps + 1;
@@ -220,7 +220,7 @@ Status Replay::Impl::on(const log::FirstToken& f) {
   return Done{};
 }
 
-/// The logical blocks of which nothing is kept and nothing unwritten, that are still held.
+/// The logical blocks that are still held although they have no kept and no unwritten token.
 log::Drop Replay::Impl::blocks_to_free(const Request& r) const {
   const std::int64_t q = header_.alloc_unit_tokens;
   log::Drop out{r.id, r.sink, r.begin, 0, 0};
@@ -243,7 +243,7 @@ Status Replay::Impl::on(const log::Drop& f) {
     if (f.sink > f.begin || f.begin > r->written || f.sink == f.begin)
       return contradict(f.request, "evicts a token that it does not have");
     r->owes_drop = false;
-    // Only the place of the drop is new: nothing is written here.
+    // Only the position of the drop is new: nothing is written here.
     const std::vector<Arena::Progress> all{{r, r->written, r->written, f.sink, f.begin}};
     KVPLAN_TRY_DO(progress(all, [&] {
       r->sliding = true;

@@ -27,7 +27,7 @@ Status Replay::Impl::take_found(Request& r, std::int64_t found_pages) {
     if (alloc_units.back() < 0)
       return contradict(r.id, "finds page " + std::to_string(page) + ", which is not in the radix tree");
   }
-  // One token is always computed; of the others, all that is there is found.
+  // One token is always computed; of the others, all cached ones are hit.
   const bool more_asked = (found_pages + 1) * header_.alloc_unit_tokens < r.target;
   if (more_asked && tree_.find(r.pages.key(found_pages)) >= 0)
     return contradict(r.id,
@@ -48,7 +48,8 @@ Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t
   return Done{};
 }
 
-/// Pages that the tree has already are taken from there, and its own come back; the others are the tree's.
+/// Pages that the tree has already are taken from it, and the request's own copies are freed; its other pages move to
+/// the tree.
 Status Replay::Impl::put_into_tree(Request& r, std::int64_t pages) {
   std::vector<std::int64_t> theirs;
   const std::int64_t first = r.published;

@@ -11,7 +11,7 @@ Status Replay::Impl::check_victim(const Request& r) {
   if (header_.by_priority) {
     KVPLAN_TRY_DO(check_last_by_priority(r));
     if (stopped()) return Done{};
-    by_priority_.gave_way = r.rank;  // unless it is known which request asked
+    by_priority_.gave_way = r.rank;  // unless it is known which request needed the memory
   } else if (running_.back() != r.id) {
     return contradict(r.id, "is preempted, but was not admitted last");
   }

@@ -1,4 +1,4 @@
-// Layers in groups: which blocks windows have left behind, and when they have to go back.
+// Layers in groups: which blocks windows have left, and when they must be freed.
 #include <algorithm>
 
 #include "validator/replay/replay_impl.h"
@@ -27,7 +27,7 @@ std::vector<std::int32_t> Replay::Impl::left_behind(Request& r, std::int64_t com
 }
 
 Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
-  // What a pass finds stays at least until the next one.
+  // What a scheduler step hits stays at least until the next one.
   if (!has_groups() || r.rank >= first_admitted_) return Done{};
   const auto due = left_behind(r, computed);
   if (due.empty()) return Done{};
@@ -36,8 +36,8 @@ Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
                               " tokens are written");
 }
 
-/// Called in a pass, before the request is granted or computes anything; it may be preempted after that. Everything
-/// due must be reported, a long list in several facts.
+/// Called in a scheduler step, before the request is granted or computes anything; it may be preempted after that.
+/// Everything due must be reported, a long list in several facts.
 Status Replay::Impl::leave_windows(const log::LetGo& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || r->rank < order_ || r->stage != kNothing)

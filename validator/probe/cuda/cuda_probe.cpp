@@ -39,7 +39,7 @@ class CudaProbe final : public ProbeDevice {
   CudaProbe(const CudaProbe&) = delete;
   CudaProbe& operator=(const CudaProbe&) = delete;
 
-  /// After an error much may be left; what the process held goes with it in any case.
+  /// After an error some memory may be left; it is freed when the process ends.
   ~CudaProbe() override {
     for (const auto& [kernels, graph] : graphs_) (void)cudaGraphExecDestroy(graph);
     for (void* const memory : pooled_) (void)cudaFreeAsync(memory, stream_);
@@ -248,7 +248,7 @@ class CudaProbe final : public ProbeDevice {
   }
   [[nodiscard]] void* on_device(std::int64_t offset) const { return static_cast<char*>(held_) + offset; }
 
-  /// Time between two events in a stream that was idle. `parked`: behind a kernel that spins while everything is
+  /// Time between two events in a stream that was idle. `parked`: after a kernel that spins while everything is
   /// enqueued, so that the host's time is excluded.
   template <class Work>
   Result<double> timed(bool parked, Work work) {

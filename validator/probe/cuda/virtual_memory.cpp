@@ -64,7 +64,7 @@ Status find(Function& function, const char* name, unsigned version) {
 
 }  // namespace
 
-/// Handles in a range of addresses, step by step; whatever is left of them goes with it.
+/// Handles mapped into a range of addresses, step by step; the destructor releases what is left of them.
 class VirtualMemory::Range {
  public:
   Range(const Functions& functions, std::size_t size) : f_(functions), size_(size) {}
