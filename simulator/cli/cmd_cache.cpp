@@ -72,7 +72,7 @@ Result<const drivers::CacheDriver*> chosen_driver(const CacheFlags& flags) {
 
 /// A driver has the options that it needs, and none that it does not know.
 Status check_given(const Command& command, const drivers::CacheDriver& driver) {
-  const std::string label = std::string(driver.engine) + " " + std::string(driver.name);
+  const std::string who = std::string(driver.engine) + " " + std::string(driver.name);
   const auto given = [&](std::string_view name) { return command.option(std::string(name)).given(); };
   const auto has = [](std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -85,14 +85,14 @@ Status check_given(const Command& command, const drivers::CacheDriver& driver) {
         for (const auto own : {driver.needs, driver.takes})
           for (const std::string_view option : own)
             known += (known.empty() ? "" : ", ") + std::string(option);
-        return bad_input(label + " does not take this option; it takes " + known).at_field(name);
+        return bad_input(who + " does not take this option; it takes " + known).at_field(name);
       }
     }
   }
   for (const std::string_view name : driver.needs)
-    if (!given(name)) return bad_input(label + " needs this option").at_field(name);
+    if (!given(name)) return bad_input(who + " needs this option").at_field(name);
   if (given("--step-csv") && !driver.has_steps)
-    return bad_input(label + " has no steps").at_field("--step-csv");
+    return bad_input(who + " has no steps").at_field("--step-csv");
   return Done{};
 }
 

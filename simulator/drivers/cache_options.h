@@ -1,5 +1,5 @@
-// Options of `kvplan cache`. A driver reads the options that its descriptor names (driver.h); the others keep their
-// defaults.
+// What `kvplan cache` is asked for. A driver reads the options that its descriptor names (driver.h); the others keep
+// their defaults.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace kvplan::drivers {
 struct CacheOptions {
   std::int64_t block_tokens{16};  ///< SGLang: of a page
   std::int64_t blocks{0};         ///< vLLM: the pool, null block included
-  std::int64_t pool_tokens{0};    ///< SGLang: the pool; an incomplete last page is not used
+  std::int64_t pool_tokens{0};    ///< SGLang: the pool; what is no whole page of it is not used
   bool prefix_cache{true};
-  bool step_by_step{false};                ///< true: the naive engine over the plain models
-  std::int64_t window{4096};               ///< tokens that a token of the second group sees, its own included
-  std::optional<std::int64_t> chunk;       ///< most tokens of a prompt that get blocks at once
+  bool step_by_step{false};                ///< naive engine over the plain models
+  std::int64_t window{4096};               ///< tokens that a token of the second group sees, itself included
+  std::optional<std::int64_t> chunk;       ///< tokens of a prompt that are placed at once, at most
   std::optional<std::int64_t> quantum_ms;  ///< milliseconds of trace time in one step
   scheduling::vllm::Params scheduler;
-  /// Except for settings that the other engine has too: its requests are scheduler.max_seqs, its chunks `chunk`.
+  /// But for what the other engine has too: its requests are scheduler.max_seqs, its chunks `chunk`.
   scheduling::sglang::Params sglang;
-  bool (*stop_asked)(){nullptr};  ///< returns true to end a run early, with an error of kind kInterrupted
+  bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted
 };
 
 /// Error: expected at least `least`, at the field.

@@ -1,4 +1,4 @@
-// Lines of the tables that drivers write.
+// Lines of the tables that drivers make.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvplan::drivers {
 
-/// Appends fields, separated by commas. `end_line` ends a line.
+/// Appends the fields, each with a comma before it unless it is the first of its line. A line ends with `end_line`.
 class CsvLine {
  public:
   explicit CsvLine(std::string& out) : out_(out) {}
@@ -25,7 +25,7 @@ class CsvLine {
     (add(static_cast<std::int64_t>(numbers)), ...);
     return *this;
   }
-  /// A step that was never reached (negative) is an empty field.
+  /// A step that was never come to is an empty field.
   CsvLine& add_step(std::int64_t step) { return step >= 0 ? add(step) : add(std::string_view()); }
   void end_line() { out_ += '\n'; }
 

@@ -1,11 +1,12 @@
-// Checksums of lists of ids, as in the recorded tables.
+// Checksums of lists of ids, as the recorded tables have them.
 #pragma once
 
 #include <cstdint>
 
 namespace kvplan::drivers {
 
-/// Extends a CRC-32 (as in zlib) by an id, as four little-endian bytes. `before`: the CRC-32 so far, 0 at the start.
+/// CRC-32 as zlib has it of what `before` is the CRC-32 of (0: of nothing) and the id behind it, as four little-endian
+/// bytes.
 std::uint32_t id_crc32(std::uint32_t before, std::uint32_t id);
 
 }  // namespace kvplan::drivers

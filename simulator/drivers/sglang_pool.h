@@ -1,4 +1,4 @@
-// Shared by the drivers of SGLang. Its page need not divide the block by which a trace names its contents: tokens are
+// What the drivers of SGLang share. Its page need not divide the block by which a trace names its contents: tokens are
 // compared, not names.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kHoldQuantumMs = 100;
 
-/// The pool, the queue and the live requests. The caller supplies the time.
+/// The pool, the queue and who is live. Time is whoever calls.
 class Holders {
  public:
   Holders(core::Allocator& pool, const core::Workload& workload, std::int64_t block_tokens)
@@ -128,14 +128,14 @@ Status run_vllm_hold(const traces::Trace& trace, const CacheOptions& options,
   }
   const auto arrival = [&](RequestId r) { return workload.arrival[index(r)].since_start.count; };
   Holders holders(*pool, workload, options.block_tokens);
-  // Only at these steps can anything change: a request ends, or one arrives.
+  // Only at these steps anything can change: somebody ends, or somebody arrives.
   for (std::int64_t step = 0; !to_come.empty() || !holders.idle();) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     holders.release(step);
     for (; !to_come.empty() && arrival(to_come.front()) <= step; to_come.pop_front())
       holders.join(to_come.front());
     holders.admit(step, sink);
-    KVPLAN_CHECK(holders.live() || holders.idle(), step);  // an empty pool holds any request that fits
+    KVPLAN_CHECK(holders.live() || holders.idle(), step);  // an empty pool holds whoever fits
     std::int64_t next = INT64_MAX;
     if (holders.live()) next = holders.next_end();
     if (!to_come.empty()) next = std::min(next, arrival(to_come.front()));

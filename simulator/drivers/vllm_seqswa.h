@@ -1,4 +1,4 @@
-// Driver `seqswa` of vLLM V1: like `seq`, with two groups of layers in one pool, the second with a window
+// Driver `seqswa` of vLLM V1: as `seq`, with two groups of layers in one pool, of which the second sees a window
 // (memory/grouped_prefixes.h).
 #pragma once
 
