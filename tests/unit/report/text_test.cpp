@@ -110,7 +110,8 @@ TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
   };
   for (const bool saturated : {false, true}) {
     result.saturation.emplace().saturated = saturated;
-    EXPECT_EQ(shown().find("grows with the trace, and is left out") != std::string::npos, saturated);
+    EXPECT_EQ(shown().find("grow with the length of the trace, and are left out") != std::string::npos,
+              saturated);
     const auto has_numbers = [&](const char* label) {
       return line_of(label).substr(20).find_first_of("0123456789") != std::string::npos;
     };
