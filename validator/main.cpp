@@ -235,7 +235,7 @@ void add_replay(CLI::App& app, Arguments& arguments) {
   CLI::App* const command = app.add_subcommand(
       "replay", "Replay an event log of one or more replicas on real memory, and recount every byte");
   command->add_option("EVENTS", arguments.events, "Event log, written by `kvplan run --events`")->required();
-  command->add_option("--backend", arguments.backend, "Backend whose memory is used")
+  command->add_option("--backend", arguments.backend, "Backend that provides the memory")
       ->check(CLI::IsMember({"host", "cuda", "fake"}))
       ->capture_default_str();
   command->add_option("--json", arguments.json,

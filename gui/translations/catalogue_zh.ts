@@ -1044,7 +1044,7 @@
         <translation>随机丢弃 token：其他策略都应当胜过它</translation>
     </message>
     <message>
-        <source>Evicts tokens whose maximum or mean attention falls below a threshold</source>
+        <source>Evicts tokens when their maximum or mean attention falls below a threshold</source>
         <translation>丢弃注意力（取最大值或平均值）低于阈值的 token</translation>
     </message>
     <message>
@@ -1140,7 +1140,7 @@
         <translation>其标记计入的最近行数</translation>
     </message>
     <message>
-        <source>Layer whose random stream is used; -1 is the layer that is being decided</source>
+        <source>Layer that provides the random stream; -1 is the layer that is being decided</source>
         <translation>抽取哪一层的随机数；-1 为正在决定的那一层</translation>
     </message>
     <message>
@@ -1464,7 +1464,7 @@
         <translation>权重、实测的解码注意力、提示、进程间链路与内核启动的时间依次相加。</translation>
     </message>
     <message>
-        <source>Engine whose decode attention kernels are looked up in the measured tables</source>
+        <source>Engine that names the measured tables of decode attention kernels</source>
         <translation>解码注意力查表时采用哪个引擎的内核</translation>
     </message>
     <message>
@@ -1820,7 +1820,7 @@
         <translation>保留与平均方向差别最大的键；需要记录键</translation>
     </message>
     <message>
-        <source>Keeps tokens whose keys and values differ most from the next partition; needs recorded keys and values</source>
+        <source>Keeps the tokens with the keys and values that differ most from the next partition; needs recorded keys and values</source>
         <translation>保留键和值相对下一分区突出的 token；需要记录两者</translation>
     </message>
     <message>
@@ -2344,7 +2344,7 @@
         <translation>能量</translation>
     </message>
     <message>
-        <source>Above 0, it replaces rank and compression_ratio: each factorisation uses the smallest rank whose singular values have this share of the sum of squares</source>
+        <source>Above 0, it replaces rank and compression_ratio: each factorisation uses the smallest rank with singular values that have this share of the sum of squares</source>
         <translation>大于 0 时代替以上两者：每次取奇异值平方和达到此比例的最小秩</translation>
     </message>
     <message>
@@ -2600,7 +2600,7 @@
         <translation>进出注意力的内容的相似度：每层一个单数列表的 JSON 文件，或直接写出这些列表</translation>
     </message>
     <message>
-        <source>Moves budget away from layers whose attention changes the hidden state little</source>
+        <source>Moves budget away from layers in which attention changes the hidden state little</source>
         <translation>从注意力变化小的层取出预算，分给其他层</translation>
     </message>
     <message>
@@ -2704,7 +2704,7 @@
         <translation>分摊</translation>
     </message>
     <message>
-        <source>Number of kept tokens after an evicted one over whose values its value is spread</source>
+        <source>Number of kept tokens after an evicted one that take over a part of its value</source>
         <translation>被丢弃 token 之后分摊其值的保留 token 数</translation>
     </message>
     <message>
@@ -2764,7 +2764,7 @@
         <translation>一组头的值的坐标数；附属文件有自己的数</translation>
     </message>
     <message>
-        <source>KV heads whose projections are factorised together</source>
+        <source>KV heads with projections that are factorised together</source>
         <translation>投影一起截断的键值头数</translation>
     </message>
     <message>
@@ -2884,7 +2884,7 @@
         <translation>每个查询头各取自己的最大得分，或全部取第一个头的</translation>
     </message>
     <message>
-        <source>Reads first tokens, generated tokens, and the key clusters whose centres have the largest product with the query (the last cluster partly)</source>
+        <source>Reads first tokens, generated tokens, and the key clusters with the centres that have the largest product with the query (the last cluster partly)</source>
         <translation>读取中心与查询内积最大的键簇（最后一簇只读一部分），以及开头的和生成的 token</translation>
     </message>
     <message>

@@ -152,7 +152,8 @@ Status check_used(const PlotFlags& flags, Form form) {
     return bad_input("expected -o FILE.svg, .html or .png: only drawings have maps").at_field("--maps");
   if (form != Form::kNone || !flags.json.empty()) return Done{};
   constexpr std::string_view kNeeds =
-      "expected -o FILE or --json FILE: this option selects the head whose attention map is drawn or written";
+      "expected -o FILE or --json FILE: this option selects the head of the attention map that is drawn or "
+      "written";
   if (flags.sequence >= 0) return bad_input(std::string(kNeeds)).at_field("--sequence");
   if (flags.head >= 0) return bad_input(std::string(kNeeds)).at_field("--head");
   return Done{};
@@ -217,15 +218,16 @@ void add_attention_plot(Command& attention, Outcome& outcome) {
       "--sequences", flags->sequences,
       "N[,N...]: sequences to pool; all of them have the same weight. Default: all sequences");
   add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX},
-                   "Layer whose attention map is drawn. Default: the first pooled layer")
+                   "Sequence of the attention map that is drawn. Default: the first pooled sequence")
       ->default_str("");
-  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX},
-                   "Layer whose attention map and head-overlap map are drawn; text output prints the tables "
-                   "of its heads. Default: the first layer with attention rows")
+  add_whole_number(
+      *command, "--layer", flags->layer, {0, INT32_MAX},
+      "Layer of the attention map and the head-overlap map that are drawn; text output prints the tables "
+      "of its heads. Default: the first layer with attention rows")
       ->default_str("");
   add_whole_number(
       *command, "--head", flags->head, {0, INT32_MAX},
-      "Query head whose attention map is drawn, counted among the recorded query heads. Default: 0")
+      "Query head of the attention map that is drawn, counted among the recorded query heads. Default: 0")
       ->default_str("");
   command->add_option("--maps", flags->maps,
                       "KEY[,KEY...]: draw only these maps (keys of the figures in the JSON output, "
@@ -234,9 +236,10 @@ void add_attention_plot(Command& attention, Outcome& outcome) {
       ->add_option("--theme", flags->theme,
                    "Theme of a .png: light or dark. SVG and HTML files follow the browser's setting")
       ->capture_default_str();
-  add_whole_number(*command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
-                   "Longest sequence, in tokens, whose attention-map rank is computed: the time grows with "
-                   "the cube of the length. 0: compute no ranks");
+  add_whole_number(
+      *command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
+      "Longest sequence, in tokens, for which attention-map ranks are computed: the time grows with "
+      "the cube of the length. 0: compute no ranks");
   add_layer_threads(*command, flags->threads);
   run_as(*command, outcome, [flags] { return run_plot(*flags); });
 }

@@ -124,7 +124,7 @@ void add_cache(Command& app, Outcome& outcome) {
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
   const ReplacementCommand replacement(*command);
-  command->add_option("--engine", flags->engine, "Engine whose prefix cache is replayed")->one_of(engines());
+  command->add_option("--engine", flags->engine, "Engine with the prefix cache to replay")->one_of(engines());
   command->add_option("--driver", flags->driver, driver_help())->required();
   command->add_option("--csv", flags->csv, "Write one CSV line per request to FILE, or - for standard output")
       ->required();

@@ -423,8 +423,8 @@ std::string family_use(std::string_view family) {
            "last two also take them as `--window-format` for layers with a sliding window. A scenario takes "
            "them as `format` and `window_format`; a name that family format has too means that family there.";
   if (family == readers::kFamily)
-    return "Used as `kvplan attention read --reader`. A scenario's `reader` accepts the members whose number "
-           "of read tokens follows from lengths.";
+    return "Used as `kvplan attention read --reader`. A scenario's `reader` accepts the members with a "
+           "number of read tokens that follows from lengths.";
   if (family == kReplacement)
     return "Used as `memory.replacement` of a scenario and as `kvplan cache --replacement`.";
   if (family == kDevice) return "Used as `deployment.device` of a scenario and as `kvplan pool --device`.";

@@ -76,8 +76,8 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   } else {
     const std::string name = "\"" + std::string(choice.name()) + "\"";
     return bad_input(
-               "expected a policy that keeps the same number of tokens in each head of a layer, and whose "
-               "number follows from lengths and parameters; " +
+               "expected a policy that keeps the same number of tokens in each head of a layer, a number "
+               "that follows from lengths and parameters; " +
                (traits.head_tables
                     ? name + " keeps all tokens in some heads, and the first and newest ones in others: "
                              "`kvplan run` counts its bytes"

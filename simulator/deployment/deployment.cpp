@@ -35,11 +35,12 @@ void note_pool(const Scenario& s, const model::Pool& pool, std::vector<std::stri
 
 void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::string>& assumptions) {
   if (bytes.ranks() == 1) return;
-  assumptions.push_back("Memory figures are those of one rank of " + std::to_string(bytes.ranks()) +
-                        (bytes.stages > 1
-                             ? ", in the pipeline stage whose pool holds the fewest tokens; engines reduce "
-                               "the pools of other stages to the same number of tokens."
-                             : "; the other ranks hold equal amounts."));
+  assumptions.push_back(
+      "Memory figures are those of one rank of " + std::to_string(bytes.ranks()) +
+      (bytes.stages > 1
+           ? ", in the pipeline stage with the pool that holds the fewest tokens; engines reduce "
+             "the pools of other stages to the same number of tokens."
+           : "; the other ranks hold equal amounts."));
   if (s.latency.name() != "roofline") return;
   assumptions.emplace_back(
       "Ranks share the work of a step evenly, and communication between them takes no time.");

@@ -116,7 +116,7 @@ Status check_format_of(const attention::Recording& recording, const EvaluationRe
     const attention::LayerInfo of = recording.info().layer(number);
     if (of.kv_heads != own.kv_heads || of.key_size != own.key_size || of.value_size != own.value_size ||
         of.recorded_kv_heads != own.recorded_kv_heads || of.window != own.window)
-      return refused(both + "whose recorded heads or window differ");
+      return refused(both + "which has other recorded heads or another window");
     if (!of.parts.has(attention::Part::kKeys) || !of.parts.has(attention::Part::kValues) ||
         recording.tokens(request.sequence, number) < recording.tokens(request.sequence, request.layer))
       return refused(both + "which has fewer recorded keys and values");

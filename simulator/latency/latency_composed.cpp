@@ -192,7 +192,7 @@ constexpr Param time_of(std::string_view name, std::string_view help, std::strin
 
 constexpr std::array<Param, 11> kParams{{
     {.name = "engine",
-     .help = "Engine whose decode attention kernels are looked up in the measured tables",
+     .help = "Engine that names the measured tables of decode attention kernels",
      .kind = ParamKind::kText,
      .fallback = "vllm",
      .choices = kEngines},

@@ -43,7 +43,7 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
     return bad_input(std::string(why)).at_field(format.choice.name());
   };
   if (!formats::follows_from_lengths(format))
-    return refused("expected a format whose bytes follow from lengths: " +
+    return refused("expected a format with bytes that follow from lengths: " +
                    std::string(format.kind->lengths.numbers_decide));
   return formats::check_params(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
 }
@@ -248,7 +248,7 @@ Status check_layers_together(const formats::FormatChoice& format, const model::M
       };
       if (other < first || other >= first + layers) return refused("which are on different pipeline stages");
       if (!(*caches[static_cast<std::size_t>(layer)] == *caches[static_cast<std::size_t>(other)]))
-        return refused("whose heads or windows differ");
+        return refused("which have different heads or windows");
     }
   }
   return Done{};

@@ -118,7 +118,7 @@ Status check_window_format(const Scenario& s) {
   KVPLAN_TRY_DO(apart(s.window_format->encoded->kind, "window_format"));
   if (formats::follows_from_positions(*s.window_format->encoded, 0)) return Done{};
   return bad_input("what \"" + std::string(s.window_format->encoded->choice.name()) +
-                   "\" stores in a sliding window depends on the numbers: expected a format whose bytes "
+                   "\" stores in a sliding window depends on the numbers: expected a format with bytes that "
                    "follow from lengths, found " +
                    s.text("window_format"))
       .at_field("window_format");
@@ -157,9 +157,10 @@ Status check_reader(const Scenario& s) {
   };
   const readers::ReaderChoice reader = readers::reader_of(*s.reader);
   if (reader.kind->counted == nullptr)
-    return refused("how much \"" + std::string(s.reader->name()) +
-                       "\" reads depends on the keys (use `kvplan attention read`)",
-                   "a sparse attention method whose reads follow from lengths (" + counted_readers() + ")");
+    return refused(
+        "how much \"" + std::string(s.reader->name()) +
+            "\" reads depends on the keys (use `kvplan attention read`)",
+        "a sparse attention method with reads that follow from lengths (" + counted_readers() + ")");
   if (s.evicts_by != EvictsBy::kNothing)
     return refused("sparse attention needs a cache that keeps every token, but eviction=" +
                        s.text("eviction") + " evicts some",

@@ -169,7 +169,7 @@ class Side(FolderTest):
         side.write_side(self.path("x.side"), tensors, "a test", "two")
         code, _, error = kvplan("format", path, "--prefill", 20, "--format", f"lorc:file={self.path('x.side')}")
         self.assertEqual(code, 2)
-        self.assertIn("whose digest is one, found two", error)
+        self.assertIn("which has digest one, found two", error)
 
     def test_safetensors(self):
         side.write_side(self.path("x.side"), {"layers.0.keys.table": [-1, 0, 0.5, 1]}, "here", "abc")

@@ -194,7 +194,7 @@ Status check_whole(const ColumnMap& map) {
   if (hashes && map.block_tokens == 0) return map_error("hashes needs block=N, the number of tokens per id");
   if (!hashes && map.block_tokens != 0) return map_error("block needs hashes=COLUMN");
   if (map.at(Role::kAfter).names.empty() && !map.at(Role::kId).names.empty())
-    return map_error("id needs after=COLUMN, whose cells name the ids that a row waits for");
+    return map_error("id needs after=COLUMN, a column with cells that name the ids that a row waits for");
   if (!hashes && map.content_ids) return map_error("ids needs hashes=COLUMN");
   return Done{};
 }

@@ -361,9 +361,9 @@ Status KvtReader::take_waits(Trace& piece) {
                                                   static_cast<std::uint64_t>(chunk_.wait_back(k)));
     const std::array<std::int64_t, 3> now{std::max(waiting, before), waiting, before};
     if (waiting < 0 || before < 0 || now[0] < first || now[0] >= end || end > kMostRequestsWithWaits)
-      return wrong("wait_back", "expected waits whose later request is one of " + std::to_string(first) +
-                                    " to " + std::to_string(end - 1) + ", found request " +
-                                    std::to_string(waiting) + " after " + std::to_string(before));
+      return wrong("wait_back", "expected waits with a later request from " + std::to_string(first) + " to " +
+                                    std::to_string(end - 1) + ", found request " + std::to_string(waiting) +
+                                    " after " + std::to_string(before));
     if (now <= last)
       return wrong("wait_request_step", "expected waits in order, each once, found request " +
                                             std::to_string(waiting) + " after " + std::to_string(before));

@@ -258,7 +258,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
   KVPLAN_TRY_DO(check_left(*r, r->written));
   if (stopped()) return Done{};
   if (header_.tree && r->published != r->written / header_.alloc_unit_tokens)
-    return contradict(f.request, "continues its prompt, whose whole pages are not in the radix tree");
+    return contradict(f.request,
+                      "continues its prompt, but the prompt's whole pages are not in the radix tree");
   r->chunk = f.tokens;
   mixed_ = true;
   return Done{};

@@ -31,7 +31,7 @@ const BudgetKind kAdaKvPyramid{
                    .params = kParams,
                    .divergences =
                        "If the prompt is short, the step between layers is negative and the capacity grows "
-                       "with depth. A layer whose capacity exceeds the prompt keeps the whole prompt."},
+                       "with depth. A layer with a capacity above the prompt length keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

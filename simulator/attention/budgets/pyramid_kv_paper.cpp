@@ -29,8 +29,8 @@ const BudgetKind kPyramidKvPaper{
                               "layer's number may have a fraction",
                    .source = "arXiv 2406.02069 (the definition of the paper)",
                    .params = kParams,
-                   .divergences = "The budgets do not depend on the prompt length. A layer whose budget "
-                                  "exceeds the prompt keeps the whole prompt."},
+                   .divergences = "The budgets do not depend on the prompt length. A layer with a budget "
+                                  "above the prompt length keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

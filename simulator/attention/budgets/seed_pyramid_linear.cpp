@@ -39,10 +39,11 @@ const BudgetKind kSeedPyramidLinear{
              "Decreases linearly from max_len to a share of it, after warm-up layers and not below a minimum",
          .source = "kvplan's design notes on KV caches (pyramid manager)",
          .params = kParams,
-         .divergences = "In the design notes, warm-up layers use the whole cache; kvplan gives them max_len "
-                        "tokens (warm-up leaves layers untouched). The design notes say that ratio 0.5 "
-                        "halves the memory, but the mean over layers is 75 %. The budgets do not depend on "
-                        "the prompt length. A layer whose budget exceeds the prompt keeps the whole prompt."},
+         .divergences =
+             "In the design notes, warm-up layers use the whole cache; kvplan gives them max_len "
+             "tokens (warm-up leaves layers untouched). The design notes say that ratio 0.5 "
+             "halves the memory, but the mean over layers is 75 %. The budgets do not depend on "
+             "the prompt length. A layer with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -41,7 +41,7 @@ const BudgetKind kSeedPyramidPower{
                    .params = kParams,
                    .divergences = "The design notes say that alpha 0.5 halves the memory, but the mean over "
                                   "layers is 86 %. The budgets do not depend on the prompt length. A layer "
-                                  "whose budget exceeds the prompt keeps the whole prompt."},
+                                  "with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

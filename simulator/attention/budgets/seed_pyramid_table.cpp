@@ -39,15 +39,16 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidTable;
 const BudgetKind kSeedPyramidTable{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "seed-pyramid-table",
-                   .summary = "Decreases by a fixed table of layers: 100 % at layer 0, 15 % from layer 50 on",
-                   .source = "kvplan's design notes on KV caches (pyramid, figure of section 3.2)",
-                   .params = kParams,
-                   .divergences =
-                       "No formula in the design notes produces this table. The table is indexed by layer "
-                       "number, so a model with 32 layers ends at 37 %. The budgets do not depend on the "
-                       "prompt length. A layer whose budget exceeds the prompt keeps the whole prompt."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "seed-pyramid-table",
+         .summary = "Decreases by a fixed table of layers: 100 % at layer 0, 15 % from layer 50 on",
+         .source = "kvplan's design notes on KV caches (pyramid, figure of section 3.2)",
+         .params = kParams,
+         .divergences =
+             "No formula in the design notes produces this table. The table is indexed by layer "
+             "number, so a model with 32 layers ends at 37 %. The budgets do not depend on the "
+             "prompt length. A layer with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

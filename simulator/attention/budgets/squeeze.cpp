@@ -90,7 +90,8 @@ extern const BudgetKind kSqueeze;
 const BudgetKind kSqueeze{
     .descriptor = {.family = kBudgetFamily,
                    .name = "squeeze",
-                   .summary = "Moves budget away from layers whose attention changes the hidden state little",
+                   .summary =
+                       "Moves budget away from layers in which attention changes the hidden state little",
                    .source = "hetailang/SqueezeAttention@a1933d1",
                    .params = kParams,
                    .divergences =

@@ -116,17 +116,19 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kLagKv;
 const PolicyKind kLagKv{
-    .descriptor = {.family = kFamily,
-                   .name = "lagkv",
-                   .summary = "Keeps tokens whose keys and values differ most from the next partition; needs "
-                              "recorded keys and values",
-                   .source = "arXiv 2504.04704; NVIDIA/kvpress@8bb29b9 kvpress/presses/lagkv_press.py",
-                   .params = kParams,
-                   .divergences =
-                       "Ranks produce exact ties between partitions, which published runs leave to their "
-                       "library; kvplan keeps the newer token. In the public code, first tokens and the last "
-                       "partition tie as well; kvplan keeps the first tokens. For a channel that is constant "
-                       "in the next partition the public code computes 0/0; kvplan counts 0."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "lagkv",
+         .summary =
+             "Keeps the tokens with the keys and values that differ most from the next partition; needs "
+             "recorded keys and values",
+         .source = "arXiv 2504.04704; NVIDIA/kvpress@8bb29b9 kvpress/presses/lagkv_press.py",
+         .params = kParams,
+         .divergences =
+             "Ranks produce exact ties between partitions, which published runs leave to their "
+             "library; kvplan keeps the newer token. In the public code, first tokens and the last "
+             "partition tie as well; kvplan keeps the first tokens. For a channel that is constant "
+             "in the next partition the public code computes 0/0; kvplan counts 0."},
     .golden_name = "lagkv",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -58,9 +58,13 @@ class RandomPolicy final : public SetPolicy {
 
 constexpr std::array kParams{
     tokens_param("budget", "Tokens kept", 1),
-    Param{.name = "seed", .help = "Seed of the random draws", .fallback = "0", .low = 0, .high = 9007199254740992.0},
+    Param{.name = "seed",
+          .help = "Seed of the random draws",
+          .fallback = "0",
+          .low = 0,
+          .high = 9007199254740992.0},
     Param{.name = "layer",
-          .help = "Layer whose random stream is used; -1 is the layer that is being decided",
+          .help = "Layer that provides the random stream; -1 is the layer that is being decided",
           .fallback = "-1",
           .low = -1,
           .high = 65535},

@@ -68,7 +68,7 @@ extern const PolicyKind kSeedThreshold;
 const PolicyKind kSeedThreshold{
     .descriptor = {.family = kFamily,
                    .name = "seed-threshold",
-                   .summary = "Evicts tokens whose maximum or mean attention falls below a threshold",
+                   .summary = "Evicts tokens when their maximum or mean attention falls below a threshold",
                    .source = "kvplan's design notes on KV caches, section 4 (importance and threshold)",
                    .params = kParams,
                    .divergences =

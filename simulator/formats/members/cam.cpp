@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 2> kScores{"sum", "newest"};
 constexpr std::array<std::string_view, 2> kDraws{"drawn", "expected"};
 constexpr std::array kParams{
     Param{.name = "spread",
-          .help = "Number of kept tokens after an evicted one over whose values its value is spread",
+          .help = "Number of kept tokens after an evicted one that take over a part of its value",
           .unit = Unit::kTokens,
           .fallback = "32",
           .low = 1,

@@ -81,7 +81,7 @@ const FormatKind kCla{
          .source = "arXiv 2405.12981 (Cross-Layer Attention)",
          .params = kParams,
          .divergences =
-             "The paper trains models whose layers share keys and values. kvplan's errors are those of a "
+             "The paper trains models with layers that share keys and values. kvplan's errors are those of a "
              "recorded model without such training, so they say nothing about a trained one. Every layer "
              "still reads the tokens that it attends to, so bytes read do not shrink."},
     .golden_name = "cla",

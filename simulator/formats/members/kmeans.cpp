@@ -224,7 +224,7 @@ const FormatKind kKmeans{
          .source = "kvplan's design notes on KV caches (k-means)",
          .params = kParams,
          .divergences =
-             "The design notes use scikit-learn's MiniBatchKMeans, whose result depends on the library "
+             "The design notes use scikit-learn's MiniBatchKMeans, with results that depend on the library "
              "version; kvplan runs Lloyd's algorithm over all points. Attention to every token of a cluster "
              "equals attention to its centre with the logarithm of the cluster size added to the logit."},
     .golden_name = "kmeans",

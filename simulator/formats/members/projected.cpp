@@ -19,7 +19,7 @@ constexpr Param kRankV =
     rank_param("rank_v", "Rank of the values of a group of heads; a side file has its own ranks");
 constexpr std::array kPaluParams{kSideParam, kRank, kRankV,
                                  Param{.name = "group",
-                                       .help = "KV heads whose projections are factorised together",
+                                       .help = "KV heads with projections that are factorised together",
                                        .fallback = "4",
                                        .low = 1,
                                        .high = kMostChannels}};

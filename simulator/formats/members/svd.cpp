@@ -27,7 +27,7 @@ constexpr std::array kParams{
           .high = 1},
     Param{.name = "energy",
           .help = "Above 0, it replaces rank and compression_ratio: each factorisation uses the smallest "
-                  "rank whose singular values have this share of the sum of squares",
+                  "rank with singular values that have this share of the sum of squares",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0",

@@ -200,8 +200,8 @@ const ReaderKind kClusterKv{
     .descriptor =
         {.family = kFamily,
          .name = "clusterkv",
-         .summary = "Reads first tokens, generated tokens, and the key clusters whose centres have the "
-                    "largest product with the query (the last cluster partly)",
+         .summary = "Reads first tokens, generated tokens, and the key clusters with the centres that have "
+                    "the largest product with the query (the last cluster partly)",
          .source = "arXiv 2412.03213 (ClusterKV), sjtu-zhao-lab/ClusterKV@9579755",
          .params = kParams,
          .divergences =
