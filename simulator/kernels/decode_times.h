@@ -1,11 +1,11 @@
 // Times of decode attention on one GPU with one engine, from its measured tables. A call is looked up
 //
 //   in its own table  of the same head size, window and element: measured calls exactly, others as in grid_reader.h.
-//                     Where the window hides nothing of the table's first length yet, shorter lengths take the same
-//                     share of it as without a window: the same tokens are read
+//                     If the window hides nothing of the table's first length, a shorter length takes the same
+//                     fraction of that time as without a window: the same tokens are read
 //   in another table  if there is none: the table without a window with the nearest element, then the nearest head
-//   size,
-//                     with the same bytes in each sequence and head; a window shows min(window, tokens). Extrapolated
+//                     size, asked for the same bytes in each sequence and head; a window shows min(window, tokens).
+//                     The source is kExtrapolated
 #pragma once
 
 #include <memory>

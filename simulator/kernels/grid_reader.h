@@ -1,22 +1,19 @@
 // Times from a grid for batches, head counts and cached lengths that are not on its axes.
 //
-//   group     between two groups of more than one query head: the straight line. Beyond the greatest: the line
-//   through it
-//             and the nearest of at most half of it (else the first, since near neighbours would amplify noise),
-//             constant if it falls. A group of one has its own kernels, see grid_estimate.h
-//   KV heads  with equal work: h heads of b sequences are looked up as h' heads of b x h / h' sequences, on the
-//   straight
-//             line over h' between the two neighbours, beyond the axis at the nearest h'
-//   batch     between two neighbours: the mean of two straight lines, with the same cached tokens of each sequence, and
-//             with the same tokens of all sequences together (half as many of twice the batch, ...), which separates
-//             what fits a cache of the device from what does not; weighted like evidence in grid_estimate.h. Beyond
-//             the greatest as for groups. Below the least (equal work of few heads may be less than a sequence): the
-//             least batch with the same tokens of all sequences together
-//   tokens    a curve with a knot at every length of the axis. Beyond the axis, doubled lengths up to the greatest
-//   batch
-//             have the time of equal tokens: 2^k times the last length is looked up as the last length of 2^k times the
-//             batch (at least the knot before). Beyond that, the line through the last two knots. If a window hides
-//             longer ones, the last knot's time
+//   group     (query heads per KV head) between two groups of more than one: the straight line. Beyond the largest:
+//             the line through it and the nearest group of at most half its size (else the first; closer neighbours
+//             would amplify noise), constant if it falls. A group of one has its own kernels, see grid_estimate.h
+//   KV heads  by equal work: h heads of b sequences are looked up as h' heads of b x h / h' sequences, on the
+//             straight line between the two nearest h' of the axis; beyond the axis at the nearest h'
+//   batch     between two batches of the axis, the mean of two straight lines: one with the same cached tokens in
+//             each sequence, one with the same tokens in all sequences together (half as many with twice the batch,
+//             ...), which separates data that fit a cache of the device from data that do not; weights as in
+//             grid_estimate.h. Beyond the largest batch as for groups. Below the smallest (equal work of few heads may
+//             be less than one sequence): the smallest, with the same tokens in all sequences together
+//   tokens    a curve with a knot at every length of the axis. Beyond the axis, at its doubles: 2^k times the last
+//             length takes the time of the last length with 2^k times the batch (equal tokens; no less than the knot
+//             before), up to the largest batch; then the line through the last two knots. If a window hides longer
+//             sequences, the last knot's time
 //
 // Below the first length l0 there is one tile of tokens or a part of it: fewer bytes, but as many tiles. With T(b) =
 // the time of b sequences of l0 tokens,

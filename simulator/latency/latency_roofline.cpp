@@ -1,7 +1,6 @@
 // A step lasts overhead + the longer of computing and reading, on one device that holds the whole model, or on the
-// ranks that share it (a rank's share of the work; communication between ranks is not counted)
-// (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
-// 2402.16363):
+// ranks that share it (a rank's share of the work; communication between ranks is not counted) (Williams, Waterman,
+// Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv 2402.16363):
 //   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
 //              FLOP/s; of experts those of one token
 //   reading:   all weights once (in their bits, or the bytes that were loaded), those of all experts too, and the

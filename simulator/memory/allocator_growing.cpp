@@ -5,8 +5,7 @@
 // A request gets room for what it computes before it samples a token, and `slack` more. When that is full it grows
 // 1. in place, if free slots follow its range: up to the wanted length, `factor` times the old one or `step` more;
 // 2. by copy: to a free range of the wanted length, else of the least one, `step` more than it had. Its content is
-// copied
-//    in the step; the old range is freed when the step ends, so both are held meanwhile;
+//    copied in the step; the old range is freed when the step ends, so both are held meanwhile;
 // 3. with compact=on-refusal: held ranges slide down, the lowest first, if 1 or 2 succeeds then. Ranges of a copy in
 //    progress stay where they are;
 // 4. otherwise it is refused, and the scheduler preempts the youngest request.

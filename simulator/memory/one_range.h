@@ -1,10 +1,9 @@
 // Shared by allocators that give a request one range of memory: how much it reserves, once, at its first admission.
-// - `oracle` reserves what the request will use (L + O - 1); `max` the longest request that the model allows;
-// `pow2` the
-//   least power of two that holds L + O - 1; `output-pow2` the prompt and the least power of two that holds the output
-//   (without its last token, which is never written). None reserves more than `max`. With `buddy`, the three Orca
-//   baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1, are oracle, output-pow2 and max: a true output
-//   of 25 tokens reserves 32.
+// - `oracle` reserves what the request will use (L + O - 1); `max` the longest request that the model allows; `pow2`
+//   the least power of two that holds L + O - 1; `output-pow2` the prompt and the least power of two that holds the
+//   output (without its last token, which is never written). None reserves more than `max`. With `buddy`, the three
+//   Orca baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1, are oracle, output-pow2 and max: a true
+//   output of 25 tokens reserves 32.
 // Also compaction: if idle slots would suffice but no range of them does, held ranges slide together.
 #pragma once
 

@@ -2,8 +2,7 @@
 // both run the same shell script, which is in job.cpp. Its guarantees, for shard K of N and OUT:
 //
 // - The database is written on the machine's own disk and copied to OUT.shard-K-of-N when it is complete: a file of
-// that
-//   name has all rows. A task ends at once if its file exists.
+//   that name has all rows. A task ends at once if its file exists.
 // - A task that is asked to stop (SIGTERM) stores its rows as OUT.shard-K-of-N.part and ends with 3. Run again, on any
 //   machine, it continues from there. After a kill -9 it continues from that machine's disk or from the .part,
 //   whichever has more rows.

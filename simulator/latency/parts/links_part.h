@@ -5,11 +5,9 @@
 //                    embedding, of tokens x hidden size; an all-gather of the logits, requests x vocabulary
 //                    (Megatron-LM, arXiv 1909.08053, section 3; vllm-project/vllm v0.15.1, vocab_parallel_embedding.py,
 //                    logits_processor.py)
-//   between stages   hidden states and residuals of all tokens: each rank sends its share to the rank with its number
-//   in
-//                    the next stage, all at the same time, and these gather the whole
-//                    (vllm/distributed/parallel_state.py,
-//                    send_tensor_dict with all_gather_group)
+//   between stages   hidden states and residuals of all tokens: each rank sends its share to the rank with its
+//                    number in the next stage, all at the same time, and these gather the whole
+//                    (vllm/distributed/parallel_state.py, send_tensor_dict with all_gather_group)
 //
 // All data are half precision. Collectives are rings over the widest routes (topology/collectives.h), at a share of the
 // links' rates, each with a start time. Not modelled: faster methods of engines within a node for small messages

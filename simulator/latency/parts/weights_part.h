@@ -3,9 +3,8 @@
 //
 //   layers    projections of attention, dense feed-forward, shared experts, router: every token, 2 FLOPs per weight
 //   experts   each token is multiplied with the weights of its experts. Of a layer's E experts, a step of T tokens
-//   with k
-//             experts each reads E x (1 - (1 - k/E)^T) on average, if tokens choose uniformly and independently
-//             (assumed)
+//             with k experts each reads E x (1 - (1 - k/E)^T) on average, if tokens choose uniformly and
+//             independently (assumed)
 //   output    the last layer, once for each request: an engine computes the logits of one token each
 //             (vllm-project/vllm v0.15.1, vllm/v1/worker/gpu_model_runner.py, logits_indices)
 //
