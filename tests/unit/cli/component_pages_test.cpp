@@ -43,8 +43,9 @@ TEST(ComponentPages, SayWhatExplainSays) {
   for (std::size_t at = 0; (at = words.find("\n  ")) != std::string::npos;) words.replace(at, 3, " ");
   for (const char* part :
        {"Keeps the newest tokens and the tokens with the most accumulated attention (heavy hitters)",
-        "arXiv 2306.14048", "- `hh`: Tokens kept for their accumulated attention (heavy hitters).",
-        "must be given", "- `score_rows`: ", "one of renorm, raw; default `renorm`."})
+        "arXiv 2306.14048",
+        "- `hh`: Tokens kept for their accumulated attention (heavy hitters) (whole number,", "must be given",
+        "- `score_rows`: ", "(one of renorm, raw; default `renorm`)."})
     EXPECT_NE(words.find(part), std::string::npos) << part;
 }
 
