@@ -227,7 +227,7 @@ int run(const Size& size) {
     std::vector<double> replaying;
     std::vector<double> naive;
     if (replay_naively(*recording, size, budget) != replay_rows(*recording, size, budget, 1)) {
-      std::printf("budget %" PRId64 ": the replay drops other tokens than the naive one\n", budget);
+      std::printf("budget %" PRId64 ": the replay evicts other tokens than the naive replay\n", budget);
       return 1;
     }
     std::uint64_t digest = 0;

@@ -101,7 +101,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
   }
   if (all < count)
     return bad_input("expected at most " + std::to_string(all) +
-                     "different cases, because there are no more; found " + std::to_string(count))
+                     " different cases, because there are no more; found " + std::to_string(count))
         .at_field("--random");
 
   std::vector<std::vector<std::int64_t>> rows;
@@ -114,7 +114,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
       repeats = 0;
     } else if (++repeats == kMostRepeats) {
       return bad_input("almost every remaining draw repeats an earlier case after " +
-                       std::to_string(rows.size()) + "cases: draw fewer, or run all combinations")
+                       std::to_string(rows.size()) + " cases: draw fewer, or run all combinations")
           .at_field("--random");
     }
   }

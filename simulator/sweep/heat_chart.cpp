@@ -118,8 +118,8 @@ std::string heat_chart(const HeatMap& map, const std::string& id) {
   const double bottom = frame.top + kRow * static_cast<double>(map.rows.size());
   report::Markup svg;
   report::begin_chart(svg, id, std::max(860.0, right + 16), bottom + 44, "Mean " + map.figure.name,
-                      "One field per pair of values of " + map.across + "(horizontal) and " + map.down +
-                          "(vertical): the mean of " + map.figure.name +
+                      "One field per pair of values of " + map.across + " (horizontal) and " + map.down +
+                          " (vertical): the mean of " + map.figure.name +
                           " over the cases of this pair; darker means more.");
   svg.leaf("text", "horizontal: " + map.across + ", vertical: " + map.down,
            {{"class", "axis"}, {"x", "8"}, {"y", "14"}});

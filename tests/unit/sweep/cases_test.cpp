@@ -144,7 +144,7 @@ TEST(SweepCases, WhatIsWrongIsOneLine) {
   EXPECT_EQ(error(""), "kvplan: expected --vary or --cases");
   EXPECT_EQ(error("--vary seed=1..9"), "kvplan: --vary seed: expected A..B:STEP, found \"1..9\"");
   EXPECT_EQ(error("--vary seed=1..9 --random 10"),
-            "kvplan: --random: expected at most 9different cases, because there are no more; found 10");
+            "kvplan: --random: expected at most 9 different cases, because there are no more; found 10");
   EXPECT_NE(error("--vary seed=1..9 --random 0").find("--random: expected a whole number from 1 to 10000000"),
             std::string::npos);
   EXPECT_NE(error("--random 3"), "");

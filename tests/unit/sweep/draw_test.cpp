@@ -81,7 +81,7 @@ TEST(Draw, EveryCaseOnce) {
     EXPECT_EQ(cases.value().varies()[0].values, (std::vector<std::string>{"1", "2", "3", "4"}));
   }
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "b=x;y;z"}), 13, 1).error().to_string(),
-            "--random: expected at most 12different cases, because there are no more; found 13");
+            "--random: expected at most 12 different cases, because there are no more; found 13");
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "a=x;y;z"}), 3, 1).error().to_string(),
             "--vary: expected each path once, found a again");
   EXPECT_EQ(draw_cases(spreads({"a=0.000000000000000001..1:log", "b=x"}), 200, 1).value().count(), 200);
