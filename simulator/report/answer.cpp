@@ -99,8 +99,9 @@ std::vector<std::size_t> users_of_one_memory(const View& view) {
   return out;
 }
 
-/// The variant with the largest batch that memory alone explains, the best first. One that is slower for its larger batch has no
-/// merit of it, and one that was never short of memory lost no request to its use.
+/// The variant with the largest batch, and the one that it is compared with, if memory alone explains the difference: a
+/// variant that is slower because of its larger batch does not count, and a first variant that was never short of
+/// memory is compared only with variants that were.
 std::optional<Pair> larger_batch(const View& view) {
   const plan::Metric& batch = plan::answer_metric("mean_running");
   const std::vector<std::size_t> users = users_of_one_memory(view);
@@ -112,7 +113,7 @@ std::optional<Pair> larger_batch(const View& view) {
   };
   std::vector<std::size_t> those = users;
   if (plan::shortage_of(view.result(first)) == Shortage::kNever) {
-    // Compared with the variants that were short of memory, where there are any.
+    // Compared with the variants that were short of memory, if there are any.
     std::erase_if(those, [&](std::size_t v) {
       return v != first && (plan::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
     });

@@ -26,8 +26,8 @@ struct Table {
 
 struct Content {
   std::string title;
-  std::vector<std::string> verdict;  ///< what became of the requests
-  std::vector<std::string> meaning;  ///< what limits, and where the bytes go
+  std::vector<std::string> verdict;  ///< how the requests fared
+  std::vector<std::string> meaning;  ///< what limits the run, and where the bytes go
   Table scenario;
   std::vector<Table> tables;
   std::vector<std::string> warnings, assumptions;
@@ -36,30 +36,30 @@ struct Content {
 /// How a pool follows from a device's memory, line by line.
 Table derivation_table(const std::vector<model::PoolItem>& items, std::string title);
 
-/// Everything that a report says. The short form is overview.h.
+/// All content of a report. The short form is overview.h.
 Content run_content(const plan::RunSummary& result);
 
 // Tables that the short form prints too.
 std::string title_of(const plan::RunSummary& result);
-/// Queue, TTFT, TPOT and E2E, with targets where requests have any.
+/// Queue, TTFT, TPOT and E2E, with the targets of the requests, if any.
 Table latency_table(const plan::RunSummary& result);
 /// The ten states; with `used_only` those that had a byte at some time.
 Table memory_table(const plan::RunSummary& result, bool used_only);
-/// Where the value of a scenario's field came from, and those of its parameters that came from elsewhere.
+/// The source of a field's value, and the parameters with other sources.
 std::string sources_text(const plan::Scenario& scenario, std::size_t field);
 
-/// Whether the requests completed, whether the targets hold, whether requests came faster than they were served, and
-/// whether the engine would start.
+/// Sentences: did the requests complete, do the targets hold, did requests arrive faster than they were served, and
+/// would the engine start?
 std::vector<std::string> verdict_of(const plan::RunSummary& result);
 
-/// What limits the run (memory or running slots), and what preemption and prefix hits did to the work.
+/// Sentences: what limits the run (memory or running slots), and how preemption and prefix hits changed the work.
 std::vector<std::string> limits_of(const plan::RunSummary& result);
 
-/// Which states the bytes are in, then `limits_of`. Each sentence says only what the numbers of the result carry.
+/// Sentences: the states of the bytes, then `limits_of`. Each says only what the numbers of the result support.
 std::vector<std::string> meaning_of(const plan::RunSummary& result);
 
-/// Of what is stranded on average, how much was too short and how much fragmented, in brackets after a space: " (12 % of
-/// it too little for the request, 88 % fragmented)". Empty where nothing is.
+/// The kinds of stranded memory on average, as text to append: " (12 % of it too little for the request, 88 %
+/// fragmented)". Empty if nothing is stranded.
 std::string stranded_kinds(const plan::RunSummary& result);
 
 /// What a byte in this state is, in a few words.

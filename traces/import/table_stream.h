@@ -33,9 +33,9 @@ class TableStream : public TraceStream {
   /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
   /// Of kAfter one id at a time.
   bool set(Role role, std::string_view text);
-  /// The quick way (digits.h): puts the value at the front of a text into `row_` where it is a plain number or
-  /// time for this role, and gives where it stops. nullptr, with nothing put, else: then `set` is asked.
-  /// REQUIRES: the text is in a line of `input()`.
+  /// The fast path (digits.h): if the text begins with a plain number or time for this role, puts it into `row_` and
+  /// returns the position after it. Otherwise puts nothing and returns nullptr; then `set` parses the text. REQUIRES:
+  /// the text is in a line of `input()`.
   const char* set_plain(Role role, const char* at, const char* end);
   /// Notes what is wrong in the current line.
   bool fail(std::string_view field, std::string message);
