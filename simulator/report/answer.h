@@ -14,7 +14,7 @@ namespace kvplan::report {
 /// same work as the first, and the first; if the first is the best, the best and the worst.
 std::vector<std::string> answer_sentences(const plan::Comparison& comparison);
 
-/// The same without the sentence that each variant has of its own, unless there are no others: tables say the same.
+/// The same without the sentences about single variants, which repeat tables; with them if there are no others.
 std::vector<std::string> short_answer_sentences(const plan::Comparison& comparison);
 
 /// A sentence for each knee, after one that says what a knee is. Empty without knees.

@@ -8,7 +8,7 @@
 
 namespace kvplan::report {
 
-/// One row per variant: what it did with the memory, and how it served requests.
+/// One row per variant: its use of memory, and the service of requests.
 std::vector<Table> comparison_tables(const plan::Comparison& comparison);
 /// Warnings for readers of the JSON alone: variants that could not run, and the warnings of the others, without
 /// repetition.
@@ -16,8 +16,8 @@ std::vector<std::string> comparison_warnings(const plan::Comparison& comparison)
 
 /// {"varied": [...], "answer": {...}, "variants": [{"name", "varied", "error", and the keys of a report}]}.
 std::string comparison_json(const plan::Comparison& comparison);
-/// The answer, a row for each variant, and what was given. `verbose`: a sentence about each variant, every setting and
-/// every assumption too.
+/// The answer, a row for each variant, and the settings that were given. `verbose`: also a sentence about each
+/// variant, every setting and every assumption.
 std::string comparison_text(const plan::Comparison& comparison, std::size_t width, bool verbose);
 /// `command`: the command line that makes this page again. Running requests are drawn for the variants with
 /// timelines.
