@@ -1,4 +1,4 @@
-// What the ledger says of a run of one request, step by step.
+// The ledger of a run with one request, step by step.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-/// The ledger's bytes whenever a step has settled, by tokens that the one request has written.
+/// The ledger's bytes at the end of each step, by tokens that the request has written.
 class Settled final : public core::Observer {
  public:
   Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}

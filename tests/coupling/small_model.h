@@ -50,7 +50,7 @@ inline std::shared_ptr<const attention::Recording> recorded_rows() {
   return attention::recording_of(rows);
 }
 
-/// Queries, keys, values and output weights.
+/// A recording with queries, keys, values and output weights.
 inline std::shared_ptr<const attention::Recording> recorded_tensors() {
   Random random(6, "tables");
   attention::LayerTensors tensors = attention::random_tensors(random, kHeads, 1, 150, false);
@@ -59,7 +59,7 @@ inline std::shared_ptr<const attention::Recording> recorded_tensors() {
       std::vector<attention::LayerTensors>(kLayers, std::move(tensors)));
 }
 
-/// `windows`: of each layer, 0 for none.
+/// `windows`: of each layer; 0: none.
 inline plan::RunOptions options(
     const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0),
     const std::shared_ptr<const attention::Recording>& recording = recorded_rows()) {
@@ -109,7 +109,7 @@ inline plan::RunResult run(Values values, bool recorded, bool naive, const trace
   return std::move(result.value());
 }
 
-/// All figures; what a run says about itself aside.
+/// All figures, without the sentences of the run about itself.
 inline std::string figures(plan::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
@@ -118,7 +118,7 @@ inline std::string figures(plan::RunResult r) {
   return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
 }
 
-/// All requests are served, the fast run says what the naive one does, and its ledger adds up at the peak.
+/// All requests are served, the fast run equals the naive one, and its ledger adds up at the peak.
 inline void expect_twins(const plan::RunResult& fast, const plan::RunResult& naive, std::int64_t requests) {
   EXPECT_EQ(fast.completed, requests);
   EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
@@ -127,7 +127,7 @@ inline void expect_twins(const plan::RunResult& fast, const plan::RunResult& nai
   EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
 }
 
-/// Those that are whole numbers, and each request's: the same where cells are larger or smaller.
+/// Figures that are whole numbers, and those of each request: they do not depend on the size of cells.
 inline std::string whole_figures(const plan::RunResult& r) {
   std::string out = plan::requests_csv(r);
   for (const std::int64_t figure : {r.evicted_tokens, r.evicted_blocks, r.compactions, r.compaction_bytes,

@@ -1,5 +1,5 @@
-// Runs of a small model in a format, what the ledger says is stored after a prompt and after each later token, and what
-// codecs store of as many tokens.
+// Runs of a small model with a format: what the ledger counts as stored after a prompt and after each later token,
+// and what codecs store for the same tokens.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ inline plan::RunOptions options_with(std::int64_t layers, std::int64_t heads, st
   return out;
 }
 
-/// All figures; what a run says about itself aside.
+/// All figures, without the sentences of the run about itself.
 inline std::string figures(plan::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
@@ -51,7 +51,7 @@ inline std::string figures(plan::RunResult r) {
   return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
 }
 
-/// Asks the ledger at the end of every step.
+/// Reads the ledger at the end of every step.
 class Stored final : public core::Observer {
  public:
   explicit Stored(const observe::Ledger& ledger) : ledger_(ledger) {}
@@ -69,8 +69,8 @@ class Stored final : public core::Observer {
   bool ended_{false};
 };
 
-/// Of a prompt that is computed in so many steps: an entry after each, and after each token but the last, which ends
-/// the request.
+/// For a prompt that is computed in `steps` steps: one entry after each of them, and after each output token but the
+/// last, which ends the request.
 inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t prompt, std::int32_t output,
                                              plan::RunOptions how, std::int32_t prompt_steps = 1) {
   traces::Trace trace;
@@ -93,7 +93,7 @@ inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t 
   return stored;
 }
 
-/// A codec of each layer, all given the same numbers; the prompt is whole.
+/// One codec per layer, all fed with the same numbers; the prompt is complete.
 class LayerCodecs {
  public:
   LayerCodecs(const formats::FormatChoice& format, std::int64_t layers, formats::test::Layer layer,
@@ -111,7 +111,7 @@ class LayerCodecs {
       codec->end_step();
     }
   }
-  /// Of all heads, as far as the format still stores it.
+  /// Drops it in all heads that still store it.
   void drop_position(std::int64_t position) {
     for (const auto& codec : codecs_)
       for (std::int32_t h = 0; h < codec->shape().kv_heads; ++h) {

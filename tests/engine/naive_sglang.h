@@ -1,5 +1,5 @@
-// The driver `sched` of SGLang once more, over the naive scheduler: its clock and both of its tables, written apart
-// from simulator/drivers. Where a step has begun and where it has ended, all pages of the pool are counted.
+// The `sched` replay of SGLang a second time, over the naive scheduler: its clock and both tables, without code of
+// the replay itself. All pages of the pool are counted when a step begins and when it ends.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace kvplan::test {
 
 struct NaiveSglangTables {
-  bool stuck{false};  ///< nothing will ever happen again: then the tables end somewhere
+  bool stuck{false};  ///< nothing will ever happen again: the tables end here
   std::string requests, steps;
 };
 

@@ -1,4 +1,4 @@
-// What tests ask of an allocator, whether it has the part that does it or not.
+// Requests of tests to an allocator that may lack the part that serves them.
 #pragma once
 
 #include "simulator/core/allocator.h"

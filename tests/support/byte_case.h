@@ -15,13 +15,13 @@ namespace kvplan::test {
 struct ByteCase {
   std::unique_ptr<RandomCase> run;
   model::ModelShape shape;
-  std::vector<std::int64_t> rows;  ///< bytes of a token in each tensor that is made
+  std::vector<std::int64_t> rows;  ///< bytes of a token in each tensor
   std::shared_ptr<const model::KvFormat> format{};
   std::int64_t scale_bytes{0};  ///< of a token
 };
 
-/// Sometimes a format, several ranks, or a stage that has not all layers: the rows of a token anew, by the rules of
-/// model/kv_format.h and model/ranks.h written out.
+/// Sometimes a format, several ranks, or a stage without all layers: computes the rows of a token anew, by the rules
+/// of model/kv_format.h and model/ranks.h.
 inline void draw_part(Random& random, ByteCase& c) {
   struct Bits {
     std::int64_t element, group, scale;  // bits, elements, bytes with the zero point
@@ -69,7 +69,7 @@ inline void draw_part(Random& random, ByteCase& c) {
   c.run->metadata_bytes = c.scale_bytes;
 }
 
-/// One to three kinds of layers; the row of the widest is about `row_bytes` long.
+/// One to three kinds of layers; the longest row is about `row_bytes` long.
 inline void draw_model(Random& random, std::int64_t row_bytes, ByteCase& c) {
   const std::int64_t heads = std::max<std::int64_t>(row_bytes / 8 / 2, 1);
   c.shape.name = "drawn";

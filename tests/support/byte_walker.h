@@ -1,6 +1,5 @@
-// The ledger's states where allocation units are not of whole tokens, by walking over every token of every page or
-// tensor, from tables of its own that follow the events. Slow on purpose. Only for naive stepping (one step per
-// on_steps).
+// The ledger's states for allocation units that are not whole tokens: walks over every token of every page or tensor,
+// with its own tables made from the events. Slow on purpose. Only for naive stepping (one step per on_steps).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ namespace kvplan::test {
 
 class ByteWalker final : public core::Observer {
  public:
-  /// `rows`: bytes of a token in each tensor of a request, in the order in which they are made.
+  /// `rows`: bytes of a token in each tensor of a request, in the order of their creation.
   ByteWalker(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
              std::vector<std::int64_t> rows)
       : workload_(workload), layout_(layout), keep_(keep), rows_(std::move(rows)) {}
@@ -59,7 +58,7 @@ class ByteWalker final : public core::Observer {
   void on_finish(SimTime /*time*/, const core::Release& r) override { running_.erase(r.request); }
   void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { free_alloc_units_ = pool.free; }
 
-  /// The states in bytes, padding outside the allocation units aside.
+  /// The states in bytes, without padding outside the allocation units.
   [[nodiscard]] observe::StateCounts count() const {
     observe::StateCounts counts{};
     for (const auto& [r, s] : running_) {
@@ -98,7 +97,7 @@ class ByteWalker final : public core::Observer {
     return s.kept[static_cast<std::size_t>(token)] ? State::kLive : State::kHole;
   }
 
-  /// Which pages a request has follows from how many allocation units: those that its tokens come to need first.
+  /// The number of allocation units determines a request's pages: those that its tokens need first.
   void count_pages(RequestId r, const Sequence& s, observe::StateCounts& counts) const {
     using observe::State;
     const auto& [alloc_unit_bytes, page_bytes, rows] = layout_.tensors;
@@ -148,7 +147,7 @@ class ByteWalker final : public core::Observer {
   core::KeepRule keep_;
   std::vector<std::int64_t> rows_;
   std::map<RequestId, Sequence> running_;
-  std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and what was generated, over preemptions
+  std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and generated tokens, over preemptions
   std::int64_t free_alloc_units_{0};
   bool refused_{false};
 };

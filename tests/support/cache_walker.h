@@ -1,6 +1,6 @@
-// What the pool says of its cache and of sharing, counted a second time from what is told of a run: every block's
-// holders and content are kept apart, and every count walks all of them. Where layers lie in groups, what lookups come
-// to is found by trying every length of every prompt.
+// The pool's counts of its cache and of sharing, counted a second time from a run's events: every block's holders and
+// content are stored, and every count walks all of them. For layer groups, the results of lookups are found by trying
+// every length of every prompt.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,7 @@ class CacheWalker : public core::Observer {
 
  private:
   using Name = std::pair<RequestId, std::int64_t>;  // kNoRequest: a shared name
-  /// Does any group lack one of the blocks that a hit of so many takes of it?
+  /// Does any group lack a block that it needs for a hit of `blocks` blocks?
   [[nodiscard]] bool can_be_found(RequestId r, std::int64_t blocks) const {
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t b = first_taken(g, blocks); b < blocks; ++b) {
@@ -104,7 +104,7 @@ class CacheWalker : public core::Observer {
       }
     }
   }
-  /// Does a lookup of the request's content come to this block? Back to what is known.
+  /// Does a lookup of the request's content reach this block? Goes back to the last known block.
   [[nodiscard]] bool reached(RequestId r, std::int64_t logical, std::map<Name, bool>& known) const {
     if (!layout_.groups.empty()) return known.count(name(r, logical)) != 0;
     std::int64_t at = logical;
@@ -138,7 +138,7 @@ class CacheWalker : public core::Observer {
   core::ContentNames names_;
   std::map<RequestId, std::vector<BlockId>> tables_;
   std::map<BlockId, std::set<RequestId>> holders_;
-  std::map<BlockId, Name> content_;                 // by which request and entry of its table it was filled
+  std::map<BlockId, Name> content_;                 // the request and table entry by which it was filled
   std::map<Name, std::vector<BlockId>> blocks_of_;  // the oldest first
 };
 

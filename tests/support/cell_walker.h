@@ -40,7 +40,7 @@ class CellWalker final : public core::Observer {
       written_[own_block(g.request)].resize(at(g.first_block + g.alloc_units), false);
     }
   }
-  /// What a copy reads is told apart until the copy ends; what it writes is not written before.
+  /// The source of a copy is kept separately until the copy ends; the target is not written before that.
   void on_move(const core::Move& m) override {
     if (m.range.slides) return;
     read_[m.range.request] = written_[own_block(m.range.request)];
@@ -84,7 +84,7 @@ class CellWalker final : public core::Observer {
   void on_finish(SimTime /*time*/, const core::Release& r) override { leave(sequences_[at(r.request)]); }
   void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { pool_ = pool; }
 
-  /// The states in cells, padding aside.
+  /// The states in cells, without padding.
   [[nodiscard]] observe::StateCounts count() const {
     using observe::State;
     observe::StateCounts counts{};
@@ -154,7 +154,7 @@ class CellWalker final : public core::Observer {
     while (s.blocks[at(b)] != block) ++b;
     return b * (layout_.returns_alloc_units() ? layout_.alloc_unit_tokens : 0);
   }
-  /// Where memory is contiguous: the range of a request, however it moves, as a block by the number of its request.
+  /// With contiguous memory: a request's range, wherever it moves, counts as one block, numbered by the request.
   static BlockId own_block(RequestId r) { return id_at<BlockId>(number(r)); }
   void fresh(Sequence& s, BlockId b) {
     s.blocks.push_back(b);
@@ -166,7 +166,7 @@ class CellWalker final : public core::Observer {
     s.running = s.whole = false;
     s.tokens_in_step = 0;
   }
-  /// A token was sampled; unless it was the last, the keep rule applies by its definition.
+  /// A token was sampled; unless it was the last, applies the keep rule by its definition.
   void produced(RequestId r, Sequence& s) {
     s.whole = true;
     ++s.num_tokens;

@@ -1,6 +1,5 @@
-// One request's cells under a token policy, one by one: placed by looking for the lowest place, states by
-// looking at every cell and at all that is still to come. Slow on purpose; shares nothing with
-// courses/course.cpp.
+// One request's cells under a token policy, one by one: a slot is found by searching for the lowest free one, states
+// by looking at every cell and at all later tokens. Slow on purpose; shares no code with courses/course.cpp.
 #pragma once
 
 #include <set>
@@ -38,7 +37,7 @@ class Walk {
   void grant_to(std::int64_t slots) {
     if (s_.returns_alloc_units) granted_ = std::max(granted_, ceil_div(slots, s_.alloc_unit_tokens));
   }
-  /// Where token n goes, in every track; remembers the slots and says how far the table must reach.
+  /// Writes token n in every track; stores its slots and returns how long the table must be.
   std::int64_t write(std::int64_t n) {
     std::int64_t reach = 0;
     for (std::size_t t = 0; t < cells_.size(); ++t) {
@@ -75,7 +74,7 @@ class Walk {
     }
     return out;
   }
-  /// `whole`: all that will ever be written where, by track.
+  /// `whole`: a finished walk, which has all slots that will ever be written, by track.
   [[nodiscard]] HeldCells count(const Walk& whole) const {
     HeldCells out;
     for (std::int64_t b = 0; b < granted_; ++b) {
@@ -112,7 +111,7 @@ class Walk {
     return out;
   }
   [[nodiscard]] std::int64_t granted() const { return granted_; }
-  /// In any track.
+  /// True if any track has dropped a token.
   [[nodiscard]] bool has_dropped() const { return has_dropped_; }
 
  private:

@@ -18,8 +18,8 @@ class DropLists : public core::Drops {
 
  protected:
   explicit DropLists(std::int64_t prompt) : prompt_(prompt) {}
-  /// A further track: after each token from the prompt's last on `choose(kept)` says by index which of the kept ones
-  /// goes, as long as more than `most(n)` are.
+  /// Adds a track: after each token from the prompt's last on, while more than `most(n)` tokens are kept,
+  /// `choose(kept)` returns the index of the next one to drop.
   template <class Most, class Choose>
   void add_track(std::int32_t units, std::int64_t final_tokens, Most most, Choose choose) {
     units_.push_back(units);

@@ -1,4 +1,4 @@
-// Formats that encode a request's tokens when their prompt is whole, as a scenario names them, for heads of 32
+// Formats that encode a request's tokens when their prompt is complete, as scenarios name them, for heads of 32
 // channels.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace kvplan::test {
 
-/// At least one of each member of the catalogue that does so (EncodedCourse.EveryCodecEqualsBlocksFilledByteByByte).
+/// At least one of each such member of the catalogue (EncodedCourse.EveryCodecEqualsBlocksFilledByteByByte).
 inline const std::vector<std::string>& encoded_formats() {
   static const std::vector<std::string> kAll{"int-tensor",
                                              "int-tensor:scale=running",

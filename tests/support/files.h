@@ -1,4 +1,4 @@
-// Files of a test: a folder that goes with it, and whole files read and written.
+// Files of a test: a temporary folder, and functions that read and write whole files.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Names of the files in it, sorted, parted by spaces.
+  /// Names of its files, sorted, separated by spaces.
   [[nodiscard]] std::string listing() const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))

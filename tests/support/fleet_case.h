@@ -7,7 +7,7 @@
 
 namespace kvplan::test {
 
-/// Prompts that begin alike, bursts, turns that wait for each other, sessions.
+/// Prompts with equal beginnings, bursts, turns that wait for each other, sessions.
 inline traces::Trace fleet_trace(Random& random) {
   traces::Trace trace = random_trace(random, {.requests = random.between(1, 50),
                                               .hash_block = 8,
@@ -18,7 +18,7 @@ inline traces::Trace fleet_trace(Random& random) {
   return trace;
 }
 
-/// Steps of no time, of one length, and of lengths that hardly ever agree.
+/// Steps of no time, of equal length, and of lengths that are hardly ever equal.
 inline std::string fleet_latency(Random& random) {
   const char* const kLatencies[]{
       "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",

@@ -67,7 +67,7 @@ inline traces::Trace read_mooncake(const std::string& path) {
   return trace;
 }
 
-/// A table as a driver makes it, header line included, against a recorded one.
+/// Compares a table made by a replay, header line included, with a recorded one.
 inline void expect_table(const std::string& path, const std::string& ours) {
   SCOPED_TRACE(path);
   const auto golden = read_lines(path);

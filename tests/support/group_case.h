@@ -10,7 +10,7 @@
 
 namespace kvplan::test {
 
-/// Layers alike but for their windows, of which there are at most four.
+/// Layers that differ only in their windows, of which there are at most four.
 inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
   model::ModelShape shape;
   shape.name = "drawn";
@@ -28,7 +28,7 @@ inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
   return shape;
 }
 
-/// `finds_prefixes`: some are there to be found, in more than a half of the cases those of others.
+/// `finds_prefixes`: some prefixes can be hit, in more than half of the cases those of other requests.
 inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool finds_prefixes = false) {
   auto result = draw_case(seed);
   RandomCase& c = *result;
@@ -75,7 +75,7 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool find
                               ",context_ns=" + std::to_string(random.between(0, 3)) + ".3";
   const std::string roof = "roofline:flops=1e" + std::to_string(random.between(9, 12)) + ",bandwidth=1e" +
                            std::to_string(random.between(9, 12)) + ",overhead_ns=3";
-  // The roofline needs to know how many weights there are: those of some model, with these layers.
+  // The roofline needs the number of weights: takes those of some model, with these layers.
   model::ModelShape weighed = *model::find_model("llama-2-7b").value();
   const Choice choice =
       parse_component(random.chance(1, 4) ? roof : latency, "latency", latency::latency_descriptors())

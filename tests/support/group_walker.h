@@ -1,6 +1,6 @@
-// The ledger's states where layers lie in groups, by walking over every cell of every layer of every block, from
-// tables of its own that follow the events, and from the model's layers rather than their groups' counts. And what a
-// step reads, token by token. Slow on purpose. Only for naive stepping (one step per on_steps).
+// The ledger's states for layer groups: walks over every cell of every layer of every block, with its own tables made
+// from the events, and uses the model's layers, not the counts of their groups. Also what a step reads, token by
+// token. Slow on purpose. Only for naive stepping (one step per on_steps).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class GroupWalker final : public core::Observer {
     s.admitted_now = true;
     EXPECT_EQ(std::ssize(s.table), a.hit_tokens / layout_.alloc_unit_tokens * groups());
     for (std::size_t e = 0; e < s.table.size(); ++e) {
-      // What a window shows was found in its group.
+      // All blocks that a window shows were hit in its group.
       EXPECT_TRUE(s.table[e] != kNoBlock || !shown(s, static_cast<std::int64_t>(e))) << "entry " << e;
       if (s.table[e] == kNoBlock) continue;
       if (!held_[s.table[e]].empty()) ++shared_;
@@ -52,7 +52,7 @@ class GroupWalker final : public core::Observer {
       s.table.push_back(block);
     }
   }
-  /// No window may show anything of the block, and all that could go goes.
+  /// No window may show a token of the block, and all blocks that could be freed must be freed.
   void on_free_blocks(const core::FreedBlocks& left) override {
     Sequence& s = running_.at(left.request);
     EXPECT_EQ(left.written, static_cast<std::int64_t>(s.written));
@@ -73,7 +73,7 @@ class GroupWalker final : public core::Observer {
     check_load(pass.load);
     for (auto& [r, s] : running_) {
       if (std::exchange(s.admitted_now, false))
-        continue;                              // it may have found a block that goes with its next pass
+        continue;  // it may have hit a block that is freed in its next scheduler step
       if (!s.whole && s.chunk == 0) continue;  // not asked
       for (std::size_t e = 0; e < s.table.size(); ++e)
         if (s.table[e] != kNoBlock) {
@@ -100,7 +100,7 @@ class GroupWalker final : public core::Observer {
     cached_alloc_units_ = pool.cached;
   }
 
-  /// The states in counts of the layout, padding outside the allocation units aside.
+  /// The states in counts of the layout, without padding outside the allocation units.
   [[nodiscard]] observe::StateCounts count() const {
     using observe::State;
     observe::StateCounts bytes{};
@@ -138,7 +138,7 @@ class GroupWalker final : public core::Observer {
   };
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(layout_.groups.size()); }
 
-  /// Is the token one that the next, at position `written`, sees?
+  /// Does the next token, at position `written`, see this token?
   static bool seen(const model::LayerGroup& group, std::int64_t token, std::int64_t written) {
     return group.window == 0 || token > written - group.window;
   }
@@ -159,11 +159,11 @@ class GroupWalker final : public core::Observer {
     if (written_.at(block)[static_cast<std::size_t>(token % layout_.alloc_unit_tokens)])
       return any([&](RequestId r) { return seen(group, token, running_.at(r).written); }) ? State::kLive
                                                                                           : State::kHole;
-    // Beside the last one, in the same block.
+    // After the last token, in the same block.
     return any([&](RequestId r) { return token < workload_.final_tokens(r); }) ? State::kReserved
                                                                                : State::kTail;
   }
-  /// Keys that each token of the step sees or does not, one by one.
+  /// Counts one by one which keys each token of the step sees.
   void check_load(const core::StepLoad& load) const {
     std::set<std::int64_t> windows;
     for (const model::LayerGroup& group : layout_.groups)
@@ -199,7 +199,7 @@ class GroupWalker final : public core::Observer {
   const core::Workload& workload_;
   core::MemoryLayout layout_;
   std::map<RequestId, Sequence> running_;
-  std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and what was generated, over preemptions
+  std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and generated tokens, over preemptions
   std::map<BlockId, std::set<RequestId>> held_;
   std::map<BlockId, std::int64_t> entry_of_;      ///< where in a table
   std::map<BlockId, std::vector<bool>> written_;  ///< its tokens

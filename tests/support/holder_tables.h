@@ -1,6 +1,6 @@
-// Tables of holders at many moments of a run, against the ledger at those moments: what tests of Holders share. (The
-// table itself stops the program where a column differs from the ledger; here is that it is of the right moment, that
-// no block is in it twice, and what each kind of groups of layers holds.)
+// Tables of holders at many moments of a run, compared with the ledger at those moments: shared by the tests of
+// Holders. (The table itself stops the program if a column differs from the ledger; here it is checked that the table
+// is of the right moment, that no block is in it twice, and what each kind of layer group holds.)
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace kvplan::test {
 using observe::HeldRow;
 using observe::Holders;
 
-/// The ledger's bytes at each settled moment, the last of those at one time.
+/// The ledger's bytes at each settled moment; of several at one time, the last.
 class Moments final : public core::Observer {
  public:
   explicit Moments(const observe::Ledger& ledger) : ledger_(ledger) { bytes[SimTime{}] = ledger.bytes(); }
@@ -38,10 +38,10 @@ class Moments final : public core::Observer {
 struct Seen {
   std::map<HeldRow::Kind, std::int64_t> rows;
   std::int64_t shared_rows{0};
-  std::int64_t kinds{0};  ///< tables of groups of layers that were compared
+  std::int64_t kinds{0};  ///< compared tables of layer groups
 };
 
-/// What kinds of groups hold at each settled moment, as the ledger tells its sinks.
+/// What kinds of layer groups hold at each settled moment, as the ledger reports it.
 class KindMoments final : public observe::LedgerSink {
  public:
   void on_kinds(std::span<const observe::StateCounts> held,
@@ -58,7 +58,7 @@ class KindMoments final : public observe::LedgerSink {
   std::vector<observe::StateCounts> latest_;
 };
 
-/// What the table's blocks of each kind come to is what the ledger tells of the kind. Only after passes.
+/// The table's blocks of each kind add up to what the ledger reports for the kind. Only after scheduler steps.
 inline void check_kinds(const Holders& table, const core::MemoryLayout& layout, const KindMoments& kinds,
                         std::int64_t& seen) {
   const auto at = kinds.at_pass.find(table.settled_at());
@@ -80,7 +80,7 @@ inline void check_kinds(const Holders& table, const core::MemoryLayout& layout, 
 
 using MakeCourses = std::function<std::unique_ptr<core::CourseSource>()>;
 
-/// Runs the case and takes tables at several times; between settled moments too.
+/// Runs the case and takes tables at several times, also between settled moments.
 inline void check_tables(const RandomCase& c, Random& random, Seen& seen,
                          const MakeCourses& make_courses = {}) {
   const auto first_courses = make_courses ? make_courses() : nullptr;

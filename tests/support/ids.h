@@ -10,7 +10,7 @@ constexpr RequestId operator""_r(unsigned long long place) {
   return id_at<RequestId>(place);
 }
 
-/// For what prints numbers and ids alike.
+/// Lets printing code treat numbers and ids alike.
 template <class T>
 constexpr auto plain(T value) {
   if constexpr (Id<T>) {

@@ -1,4 +1,4 @@
-// Drops that leave as many tokens as counts say, chosen at random. Plain lists, made from a seed.
+// Drops that leave given numbers of tokens, chosen at random. Plain lists, made from a seed.
 #pragma once
 
 #include "simulator/base/random.h"
@@ -8,7 +8,7 @@ namespace kvplan::test {
 
 class KeptDrops final : public DropLists {
  public:
-  /// A track for each unit.
+  /// One track for each unit.
   KeptDrops(Random& random, std::int64_t prompt, std::int64_t final_tokens,
             const std::vector<core::CountedUnits>& units)
       : DropLists(prompt) {

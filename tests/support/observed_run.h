@@ -1,4 +1,4 @@
-// Everything that a run is observed to do, as one text: for runs that must be equal.
+// All observed events of a run as one text, for runs that must be equal.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace kvplan::test {
 
-/// How often the cases come to what they are meant to come to.
+/// Counts how often the cases reach the situations that they are meant to reach.
 class Coverage final : public core::Observer {
  public:
   void on_arrival(SimTime time, RequestId request, bool accepted) override {
@@ -78,19 +78,20 @@ class Coverage final : public core::Observer {
   }
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0},
       blocks_freed{0};
-  const core::Workload* workload{nullptr};    ///< of the run that is observed
-  std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
+  const core::Workload* workload{nullptr};  ///< of the observed run
+  /// Arrivals after other requests: at their end, or at their own time
+  std::int64_t caused{0}, waited_in_time{0};
   std::int64_t copies{0}, slides{0}, in_place{0};
   std::int64_t compactions{0};
-  std::int64_t empty{0};           ///< passes that preempted every request
+  std::int64_t empty{0};           ///< scheduler steps that preempted every request
   std::int64_t in_decode_runs{0};  ///< blocks granted in decode runs
-  std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
+  std::int64_t partial_rehits{0};  ///< hits of most of what the request had written before
 
  private:
   std::map<RequestId, std::int64_t> preempted_at_;
 };
 
-/// What overlays are parts of: the kinds of stranded memory are all of it.
+/// The overlays of a state add up to it: the kinds of stranded memory are all of it.
 template <class States, class Parts>
 void expect_parts_of(const States& states, const Parts& parts) {
   using observe::Overlay;
@@ -104,8 +105,8 @@ void expect_parts_of(const States& states, const Parts& parts) {
   EXPECT_TRUE(of(Overlay::kCachedUnreachable) <= state(State::kCached));
 }
 
-/// Everything that a run is observed to do, as one text.
-/// `beside`: makes more observers, told after the ledger, once that exists. `more_sinks`: of the ledger.
+/// All observed events of a run as one text. `beside`: makes more observers, called after the ledger, once that
+/// exists. `more_sinks`: for the ledger.
 inline std::string observe_run(
     const RandomCase& c, bool naive, core::CourseSource* courses = nullptr, Coverage* coverage = nullptr,
     const std::function<std::vector<core::Observer*>(const core::MemoryLayout&, const observe::Ledger&)>&
@@ -210,7 +211,7 @@ inline std::string observe_run(
     put(held_rows[index(r)].alloc_unit_ticks);
     put(held_rows[index(r)].most_alloc_units);
   }
-  // What requests hold is what is held, and again what they share.
+  // The sum over requests is what is held, plus once more what they share.
   Wide held_states =
       overlays.count_ticks(integrals.cell_ticks(), ledger.end())[index(observe::Overlay::kSavedBySharing)];
   for (const observe::State s :
@@ -220,7 +221,7 @@ inline std::string observe_run(
   EXPECT_TRUE(held_ticks * allocator.value()->layout().alloc_unit_counts() == held_states);
   expect_parts_of(integrals.cell_ticks(), overlays.count_ticks(integrals.cell_ticks(), ledger.end()));
   if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
-  // Drained: nothing of a request is left.
+  // Drained: no request has left anything.
   using observe::State;
   for (const State s : {State::kLive, State::kReserved, State::kHole, State::kTail, State::kInternal,
                         State::kPadding, State::kMetadata})

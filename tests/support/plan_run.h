@@ -1,4 +1,4 @@
-// A whole run of a trace under settings as --set writes them.
+// A whole run of a trace, with settings as for --set.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kvplan::test {
 
-/// What each request held, and a timeline.
+/// Options for the memory of each request, and a timeline.
 inline plan::RunOptions watched() {
   plan::RunOptions options;
   options.request_memory = true;

@@ -1,6 +1,5 @@
-// Random small serving problems: workloads with shared prefixes and bursts, pools from barely enough upward,
-// budgets and thresholds that break every premise of the fast engine now and then. A case is a function of
-// its seed.
+// Random small serving problems: workloads with shared prefixes and bursts, pools from barely enough upward, budgets
+// and thresholds that now and then break every assumption of the fast engine. A case is a function of its seed.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ struct RandomCase {
   scheduling::vllm::Params scheduler;
   core::KeepRule keep;
   bool reads_holes{false};
-  bool courses_find{false};  ///< with courses; and how much of a prompt is computed all the same:
+  bool courses_find{false};  ///< with courses; and the tokens of a prompt that are computed in any case:
   std::int64_t prompt_rows{1};
   core::ReadRule reads{};
   std::unique_ptr<core::LatencyModel> latency;
@@ -36,15 +35,15 @@ struct RandomCase {
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   std::int64_t alloc_units_beyond{0};                  ///< likewise
-  std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
-  const model::KvFormat* format{nullptr};              ///< these as memory::AllocatorRequest has them
+  std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is not told a model
+  const model::KvFormat* format{nullptr};              ///< the following as in memory::AllocatorRequest
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
-  std::int64_t step_tokens{INT32_MAX};  ///< that the allocator is told
+  std::int64_t step_tokens{INT32_MAX};  ///< given to the allocator
   bool prefix_cache{true};
-  std::string replacement;  ///< component text; empty: the pool's own way
-  bool block_ids{true};     ///< false: the allocator that serves may keep its books without
+  std::string replacement;  ///< component text; empty: the pool's own policy
+  bool block_ids{true};     ///< false: the fast allocator may work without ids
 
-  /// Requests will follow courses: no memory that grows where it pleases; ranges that slide instead.
+  /// Requests will follow courses: no growing memory; ranges that slide instead.
   void take_courses() {
     if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
   }
@@ -101,8 +100,8 @@ inline void draw_prefixes(Random& random, RandomCase& c, std::int64_t hash_block
   c.prefix.distinct = next;
 }
 
-/// Sometimes requests that wait for others, for one or several, earlier or later in the file, with and without a time
-/// of their own.
+/// Sometimes requests that wait for one or several others, earlier or later in the file, with and without an arrival
+/// time.
 inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   Random random(seed, "differential.turns");
   if (!random.chance(1, 3)) return;
@@ -131,10 +130,10 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   });
 }
 
-/// Sometimes steps that were measured, so few and small that a run goes through them and beyond; now and then falling.
+/// Sometimes a table of measured steps, so few and short that a run leaves its range; now and then decreasing.
 inline std::unique_ptr<core::LatencyModel> drawn_step_table(std::uint64_t seed) {
   Random random(seed,
-                "step table");  // its own numbers, so that the rest of a case is what it would be without
+                "step table");  // separate random numbers, so that the rest of a case does not depend on it
   if (!random.chance(1, 6)) return nullptr;
   std::vector<latency::MeasuredStep> steps;
   const bool noise = random.chance(1, 4);
@@ -155,7 +154,7 @@ inline std::unique_ptr<core::LatencyModel> drawn_step_table(std::uint64_t seed) 
   return latency::latency_entry(choice).make(choice, request).value();
 }
 
-/// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
+/// One range per request: reserved or growing, with or without sliding. Copies take a noticeable time.
 inline std::string draw_range_allocator(Random& random) {
   constexpr std::array<const char*, 3> kFits{"first", "best", "next"};
   constexpr std::array<const char*, 4> kReserves{"oracle", "max", "pow2", "output-pow2"};
@@ -224,7 +223,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
                            ",token_ns=" + coefficient(20) + ",context_ns=" + coefficient(3) + ".3";
   const Choice latency = parse_component(text, "latency", latency::latency_descriptors()).value();
   const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
-  if (random.chance(1, 5)) {  // both sides of the roof within reach of such small contexts
+  if (random.chance(1, 5)) {  // both sides of the roof are within reach of such small contexts
     const std::string roof = "roofline:flops=" + std::to_string(random.between(1, 40)) +
                              "e13,bandwidth=" + std::to_string(random.between(1, 80)) +
                              "e12,overhead_ns=" + std::to_string(random.below(100));

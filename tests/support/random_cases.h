@@ -1,4 +1,4 @@
-// How many random cases a property test draws.
+// The number of random cases of a property test.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace kvplan::test {
 
-/// `usual`, unless KVPLAN_RANDOM_CASES asks for another number (5000) or for a part of the usual one (1/4: where each
-/// case costs much more, as with sanitizers, which need to see every path and not every case). A part is at least
-/// `enough`: of the cases that a test needs to meet what it asks for.
+/// `usual`, unless KVPLAN_RANDOM_CASES gives another number (5000) or a fraction of the usual one (1/4: for builds in
+/// which each case costs much more, such as sanitizers, which need every path and not every case). A fraction gives
+/// at least `enough`: the number that a test needs to meet all its situations.
 inline std::int64_t random_cases(std::int64_t usual, std::int64_t enough = 1) {
   const char* const asked = std::getenv("KVPLAN_RANDOM_CASES");
   if (asked == nullptr) return usual;

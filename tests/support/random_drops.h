@@ -1,5 +1,5 @@
-// Drops of random policies: every track keeps at most a budget of its own after each token, chosen at random,
-// the newest tokens usually protected. One in four tracks is of another rank. Plain lists, made from a seed.
+// Drops of random policies: every track keeps at most its own budget after each token, chosen at random; the newest
+// tokens are usually protected. One in four tracks belongs to another rank. Plain lists, made from a seed.
 #pragma once
 
 #include "simulator/base/random.h"
@@ -9,7 +9,7 @@ namespace kvplan::test {
 
 class RandomDrops final : public DropLists {
  public:
-  /// `even`: all tracks have one budget, as the policies of today; else each its own.
+  /// `even`: all tracks have the same budget, as with kvplan's policies; else each its own.
   RandomDrops(Random& random, std::int64_t prompt, std::int64_t final_tokens, bool even)
       : RandomDrops(random, random, prompt, final_tokens, even) {}
   /// `shape` decides the tracks and their units, `random` the rest.
@@ -17,7 +17,7 @@ class RandomDrops final : public DropLists {
       : DropLists(prompt) {
     std::vector<std::int32_t> units(static_cast<std::size_t>(shape.between(1, 4)));
     for (std::int32_t& each : units) each = static_cast<std::int32_t>(shape.between(0, 3));
-    units[shape.below(units.size())] = 1;  // some cells are the rank's
+    units[shape.below(units.size())] = 1;  // some cells belong to the rank
     const std::int64_t common = random.between(1, std::max<std::int64_t>(final_tokens, 2));
     for (const std::int32_t each : units) {
       const std::int64_t budget = even ? common : random.between(0, final_tokens);

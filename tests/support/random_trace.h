@@ -1,5 +1,5 @@
-// Random small traces for drivers without time: bursts, prompts that share prefixes, lengths that end on borders of
-// blocks. A trace is a function of its seed.
+// Random small traces for replays without time: bursts, prompts that share prefixes, lengths that end at block
+// borders. A trace is a function of its seed.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ inline traces::Trace random_trace(Random& random, const TraceShape& shape) {
   return trace;
 }
 
-/// Sessions and pauses, and sometimes turns that wait for each other.
+/// Adds sessions and pauses, and sometimes turns that wait for each other.
 inline void add_turns(Random& random, traces::Trace& trace) {
   const std::int64_t sessions = random.between(1, 6);
   for (std::int64_t s = 0; s < sessions; ++s) trace.session_names.push_back(std::to_string(s));

@@ -8,7 +8,7 @@
 
 namespace kvplan::test {
 
-/// Serves `requests` (as core::run_alone takes them).
+/// Serves `requests` (as in core::run_alone).
 inline Status serve_alone(const core::ReplicaSetup& setup, const scheduling::vllm::Params& params,
                           core::Allocator& allocator, std::span<const RequestId> requests, bool naive) {
   const auto make = naive ? scheduling::vllm::make_naive_replica : scheduling::vllm::make_fast_replica;

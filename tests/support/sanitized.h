@@ -1,4 +1,5 @@
-// Is this program built with a sanitizer that reserves terabytes of address space? Its memory cannot be limited.
+// True if this program is built with a sanitizer that reserves terabytes of address space: its memory cannot be
+// limited.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -30,7 +30,7 @@ class SglangTwin {
     return naive_ ? scheduling::sglang::make_naive_replica(setup, params, *naive_)
                   : scheduling::sglang::make_fast_replica(setup, params, *fast_);
   }
-  /// What of its tree is wrong; the naive one keeps nothing that could be.
+  /// Violated invariants of its tree; the naive one has none to violate.
   [[nodiscard]] std::string violation() const {
     return naive_ ? std::string() : fast_->pool().tree().violation();
   }
@@ -42,7 +42,7 @@ class SglangTwin {
   std::optional<scheduling::sglang::NaiveMemory> naive_;
 };
 
-/// Of pages in a pool of tokens.
+/// The layout of a pool of tokens in pages.
 inline core::MemoryLayout sglang_layout(std::int64_t page_tokens, std::int64_t pool_tokens,
                                         std::int64_t token_bytes = 1, std::int64_t metadata_bytes = 0) {
   core::MemoryLayout layout;

@@ -1,4 +1,4 @@
-// Runs of scenarios that are written as settings, with all outputs as one text: for runs that must be equal.
+// Runs of scenarios given as settings, with all outputs as one text, for runs that must be equal.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace kvplan::test {
 
-/// REQUIRES: the settings are good.
+/// REQUIRES: the settings are valid.
 inline plan::Scenario scenario_of(const std::vector<std::string>& texts) {
   std::vector<plan::Setting> settings;
   for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());

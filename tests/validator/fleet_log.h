@@ -16,12 +16,12 @@ struct FleetRunLog {
 FleetRunLog log_of_fleet(const plan::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
                          int threads = 1);
 
-/// Replicas of one of kFleetMemories ways to keep tokens, behind that router.
+/// Replicas with one of kFleetMemories ways to store tokens, and that router.
 plan::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router);
-/// vLLM V1 on blocks, with and without windows and courses, on ranges, on memory in bytes and on none; SGLang with its
-/// tree and without.
+/// vLLM V1 on blocks, with and without windows and courses, on ranges, on memory in bytes and without KV memory;
+/// SGLang with and without its tree.
 inline constexpr std::int64_t kFleetMemories = 15;
-/// Every router, with each of its measures of load.
+/// Every router, with each of its load measures.
 std::vector<std::string> all_routers();
 
 }  // namespace kvplan::test

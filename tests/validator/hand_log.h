@@ -16,10 +16,9 @@ inline event_log::Record with_totals(event_log::Fact fact, const event_log::Tota
           {.places = {}, .has_totals = true, .totals = totals, .running = running, .waiting = waiting}};
 }
 
-/// Two requests in a pool of four blocks of two tokens (and the null block). The second finds the first block
-/// of the first one while it is being filled, and ends with its step; the first drops that block, which stays
-/// cached until it is reclaimed. Totals: metadata, live, reserved, hole, tail, padding, internal, cached,
-/// stranded, free.
+/// Two requests in a pool of four blocks of two tokens (and the null block). The second one hits the first block of
+/// the first one while it is being filled, and ends with its step; the first one drops that block, which stays cached
+/// until it is evicted. Totals: metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -31,7 +30,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
                                  .allocator = "paged",
                                  .scenario = {},
                                  .trace_digest = {}};
-  event_log::Claims kept;  // of request 0, in the end
+  event_log::Claims kept;  // of request 0, at the end
   kept.has_kept = true;
   kept.kept_digest = event_log::kept_term(2, 0, 1) + event_log::kept_term(3, 0, 1);
   const std::vector<event_log::Record> records{
@@ -65,10 +64,9 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
   return {header, records};
 }
 
-/// A request that follows a course, worked out by hand: two tracks, cells of 2 bytes of which 1 is metadata,
-/// blocks of 2 tokens, places used again. After its prompt of 3 tokens track 0 drops token 0 and track 1
-/// token 1; after 4 they drop the other one. So token 3 goes to slots 0 and 1, token 4 to slots 1 and 0, and
-/// slot 3 is never written.
+/// A request that follows a course, worked out by hand: two tracks, cells of 2 bytes of which 1 is metadata, blocks
+/// of 2 tokens, slots are reused. After its prompt of 3 tokens track 0 drops token 0 and track 1 token 1; after 4
+/// they drop the other one. So token 3 goes to slots 0 and 1, token 4 to slots 1 and 0, and slot 3 is never written.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_course_log() {
   event_log::Header header{.writer = "fuzz",
                            .alloc_unit_tokens = 2,
@@ -112,10 +110,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
 }
 
 /// Two requests that follow courses and share a block, worked out by hand: two tracks of 1 byte, blocks of 2 tokens,
-/// four of them and the null block. Request 1 finds the first block while request 0 fills it. Each drops of it for
-/// itself: after 3 tokens both token 0 in track 0, and request 1 token 1 in track 1; after 4 request 0 all the rest, so
-/// that its block goes back, and request 1 token 0 in track 1. Then request 1 has to give way, comes back with its 5
-/// tokens as its prompt, and finds the block again, whole.
+/// four of them and the null block. Request 1 hits the first block while request 0 fills it. Each drops tokens of it
+/// for itself: after 3 tokens both drop token 0 in track 0, and request 1 token 1 in track 1; after 4 tokens request
+/// 0 drops all the rest, so that its block is freed, and request 1 token 0 in track 1. Then request 1 is preempted,
+/// returns with its 5 tokens as its prompt, and hits the whole block again.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_shared_course_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -185,9 +183,9 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_sh
   return {header, records};
 }
 
-/// Survivors that move together, worked out by hand: blocks of 4 tokens, cells of 2 bytes of which 1 is metadata, 5
-/// tokens are kept, it is not known which. The prompt of 10 has 3 blocks, of which 2 are left; 4 tokens later the
-/// third one, which was granted again, is freed again.
+/// Compaction, worked out by hand: blocks of 4 tokens, cells of 2 bytes of which 1 is metadata, 5 tokens are kept, it
+/// is not known which. The prompt of 10 has 3 blocks, of which 2 are left; 4 tokens later the third one, which was
+/// granted again, is freed again.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_compact_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 4,
@@ -204,7 +202,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
                                  .trace_digest = {}};
   event_log::Claims kept;
   kept.has_kept_cells = true;
-  kept.kept_cells = 6;  // nothing goes with the last token
+  kept.kept_cells = 6;  // nothing is dropped with the last token
   const std::vector<event_log::Record> records{
       {event_log::Arrival{0, 0_r, 10, 6, true}, {}},
       {event_log::PassBegin{0}, {}},
@@ -241,10 +239,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
   return {header, records};
 }
 
-/// Ranges that move, worked out by hand: a memory of 12 slots, first fit. Request 0 gets 2 slots for its prompt and is
-/// copied behind request 1 to 4 slots when it has a token more, and so is request 1; in that step both places of both
-/// are held. When request 1 has ended, 4 slots are free on both sides of request 0, which slides down so that request 2
-/// has its 6.
+/// Ranges that move, worked out by hand: a memory of 12 slots, first fit. Request 0 gets 2 slots for its prompt and
+/// is copied to 4 slots after request 1 when it has one more token; request 1 is copied likewise; in that step both
+/// ranges of both are held. When request 1 has ended, 4 slots are free on both sides of request 0, which slides down
+/// so that request 2 gets its 6.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_move_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 1,
@@ -273,7 +271,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
       with_totals(event_log::Settled{10}, {0, 4, 0, 0, 0, 0, 0, 0, 0, 8}),
       {event_log::PassBegin{10}, {}},
       {event_log::Move{0_r, 2, 4, false}, {.places = {4}}},
-      {event_log::Move{1_r, 2, 4, false}, {.places = {8}}},  // of which it needs one more
+      {event_log::Move{1_r, 2, 4, false}, {.places = {8}}},  // it needs one more
       with_totals(event_log::PassEnd{false}, {0, 4, 7, 0, 0, 0, 1, 0, 0, 0}, 2),
       {event_log::StepRun{10, 10, 0, 1}, {}},
       {event_log::Arrival{15, 2_r, 6, 1, true}, {}},
@@ -300,8 +298,8 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
 
 /// A radix tree with pages of two tokens in a memory of five, worked out by hand. The prompts of requests 0 and 1,
 /// with 4 and 5 tokens, share an id of two tokens. Both are computed in one step, so each has its own page for it;
-/// when they settle, the second's is freed. While request 1 goes on, request 2 hits its first page and needs room for
-/// its other tokens: the page that request 0 left behind is evicted.
+/// when they settle, the second one's is freed. While request 1 continues, request 2 hits its first page and needs
+/// room for its other tokens: the page that request 0 left in the tree is evicted.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tree_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -333,7 +331,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
       {event_log::FirstToken{0_r}, {}},
       {event_log::Finish{0_r, 4}, {}},  // pages 0 (id 7) and 1 (id 8) of the tree
       {event_log::FirstToken{1_r}, {}},
-      {event_log::Settle{1_r, 4}, {}},  // finds page 0; its second page is page 2
+      {event_log::Settle{1_r, 4}, {}},  // hits page 0; its second page is page 2
       with_totals(event_log::Settled{10}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}),
       {event_log::Arrival{10, 2_r, 5, 1, true, 1}, {}},
       {event_log::PrefixIds{2_r, {7}}, {}},
@@ -361,9 +359,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
   return {header, records};
 }
 
-/// By priority, worked out by hand: three blocks of two tokens. Request 0 runs first and is the last by priority.
-/// When it needs its second block, request 1 has both others: request 0 is preempted by its own growth, request 1,
-/// behind it, is held back, so none computes, and another pass at the same tick goes on with request 1 alone.
+/// Priority scheduling, worked out by hand: three blocks of two tokens. Request 0 runs first and has the last
+/// priority. When it needs its second block, request 1 has both others: request 0 is preempted by its own growth,
+/// request 1, after it, is held back, so none computes, and another scheduler step at the same tick continues with
+/// request 1 alone.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_priority_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -441,10 +440,10 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
   return {header, records};
 }
 
-/// Prefix hits in groups of layers, worked out by hand: blocks of 2 tokens with room for 2 layers of 1 byte. Two
-/// layers see everything, one a window of 2 tokens. Request 1 hits both blocks of request 0's prompt while they are
-/// being filled, of the window's group only the second; so does request 2, much later, when no request holds them any
-/// more. The window's first block is freed when request 0 has written 4 tokens.
+/// Prefix hits in layer groups, worked out by hand: blocks of 2 tokens with room for 2 layers of 1 byte. Two layers
+/// see everything, one has a window of 2 tokens. Request 1 hits both blocks of request 0's prompt while they are
+/// being filled, but only the second in the window's group; so does request 2, much later, when no request holds them
+/// any more. The window's first block is freed when request 0 has written 4 tokens.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_groups_log() {
   const event_log::Header header{.writer = "fuzz",
                                  .alloc_unit_tokens = 2,
@@ -473,7 +472,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_gr
       {event_log::Chunk{1_r, 4, 1}, {}},
       with_totals(event_log::PassEnd{false}, {0, 0, 15, 0, 3, 10, 0, 0, 0, 8}, 2),
       {event_log::StepRun{0, 10, 0, 1}, {}},
-      // Of the window's second block request 0 sees the second token, request 1 nothing.
+      // In the window's second block request 0 sees the second token, request 1 nothing.
       with_totals(event_log::StepEnd{10, {1_r}}, {0, 12, 0, 3, 3, 10, 0, 0, 0, 8}),
       {event_log::FirstToken{0_r}, {}},
       {event_log::FirstToken{1_r}, {}},
@@ -504,8 +503,8 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_gr
 }
 
 /// Two replicas with a memory of two blocks of four tokens each, worked out by hand. While replica 0 computes one
-/// answer in steps of 5 ticks, replica 1 serves three requests: the second at tick 17, between two ends of the other's
-/// steps, in a step of no ticks; the third in a step that ends with the last of replica 0.
+/// answer in steps of 5 ticks, replica 1 serves three requests: the second at tick 17, between two step ends of the
+/// other replica, in a step of no ticks; the third in a step that ends with the last of replica 0.
 inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_fleet_log() {
   using Totals = event_log::Totals;
   const event_log::Header header{.writer = "fuzz",

@@ -31,7 +31,7 @@ class LinearSteps final : public core::LatencyModel {
   }
 };
 
-/// Context counts in hundreds, so that runs bend; and series are told in portions of at most five steps.
+/// Context counts in hundreds, so that series bend, and are reported in portions of at most five steps.
 class BentSteps final : public core::LatencyModel {
  public:
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
@@ -52,7 +52,7 @@ class BentSteps final : public core::LatencyModel {
   }
 };
 
-/// What a case asks for.
+/// The latency model of a case.
 class LogLatency {
  public:
   explicit LogLatency(const LogCase& c) : unit_wanted_(c.unit_latency), bent_wanted_(c.bent_latency) {}

@@ -1,4 +1,4 @@
-// Changes of an event log, one at a time, each of which changes what the log says.
+// Changes to an event log; each one alone changes the meaning of the log.
 #pragma once
 
 #include <span>
@@ -15,15 +15,15 @@ using event_log::Record;
 
 struct Mutation {
   const char* name;
-  /// Changes the log at a random place that fits; false where there is none. `what` says what was done.
+  /// Changes the log at a random suitable place; false if there is none. `what`: description of the change.
   bool (*apply)(WholeLog& log, Random& random, std::string& what);
 };
-/// Of any log.
+/// For any log.
 std::span<const Mutation> mutations();
-/// Of logs of several replicas.
+/// For logs of several replicas.
 std::span<const Mutation> fleet_mutations();
-/// Each Preempt of a log of one replica names another request that runs, with what that has written; of each such log
-/// the index of that record. Only requests that decode, where only these are preempted.
+/// Logs of one replica in which one Preempt names another running request, with the tokens that it has written; for
+/// each such log the index of that record. If only decoding requests are preempted, only those are named.
 std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log);
 
 }  // namespace kvplan::test

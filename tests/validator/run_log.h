@@ -16,44 +16,46 @@
 
 namespace kvplan::test {
 
-/// Everything that decides about a run.
+/// All inputs of a run.
 struct LogCase {
   std::string name;
   std::string allocator{"paged:block_tokens=16"};  ///< as in a scenario
   std::int64_t pool_blocks{-1};                    ///< one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
-  bool mixed_model{false};    ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
-  bool windows_model{false};  ///< 7 layers of token_bytes each, 3 with the first window and 2 with the second
+  bool mixed_model{false};  ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
+  /// 7 layers of token_bytes each, 3 with the first window and 2 with the second
+  bool windows_model{false};
   std::array<std::int64_t, 2> windows{21, 70};
-  std::int64_t first_layer{0};  ///< of those: a stage that begins there
+  std::int64_t first_layer{0};  ///< first of these layers: a stage that begins there
   bool prefix_cache{true};
   scheduling::vllm::Params scheduler{};
   core::KeepRule keep{};
-  /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only where they find.
+  /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only with courses that allow
+  /// hits.
   std::optional<core::Placement> courses{};
   bool courses_find{false};
-  std::uint64_t tracks{3};  ///< says how many, and the units of each: with 3 all have some
+  std::uint64_t tracks{3};  ///< seed of the number of tracks and their units; with 3 every track has units
   std::int64_t prompt_rows{1};
-  /// Not empty: survivors move together, of units that keep so many; no prefix cache, no keep rule.
+  /// Not empty: compaction, with units that keep these numbers; no prefix cache, no keep rule.
   std::vector<core::CountedUnits> counted{};
-  bool tells_tokens{false};  ///< of those: it is known which tokens go
-  std::int64_t tables{1};    ///< of a request; where it is counted, as many as there are units
+  bool tells_tokens{false};  ///< for these: it is known which tokens are dropped
+  std::int64_t tables{1};    ///< block tables of a request; with counts, as many as units
   std::int64_t metadata_bytes{0};
-  bool bent_latency{false};  ///< step times that grow in jumps, told in short series
+  bool bent_latency{false};  ///< step times that grow in jumps, reported in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
   /// Set: SGLang's engine, on pages of as many tokens as the allocator's blocks, in a pool of pool_tokens.
   std::optional<scheduling::sglang::Params> sglang{};
 };
 
-/// How the log is made; must make no difference.
+/// How the run is stepped; the log must not depend on it.
 enum class Stepping { kFast, kNaive };
 
-/// The bytes of the event log. The trace's arrival times are in milliseconds of 50 to a tick with unit
-/// latency, as they are otherwise.
+/// The bytes of the event log. With unit latency, 50 ms of the trace's arrival times are one tick; otherwise times
+/// are used unchanged.
 std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping);
 
-/// A few dozen requests with shared prefixes in a hurry.
+/// A few dozen requests with shared prefixes, in quick succession.
 traces::Trace random_trace(std::uint64_t seed);
 /// The trace of tests/golden/engines.
 const traces::Trace& micro_trace();
@@ -66,10 +68,10 @@ struct WholeLog {
 WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
-/// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window and
-/// streaming-llm on both, courses with holes and with reuse on both, with survivors that move together, counted and by
-/// token, ranges that slide, grow and are copied, groups of layers with and without prefixes found in them, SGLang with
-/// its tree and without: from roomy to one that preempts all the time. For random_trace.
+/// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window
+/// and streaming-llm on both, courses with holes and with reuse on both, with compaction, counted and by token,
+/// ranges that slide, grow and are copied, layer groups with and without prefix hits, SGLang with and without its
+/// tree: from roomy to constant preemption. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

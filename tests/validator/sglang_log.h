@@ -7,7 +7,7 @@
 
 namespace kvplan::test {
 
-/// log_of_run where the case has parameters of SGLang.
+/// log_of_run for cases with parameters of SGLang.
 std::string log_of_sglang_run(const traces::Trace& trace, const LogCase& c, Stepping stepping);
 
 }  // namespace kvplan::test

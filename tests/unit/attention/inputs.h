@@ -18,15 +18,15 @@ using Rows = std::vector<std::vector<std::vector<double>>>;
 enum class RowKind {
   kSmooth,  ///< softmax of random logits with a few persistently heavy tokens: no ties
   kTies,    ///< multiples of 1/64 that sum to 1: many exact ties, exact sums
-  kSharp,   ///< all of a row on one token; the others have nothing, 1e-30 or, as float64 alone, 1e-300
+  kSharp,   ///< a row's whole weight on one token; the others have 0, 1e-30 or, as float64 only, 1e-300
   kTwins,   ///< as kSmooth, but rows give the tokens 2 i and 2 i + 1 the same weight, to the last bit
 };
 
 Rows random_rows(Random& random, int heads, int tokens, RowKind kind);
-/// The recording of one sequence, `layers` times the given heads (layers.size() layers), in float64 or float32.
+/// A recording of one sequence with the given heads in each layer (layers.size() layers), in float64 or float32.
 std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1,
                                               Element element = Element::kF64);
-/// Of the same recording these KV heads of each layer, ascending; of a layer without any, nothing.
+/// The same recording with only these KV heads of each layer, ascending; a layer without heads is left out.
 std::shared_ptr<const Recording> only_heads(std::shared_ptr<const Recording> whole,
                                             const std::vector<std::vector<std::int32_t>>& heads);
 

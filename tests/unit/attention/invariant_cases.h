@@ -1,4 +1,4 @@
-// What tests of invariants draw, and the policies that they try.
+// Random inputs of tests of invariants, and the policies that they try.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ inline std::vector<std::string> bounded_policies(int budget) {
   return {"window:window=" + number(budget), streaming_text(budget), h2o_text(budget),
           h2o_text(budget) + ",score_rows=raw", "tova:budget=" + number(budget)};
 }
-/// Keyformer with a budget, which is a share of its prompt. REQUIRES: budget <= prompt.
+/// Keyformer with a budget as a share of its prompt. REQUIRES: budget <= prompt.
 inline std::string keyformer_text(int budget, int prompt) {
   const double percent = budget == prompt ? 100 : (budget + 0.5) * 100 / prompt;
   return "keyformer:kv_percent=" + std::to_string(percent);
 }
-/// Those and all others that never keep more than a budget; Keyformer where the prompt is no shorter.
+/// These and all others that never keep more than a budget; Keyformer only if the prompt is at least as long.
 inline std::vector<std::string> all_bounded_policies(int budget, int prompt) {
   std::vector<std::string> out = bounded_policies(budget);
   for (const char* policy :

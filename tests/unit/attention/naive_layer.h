@@ -1,5 +1,5 @@
-// The policies that decide for a layer once more, straight from their definitions: sets and maps, everything that
-// a decision needs computed anew from what was seen. Shares no code with simulator/attention.
+// Policies that decide per layer, a second time, directly from their definitions: sets and maps, all inputs of a
+// decision computed anew. Shares no code with simulator/attention.
 #pragma once
 
 #include <map>
@@ -22,12 +22,12 @@ struct NaiveSpec {
 };
 NaiveSpec naive_spec(const std::string& text);
 
-/// Where a naive policy stands.
+/// The layer and position of a naive policy.
 struct NaivePlace {
   int query_heads;
   int group;
   int prompt;
-  bool max;  ///< a group is reduced by its maximum
+  bool max;  ///< combine a group by its maximum
   const Rows* rows;
 };
 
@@ -37,30 +37,30 @@ class NaiveLayer {
  public:
   explicit NaiveLayer(const NaivePlace& place) : place_(place) {}
   virtual ~NaiveLayer() = default;
-  /// What goes before token t comes.
+  /// Tokens dropped before token t arrives.
   virtual std::set<int> room(int /*set*/, const std::set<int>& /*kept*/, int /*t*/) { return {}; }
-  /// What the next query sees beside itself.
+  /// Tokens that the next query sees in addition to itself.
   virtual std::set<int> shown(int /*set*/, const std::set<int>& kept) { return kept; }
-  /// The recorded rows of the heads of a set at token t, over what is seen.
+  /// The recorded rows of a set's heads at token t, over the tokens that it sees.
   virtual void see(int /*set*/, int /*t*/, const std::vector<NaiveRow>& /*heads*/) {}
-  /// What stays after token t, which is the prompt's last or later.
+  /// The kept tokens after token t, which is the prompt's last or later.
   virtual NaiveSets stay(int t, const NaiveSets& kept) = 0;
 
  protected:
-  /// One row for a set: each head's divided by its sum (unless raw), then mean or maximum.
+  /// One row for a set: each head's row divided by its sum (unless raw), then mean or maximum.
   [[nodiscard]] NaiveRow reduce(const std::vector<NaiveRow>& heads, bool raw = false) const;
   [[nodiscard]] int sets() const { return place_.query_heads / place_.group; }
 
   NaivePlace place_;
 };
 
-/// Nothing where the name is not one of these policies.
+/// Nothing if the name is not one of these policies.
 std::unique_ptr<NaiveLayer> naive_prompt_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_decode_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_late_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_budget_policy(const NaiveSpec& spec, const NaivePlace& place);
 
-/// Sets and masses as run_policy gives them (no errors, no summary).
+/// Sets and masses as from run_policy (no errors, no summary).
 Outcome run_naive_layer(const Rows& rows, const NaiveSpec& spec, int prompt);
 
 }  // namespace kvplan::attention

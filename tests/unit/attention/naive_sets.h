@@ -1,4 +1,4 @@
-// What the naive second implementations share: rows as maps, sets chosen by full sorts.
+// Shared by the naive second implementations: rows as maps, sets chosen by full sorts.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Recordings of random queries, keys and values, for policies that decide by them.
+// Recordings of random queries, keys and values, for policies that score by them.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace kvplan::attention {
 
-/// One sequence of one layer, or of several that have the same sizes.
+/// One sequence with one layer, or with several layers of the same sizes.
 class RecordedTensors final : public Recording {
  public:
   explicit RecordedTensors(LayerTensors tensors)
@@ -54,7 +54,7 @@ class RecordedTensors final : public Recording {
   RecordingInfo info_;
 };
 
-/// Elements are from -2 to 2; `coarse`: whole numbers, so that many are equal.
+/// Elements from -2 to 2; `coarse`: whole numbers, so that many are equal.
 inline LayerTensors random_tensors(Random& random, std::int32_t kv_heads, std::int32_t group,
                                    std::int64_t tokens, bool coarse) {
   LayerTensors out{.tokens = tokens,
@@ -87,8 +87,8 @@ inline void scale_tensors(float factor, LayerTensors& to) {
       for (float& element : head) element *= factor;
 }
 
-/// Each token becomes, in all heads, a copy of one of the first `distinct` tokens: so that scores are equal to the last
-/// bit where they are equal at all.
+/// Makes each token, in all heads, a copy of one of the first `distinct` tokens, so that equal scores are equal to
+/// the last bit.
 inline void repeat_tokens(Random& random, std::int64_t distinct, LayerTensors& to) {
   for (std::int64_t t = distinct; t < to.tokens; ++t) {
     const std::int64_t of = random.between(0, distinct - 1);

@@ -1,5 +1,5 @@
-// Quantised formats by their definitions, slowly: what all tokens come back as, from the recorded numbers and the
-// length of the prompt, computed from scratch for each moment.
+// Quantised formats by their definitions, slowly: the decoded numbers of all tokens, from the recorded numbers and
+// the length of the prompt, computed from scratch for each moment.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct NaiveInput {
 };
 
 struct NaiveState {
-  std::vector<Rows> stored;  ///< [KV head], of the tokens that are left, oldest first
+  std::vector<Rows> stored;  ///< [KV head], of the remaining tokens, oldest first
   Regions bytes;
 };
 

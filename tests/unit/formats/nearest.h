@@ -22,7 +22,7 @@ inline std::vector<double> values_of(const SmallFloat& type) {
   return out;
 }
 
-/// Index of the value nearest to `number` >= 0, the even one among two; the last one beyond all.
+/// Index of the value nearest to `number` >= 0, with ties to even; the last one if `number` is larger than all.
 inline std::size_t nearest_code(const std::vector<double>& values, double number) {
   const auto above =
       static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), number) - values.begin());

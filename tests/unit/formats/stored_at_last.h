@@ -1,4 +1,4 @@
-// What a run stores, from the timeline that it writes.
+// Stored bytes of a run, from the timeline that it writes.
 #pragma once
 
 #include <sstream>
@@ -8,8 +8,8 @@
 
 namespace kvplan::test {
 
-/// Bytes that tokens take, scales and such included, in the last bin. Of one request alone with bins shorter than its
-/// last step: of all its tokens but the two that it generated last, of which one is being written and one is never.
+/// Bytes of tokens, scales and such included, in the last bin. For a single request with bins shorter than its last
+/// step, this covers all tokens but the last two: one is being written, one is never written.
 inline std::int64_t stored_at_last(const std::string& timeline) {
   std::istringstream lines(timeline);
   std::vector<std::vector<std::string>> rows;

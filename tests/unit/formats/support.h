@@ -14,7 +14,7 @@
 
 namespace kvplan::formats::test {
 
-/// Keys and values of a layer: binary16 numbers, some of them zero, some far out.
+/// Keys and values of a layer: binary16 numbers, some of them zero, some outliers.
 struct Layer {
   Shape shape;
   std::vector<Rows> keys;                   ///< [KV head], those of other layers last
@@ -51,9 +51,9 @@ inline Layer random_layer(Random& random, const Shape& shape, std::int64_t token
   return out;
 }
 
-/// A layer with numbers as KVQuant's bytes from lengths assume them: no two of a prompt's keys or of a value are
-/// equal, and of the elements of later keys the share `outliers`, rounded down, lies beyond -1 and 1, between which
-/// are all of the prompt's. The others lie in the middle of what their channel had in the prompt, if there is one.
+/// A layer with numbers as the bytes-from-lengths rule of KVQuant assumes them: no two of a prompt's keys or of a
+/// value are equal; of the elements of later keys the share `outliers`, rounded down, lies outside [-1, 1], while the
+/// prompt's all lie inside. The others lie in the middle of the range that their channel had in the prompt, if any.
 inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens, std::int64_t prompt,
                          double outliers) {
   Layer out = random_layer(random, shape, tokens);
@@ -64,7 +64,7 @@ inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens
   const auto channels = static_cast<std::int64_t>(shape.kv_heads) * shape.key_size;
   std::int64_t beyond = 0;
   for (std::int64_t t = prompt; t < tokens; ++t) {
-    // A share that is whole as it is written may be a little less in binary.
+    // A share with an exact decimal value may be a little less in binary.
     const double share = outliers * static_cast<double>(channels * (t + 1 - prompt)) + 1e-9;
     for (std::int64_t c = 0; c < channels; ++c) {
       Rows& head = out.keys[static_cast<std::size_t>(c / shape.key_size)];
@@ -85,14 +85,14 @@ inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens
   return out;
 }
 
-/// Random numbers, or such as the format's bytes from lengths assume.
+/// Random numbers, or numbers as the format's bytes-from-lengths rule assumes them.
 inline Layer layer_for(Random& random, const FormatChoice& format, const Shape& shape, std::int64_t tokens,
                        std::int64_t prompt, std::int32_t other_heads) {
   if (assumed(format).empty()) return random_layer(random, shape, tokens, other_heads);
   return usual_layer(random, shape, tokens, prompt, format.choice.decimal("outliers"));
 }
 
-/// Appends tokens [begin, end) of every head that the codec stores. REQUIRES: the layer has as many.
+/// Appends tokens [begin, end) of every head that the codec stores. REQUIRES: the layer has these tokens.
 inline void append(Codec& codec, const Layer& layer, std::int64_t begin, std::int64_t end) {
   struct Flat {
     std::vector<std::int64_t> positions;

@@ -13,7 +13,7 @@
 
 namespace kvplan::io::testing {
 
-/// What `make` gives to its sink.
+/// The bytes that `make` writes to its sink.
 template <class Make>
 std::string bytes_of(const Make& make) {
   std::string out;
@@ -24,7 +24,7 @@ std::string bytes_of(const Make& make) {
   return made.ok() ? out : "error: " + made.error().to_string();
 }
 
-/// The bytes stay the caller's.
+/// The caller keeps the bytes alive.
 traces::Input input_of(std::string_view bytes, const std::string& name = "file");
 
 /// A file of correct frames around any messages: type and message of each.
@@ -35,7 +35,7 @@ std::string document(DocumentKind kind, const std::string& body, std::uint32_t v
 std::string scenario_bytes(const plan::Scenario& scenario, const std::string& path = "-");
 std::string report_bytes(const plan::RunResult& result, bool timeline = false);
 
-/// The error line of reading a file of that kind; "no error" where it can be read.
+/// The error line of reading a file of that kind; "no error" if it can be read.
 std::string error_of(DocumentKind kind, std::string_view bytes);
 
 }  // namespace kvplan::io::testing

@@ -16,9 +16,10 @@ namespace kvplan::io {
 using Stream = std::tuple<std::int32_t, std::int32_t, attention::Part, std::int32_t>;
 
 struct FullSample {
-  attention::RecordingInfo info;                              ///< with the sequences
-  std::map<Stream, std::vector<float>> numbers;               ///< rounded to the element
-  std::map<Stream, std::vector<std::vector<double>>> rows;    ///< [t][i], rounded; of top rows all weights
+  attention::RecordingInfo info;                 ///< with the sequences
+  std::map<Stream, std::vector<float>> numbers;  ///< rounded to the element
+  /// [t][i], rounded; for top-k rows, all weights
+  std::map<Stream, std::vector<std::vector<double>>> rows;
   std::map<std::int32_t, std::vector<std::uint8_t>> classes;  ///< [sequence]
   std::map<std::int32_t, std::vector<std::uint32_t>> positions;
 };
@@ -30,15 +31,15 @@ attention::RecordingInfo everything(int layers);
 /// Fills a sample that has its `info`.
 void fill_sample(FullSample& sample, Random& random);
 
-/// Tokens come `block` at a time, as a recorder would write them. `finish`: with index and trailer.
+/// Tokens are written `block` at a time, as by a recorder. `finish`: with index and trailer.
 std::string kva2_of(const FullSample& sample, Codec codec, std::int64_t block, bool finish = true);
 
-/// What the frames up to `length` of a file say, read without an index.
+/// Contents of the frames up to `length` of a file, read without an index.
 struct WalkedFile {
   std::map<Stream, std::map<std::int64_t, std::string>> chunks;     ///< [first token] raw bytes
-  std::map<Stream, std::int64_t> ends;                              ///< token behind the last chunk
+  std::map<Stream, std::int64_t> ends;                              ///< position after the last chunk
   std::map<std::int32_t, std::pair<std::int64_t, bool>> sequences;  ///< [number] tokens, complete
-  std::int64_t end{0};                                              ///< of the last whole frame
+  std::int64_t end{0};                                              ///< end of the last complete frame
 };
 WalkedFile walk_file(const std::string& bytes);
 

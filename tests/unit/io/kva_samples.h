@@ -8,17 +8,18 @@
 
 namespace kvplan::io {
 
-/// Collects what a writer writes.
+/// A sink that appends to `bytes`.
 ByteSink into(std::string& bytes);
 
 struct TensorSample {
   attention::RecordingInfo info;
-  std::vector<std::vector<float>> queries, keys, values;  ///< [head] of the one layer, rounded to the element
+  /// [head] of the only layer, rounded to the element type
+  std::vector<std::vector<float>> queries, keys, values;
 };
 TensorSample tensor_sample(std::uint64_t seed, int tokens, attention::Element element);
 std::string kva_of(const TensorSample& sample, Codec codec);
 
-/// Rows of two layers and two heads, as they would be recorded.
+/// Rows of two layers and two heads, in the form of a recording.
 std::string row_sample(std::uint64_t seed, int tokens, attention::Element element, std::int64_t top);
 
 }  // namespace kvplan::io

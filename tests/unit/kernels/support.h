@@ -21,7 +21,7 @@ inline std::vector<MeasuredCall> calls_of(const MeasuredGrid& grid) {
   return out;
 }
 
-/// What a call of a table is asked as.
+/// The request for a call of a table.
 inline DecodeCall asked(const KernelTable& table, const MeasuredCall& call) {
   return {.batch = call.batch,
           .kv_len = call.length,

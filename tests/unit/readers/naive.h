@@ -1,4 +1,4 @@
-// Readers as their definitions say it, from all keys and queries anew at every step, with sorted lists and maps.
+// Readers by their definitions: computed from all keys and queries anew at every step, with sorted lists and maps.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@ namespace kvplan::readers::testing {
 struct NaiveRead {
   std::vector<std::set<std::int32_t>> sets;  ///< [query head]
   std::vector<std::int64_t> kept_metadata;   ///< [KV head] bytes
-  std::vector<std::int64_t> read_metadata;   ///< [KV head] bytes that any query head's choice takes
-  /// Positions that bring 4 bytes of metadata when they are read.
+  std::vector<std::int64_t> read_metadata;   ///< [KV head] metadata bytes for the choices of its query heads
+  /// Positions with 4 bytes of metadata when they are read.
   std::set<std::int32_t> listed;
-  /// [query head] sets of tokens that are not read and share the logit of the mean of their keys; may be empty.
+  /// [query head] sets of unread tokens that share the logit of the mean of their keys; may be empty.
   std::vector<std::vector<std::set<std::int32_t>>> estimated;
-  /// Sums that decide are equal but for rounding: which is greater depends on how exponentials are computed.
+  /// A decision depends on sums that are equal except for rounding: the larger one depends on how exponentials are
+  /// computed.
   bool by_a_hair{false};
 };
 
-/// Of every member of the family.
+/// For every member of the family.
 NaiveRead naive_read(const Lane& lane, const LayerTensors& in, std::int32_t layer, std::int64_t prompt,
                      std::int64_t t);
 
 /// One row: weights of tokens 0 .. t, and the output over a set of them.
 struct NaiveRow {
-  std::vector<double> logits;  ///< minus infinity where the window hides a token
+  std::vector<double> logits;  ///< minus infinity if the window hides a token
   std::vector<double> weights;
 };
 NaiveRow naive_row(const LayerTensors& in, std::int32_t query_head, std::int64_t t);

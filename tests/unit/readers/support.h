@@ -1,4 +1,4 @@
-// Recordings of several layers and sequences for readers, and what one reader reads on a layer, step by step.
+// Recordings of several layers and sequences for readers, and a reader's reads of a layer, step by step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using attention::LayerTensors;
 
 inline constexpr std::int64_t kElementBytes = 2;
 
-/// Layers of sequences as tensors, all of one shape.
+/// Sequences and layers as tensors, all with the same shape.
 class Layers final : public attention::Recording {
  public:
   /// layers[sequence][layer].
@@ -56,7 +56,7 @@ class Layers final : public attention::Recording {
   attention::RecordingInfo info_;
 };
 
-/// Random tensors of this shape; now and then with a window (if there may be one), a soft cap, sinks.
+/// Random tensors of this shape; now and then with a window (if allowed), a soft cap or sinks.
 inline LayerTensors random_layer(Random& random, const LayerTensors& shape, std::int64_t tokens, bool coarse,
                                  bool windows) {
   for (;;) {
@@ -105,11 +105,11 @@ struct Read {
   std::int64_t t{0};
   std::vector<ReadSet> sets;
   std::vector<std::int64_t> kept_metadata;             ///< [KV head]
-  std::vector<std::int64_t> read_metadata;             ///< [KV head], without what comes with tokens
+  std::vector<std::int64_t> read_metadata;             ///< [KV head], without metadata that comes with tokens
   std::vector<std::vector<std::int64_t>> with_tokens;  ///< [query head][of the set]
 };
 
-/// All decode steps of a reader on a layer that it does not read whole by right.
+/// All decode steps of a reader on a layer of which it may read a part.
 inline std::vector<Read> reads_of(const Lane& lane, const LayerTensors& in, std::int32_t layer,
                                   std::int64_t prompt) {
   const attention::LayerInfo info = layer_info(in, layer);

@@ -10,10 +10,10 @@
 
 namespace kvplan::replacement::testing {
 
-/// How many cases a property test makes: `few`, or what KVPLAN_RANDOM_CASES says.
+/// The number of cases of a property test: `few`, or KVPLAN_RANDOM_CASES.
 std::int64_t cases(std::int64_t few);
 
-/// The member of this name with these parameters; a failed check where there is none.
+/// The member of this name with these parameters; a failed check if there is none.
 Choice choice_of(const std::string& text);
 /// A member with parameters drawn from a few values each.
 Choice random_choice(const ReplacementEntry& entry, Random& random);
@@ -26,10 +26,10 @@ struct Prompts {
 };
 /// Ids are made dense in order of first appearance.
 traces::Trace trace_of(const Prompts& prompts);
-/// Paths from the root of random trees, so that equal ids have equal ids before them; with three tenants.
+/// Paths from the root of random trees, so that equal ids are preceded by equal ids; with three tenants.
 Prompts random_prompts(Random& random);
 
-/// Hits at this capacity; a failed check where it is an error.
+/// Hits at this capacity; a failed check if that is an error.
 Hits hits_of(const std::string& choice, const traces::Trace& trace, std::int64_t capacity);
 
 }  // namespace kvplan::replacement::testing

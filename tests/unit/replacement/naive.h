@@ -1,4 +1,4 @@
-// Slow, obvious models of the replacement policies: plain vectors that are searched from one end to the other, with no
+// Slow, simple models of the replacement policies: plain vectors that are searched from one end to the other, without
 // code of the policies themselves.
 #pragma once
 
@@ -15,17 +15,17 @@ using May = std::function<bool(Id)>;
 using List = std::vector<Id>;  // from oldest to youngest
 
 bool in(const List& list, Id id);
-/// Whether it was there.
+/// True if it was in the list.
 bool take(List& list, Id id);
-/// The first that may go; kNoId: none.
+/// The first one that may be evicted; kNoId: none.
 Id first_that(const List& list, const May& may);
-/// Takes the oldest ones until at most `most` are left.
+/// Removes the oldest ones until at most `most` are left.
 void trim(List& list, std::int64_t most);
 inline std::int64_t count(const List& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-/// As in policy.h; here every call looks at everything, so it needs neither may_go nor grow.
+/// As in policy.h; every call looks at everything, so may_go and grow are not needed.
 class Naive {
  public:
   virtual ~Naive() = default;
@@ -39,11 +39,11 @@ class Naive {
   virtual void erase(Id id) = 0;
 };
 
-/// Null: there is no model of this name (a test says that there is one for each policy).
+/// Null: there is no model of this name (a test checks that every policy has one).
 std::unique_ptr<Naive> make_naive(const Choice& choice, const Room& room);
 std::unique_ptr<Naive> make_naive_ranked(const Choice& choice, const Room& room);
 
-/// A parameter's part of the room, as an integer of thousandths.
+/// A parameter's share of the room, in thousandths.
 inline std::int64_t part(const Choice& choice, std::string_view param, std::int64_t whole) {
   const auto thousandths = static_cast<std::int64_t>(choice.decimal(param) * 1000 + 0.5);
   return whole * thousandths / 1000;

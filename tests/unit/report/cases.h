@@ -11,7 +11,7 @@ namespace kvplan::report::testing {
 
 /// Requests as lines "arrival_ns,input_tokens,output_tokens".
 traces::Trace small_trace();
-/// Whatever trace is named, it is the small one; other files cannot be read.
+/// Readers that return the small trace whatever name is given; other files cannot be read.
 plan::InputReaders small_inputs();
 /// Settings under which small_trace has every kind of event: a batch, preemptions, a rejected request.
 std::vector<plan::Setting> small_settings();
@@ -19,7 +19,7 @@ plan::Scenario scenario_of(const std::vector<plan::Setting>& settings);
 plan::RunResult result_of(const std::vector<plan::Setting>& settings, const traces::Trace& trace,
                           std::int64_t timeline_bins);
 
-/// A report, or several, without the places where values were said: for scenarios that are alike in other files.
+/// A report, or several, without the sources of values: for scenarios that are equal but in different files.
 std::string without_sources(std::string json);
 
 /// The golden engines' trace, which is part of the tree.

@@ -1,5 +1,4 @@
-// Reads the XML that reports are written in, strictly, so that a test fails on anything a browser would have
-// to guess at.
+// Reads the XML of reports strictly, so that a test fails on anything that a browser would have to guess.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@ struct Element {
   std::string text;  ///< of itself, children aside
   std::vector<Element> children;
 
-  /// Elements below this one (itself included) with this attribute value, in document order.
+  /// Elements with this attribute value, this element and those below it, in document order.
   [[nodiscard]] std::vector<const Element*> with(std::string_view attribute, std::string_view value) const;
   /// Elements of this name below this one.
   [[nodiscard]] std::vector<const Element*> named(std::string_view name) const;
@@ -23,7 +22,7 @@ struct Element {
   [[nodiscard]] std::string all_text() const;
 };
 
-/// The root element. Adds a failure and returns an empty element where the text is not well-formed.
+/// The root element. Adds a failure and returns an empty element if the text is not well-formed.
 Element parse_xml(std::string_view text);
 
 /// The points of a path of M, L, H, V and Z commands, in order.

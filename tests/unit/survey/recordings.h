@@ -1,4 +1,4 @@
-// Recordings in memory of several sequences and layers, and a recording as the naive figures take it.
+// Recordings in memory of several sequences and layers, and their form for the naive figures.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 
 namespace kvplan::survey {
 
-/// Layers of sequences as tensors; those without tokens were not recorded.
+/// Sequences and layers as tensors; layers without tokens were not recorded.
 class ManyTensors final : public attention::Recording {
  public:
-  /// layers[sequence][layer], all with as many heads and sizes as the first.
+  /// layers[sequence][layer], all with the heads and sizes of the first.
   explicit ManyTensors(std::vector<std::vector<attention::LayerTensors>> layers)
       : layers_(std::move(layers)) {
     const attention::LayerTensors& first = layers_.front().front();
@@ -66,7 +66,7 @@ class ManyTensors final : public attention::Recording {
   attention::RecordingInfo info_;
 };
 
-/// `layers` layers of sequences with so many tokens, all of one random size. `coarse` as in random_tensors.
+/// `layers` layers of sequences with these numbers of tokens, all of one random shape. `coarse` as in random_tensors.
 inline ManyTensors random_recording(Random& random, const std::vector<std::int64_t>& tokens,
                                     std::size_t layers, bool coarse) {
   const auto kv_heads = static_cast<std::int32_t>(random.between(1, 2));

@@ -1,4 +1,4 @@
-// Shared by the trace tests: where the shared data are, traces from text, programs run.
+// Shared by the trace tests: the folder of recorded traces, traces from text, runs of programs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,7 @@
 
 namespace kvplan::traces::testing {
 
-/// The folder with the recorded traces, which is beside the source tree or at $KVPLAN_SHARED; empty where
-/// absent.
+/// The folder with the recorded traces, which is beside the source tree or at $KVPLAN_SHARED; empty if absent.
 std::string shared_traces();
 #define KVPLAN_NEED_SHARED()                            \
   if (kvplan::traces::testing::shared_traces().empty()) \
@@ -28,33 +27,33 @@ using test::write_file;
 
 /// Imports text as if it were the file "t".
 Result<Trace> import_text(std::string_view text, const ImportOptions& options = {});
-/// The error line of an import that must fail; "no error" where it does not.
+/// The error line of an import that must fail; "no error" if it does not.
 std::string import_error(std::string_view text, const ImportOptions& options = {});
 
-/// The same of text that must be good; an empty trace and a failed test where it is not.
+/// Imports text that must be valid; an empty trace and a failed test if it is not.
 Trace imported(std::string_view text, const ImportOptions& options = {});
 
-/// Options that state the size of a block and nothing else.
+/// Options that state only the size of a block.
 inline ImportOptions blocks_of(std::int64_t tokens) {
   ImportOptions options;
   options.block_tokens = tokens;
   return options;
 }
 
-/// Mean (within 0.05), p50, p95, p99 and maximum as the README of the recorded traces has them.
+/// Mean (within 0.05), p50, p95, p99 and maximum from the README of the recorded traces.
 struct Figures {
   double mean;
   std::int64_t p50, p95, p99, max;
 };
 void expect_tokens(const TokenStatistics& found, const Figures& wanted);
 
-/// Every importer and .kvt, as errors list them.
+/// Every importer and .kvt, in the form of error messages.
 std::string known_formats();
 
-/// Every column, name and count of two traces is the same (provenance aside).
+/// Checks that every column, name and count of two traces is equal (except provenance).
 void expect_same(const Trace& a, const Trace& b);
 
-/// Waits as (request, one before it), in the order of the file.
+/// Waits as pairs (request, one that it waits for), in the order of the file.
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 inline Pairs pairs_of(const Waits& waits) {
   Pairs out;
