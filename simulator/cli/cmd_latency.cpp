@@ -1,16 +1,20 @@
 // kvplan latency: how long kernels take, from measured tables where there are some.
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/decode_rows.h"
+#include "simulator/cli/keyed_rows.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/kernels/attention_roofline.h"
 #include "simulator/kernels/decode_times.h"
+#include "simulator/kernels/kernel_kind.h"
 #include "simulator/modelfile/device_catalogue.h"
 #include "traces/io/input.h"
 
@@ -102,7 +106,13 @@ std::string us_text(double us) {
   return shortest(std::round(us * kSteps) / kSteps);
 }
 
-Status add_times(traces::Input& input, Times& times, const ByteSink& sink) {
+/// How the rows of one kernel are read: the header, then a time for each row.
+struct RowReader {
+  std::function<Status(std::string_view header)> open;
+  std::function<Result<kernels::SourcedTime>(std::string_view line)> time;
+};
+
+Status add_times(traces::Input& input, const RowReader& reader, const ByteSink& sink) {
   const auto here = [&](const Error& error) {
     return Error(error).at_file(input.path()).at_line(input.line_number());
   };
@@ -110,18 +120,16 @@ Status add_times(traces::Input& input, Times& times, const ByteSink& sink) {
   if (!input.next_line(line))
     return input.failed() ? Error(input.error())
                           : bad_input("expected a header line, found an empty file").at_file(input.path());
-  auto rows = DecodeRows::open(line);
-  if (!rows.ok()) return here(rows.error());
+  if (const Status opened = reader.open(line); !opened.ok()) return here(opened.error());
   constexpr std::size_t kPiece = 1 << 16;
   std::string text = std::string(line) + ",predicted_us,source\n";
   while (input.next_line(line)) {
     if (line.empty()) continue;
-    const auto row = rows.value().read(line);
-    if (!row.ok()) return here(row.error());
-    const kernels::SourcedTime time = times(row.value());
+    const Result<kernels::SourcedTime> time = reader.time(line);
+    if (!time.ok()) return here(time.error());
     text += line;
-    text += "," + us_text(time.us) + ",";
-    text += kernels::source_name(time.source);
+    text += "," + us_text(time.value().us) + ",";
+    text += kernels::source_name(time.value().source);
     text += '\n';
     if (text.size() < kPiece) continue;
     if (interrupted()) return interrupted_error();
@@ -132,20 +140,74 @@ Status add_times(traces::Input& input, Times& times, const ByteSink& sink) {
   return sink(text);
 }
 
+/// Writes the rows with their times.
+Status write_times(const LatencyOptions& options, const RowReader& reader) {
+  KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(options.input));
+  return write_pieces(options.output, [&](const ByteSink& sink) { return add_times(*input, reader, sink); });
+}
+
+Status decode_attention(const LatencyOptions& options, const model::DeviceShape& device) {
+  Times times(options, device);
+  std::optional<DecodeRows> rows;
+  KVPLAN_TRY_DO(write_times(options, {.open = [&](std::string_view header) -> Status {
+                                        KVPLAN_TRY(rows, DecodeRows::open(header));
+                                        return Done{};
+                                      },
+                                      .time = [&](std::string_view line) -> Result<kernels::SourcedTime> {
+                                        KVPLAN_TRY(const DecodeRow row, rows->read(line));
+                                        return times(row);
+                                      }}));
+  print_warnings(times.warnings());
+  return Done{};
+}
+
+Status other_kernel(const LatencyOptions& options, const kernels::KernelKind& kind,
+                    const model::DeviceShape& device) {
+  const kernels::KindTimes times(kind, device, options.engine, options.engine_version);
+  std::vector<std::string_view> names = kernels::column_names(kind);
+  names.push_back(kind.axis);
+  std::optional<KeyedRows> rows;
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  KVPLAN_TRY_DO(
+      write_times(options, {.open = [&](std::string_view header) -> Status {
+                              auto opened = KeyedRows::open(header, names, {"predicted_us", "source"});
+                              if (!opened.ok()) return std::move(opened).error();
+                              rows = std::move(opened).value();
+                              return Done{};
+                            },
+                            .time = [&](std::string_view line) -> Result<kernels::SourcedTime> {
+                              kernels::KernelCall call;
+                              KVPLAN_TRY(call.key, rows->read(line));
+                              const auto at = read_whole_number(call.key.back(), {1, kMost});
+                              if (!at.ok()) return Error(at.error()).at_field(kind.axis);
+                              call.at = static_cast<double>(at.value());
+                              call.key.pop_back();
+                              if (const Status checked = kernels::check_key(kind, call.key); !checked.ok())
+                                return Error(checked.error());
+                              call.numbers = kernels::numbers_in(call.key);
+                              return times(call);
+                            }}));
+  if (!times.has_table())
+    print_warnings({"no table has " + options.kernel + " of \"" + options.engine + "\" on " + device.name +
+                    ": times are a roofline of the device's figures, not measured"});
+  else if (!options.engine_version.empty() && options.engine_version != times.engine_version())
+    print_warnings({"no table of " + options.engine + " " + options.engine_version + " on " + device.name +
+                    ": times are those of " + times.engine_version()});
+  return Done{};
+}
+
 Status latency(const LatencyOptions& options) {
-  if (options.kernel != kDecodeAttention) {
-    constexpr std::array<std::string_view, 1> kKernels{kDecodeAttention};
-    return bad_input(unknown_name("kernel", options.kernel, kKernels)).at_field("--kernel");
+  const kernels::KernelKind* const kind = kernels::find_kernel_kind(options.kernel);
+  if (options.kernel != kDecodeAttention && kind == nullptr) {
+    std::vector<std::string_view> names{kDecodeAttention};
+    for (const kernels::KernelKind* each : kernels::kernel_kinds()) names.push_back(each->name);
+    return bad_input(unknown_name("kernel", options.kernel, names)).at_field("--kernel");
   }
   const auto device = model::find_device(options.gpu);
   if (!device.ok()) return Error(device.error()).at_field("--gpu");
   KVPLAN_TRY_DO(check_apart({options.input}, {options.output}));
-  Times times(options, *device.value());
-  KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(options.input));
-  KVPLAN_TRY_DO(
-      write_pieces(options.output, [&](const ByteSink& sink) { return add_times(*input, times, sink); }));
-  print_warnings(times.warnings());
-  return Done{};
+  return kind != nullptr ? other_kernel(options, *kind, *device.value())
+                         : decode_attention(options, *device.value());
 }
 
 }  // namespace
@@ -154,15 +216,26 @@ void add_latency(Command& app, Outcome& outcome) {
   Command* const command =
       app.add_subcommand("latency", "Predict kernel times, one per row, and say where each comes from");
   command->footer(
-      "Rows are CSV with the columns gpu, engine, engine_version, kernel, batch, kv_len (with the "
+      "Rows of decode-attention are CSV with the columns gpu, engine, engine_version, kernel, batch, kv_len "
+      "(with the "
       "new\ntoken), q_heads, kv_heads, head_dim, window (0: none) and kv_elem_bytes. The output has the "
       "same\nrows in the same order, and adds predicted_us (microseconds per layer) and source:\n  table     "
       "    this call was measured\n  interpolated  between measured calls\n  extrapolated  beyond the "
       "measured calls, or from similar ones\n  roofline      from the device's figures: no table has this "
       "engine on this GPU\nThe options choose GPU, engine, version and kernel; the values in the rows are "
-      "only copied.");
+      "only copied.\nColumns of the other kernels:\n  gemm               gemm_dtype, n, k, m\n  moe          "
+      "      "
+      "moe_dtype, hidden_size, inter_size, topk, num_experts, moe_tp_size, moe_ep_size,\n                    "
+      " "
+      "tokens\n  all-reduce         kernel_source, num_gpus, message_size (elements of 16 bits)\n  "
+      "prefill-attention  attn_dtype, kv_cache_dtype, head_dim, window_size, num_heads,\n                    "
+      " "
+      "num_key_value_heads, batch_size, tokens (of each prompt)");
   auto options = std::make_shared<LatencyOptions>();
-  command->add_option("--kernel", options->kernel, "Kernel: decode-attention")->required();
+  command
+      ->add_option("--kernel", options->kernel,
+                   "Kernel: all-reduce, decode-attention, gemm, moe or prefill-attention")
+      ->required();
   command->add_option("--gpu", options->gpu, "GPU, by its name or an alias (kvplan list device)")->required();
   command
       ->add_option("--engine", options->engine,

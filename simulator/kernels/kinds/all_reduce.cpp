@@ -1,0 +1,32 @@
+// all-reduce: the engine's own, of a message of 16-bit elements on every device.
+//
+// Roofline: a floor of 4 us and 2 (n - 1) / n of the message over the link of a device, each way.
+#include <array>
+
+#include "simulator/kernels/kernel_kind.h"
+#include "simulator/kernels/kinds/rates.h"
+
+namespace kvplan::kernels {
+namespace {
+
+constexpr std::array<KeyColumn, 2> kColumns{{{"kernel_source"}, {"num_gpus", KeyForm::kNumber}}};
+constexpr double kFloorUs = 4;
+
+double roofline(const KernelCall& call, const model::DeviceShape& device) {
+  const double devices = call.numbers[1];
+  return kFloorUs + 1e6 * 2 * (devices - 1) / devices * 2 * call.at / link_rate(device);
+}
+
+}  // namespace
+
+const KernelKind& all_reduce_kind() {
+  static constexpr KernelKind kKind{.name = "all-reduce",
+                                    .files = "allreduce",
+                                    .columns = kColumns,
+                                    .axis = "message_size",
+                                    .roofline = roofline,
+                                    .between = nullptr};
+  return kKind;
+}
+
+}  // namespace kvplan::kernels

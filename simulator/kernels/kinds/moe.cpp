@@ -1,0 +1,50 @@
+// moe: one layer of experts on one rank, gate and down projections together.
+//
+// Roofline: a floor of 10 us and the longer of memory and arithmetic. Memory: three matrices of each expert that some
+// token of the step chose, of the rank's own share of experts (moe_ep_size) and of their width (moe_tp_size); of E
+// experts, k for a token, t tokens choose E x (1 - (1 - k / E)^t) where they choose evenly. Arithmetic: 6 x hidden x
+// width operations for each token and expert. Shapes that were not measured take the share of rows that are alike.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "simulator/kernels/kernel_kind.h"
+#include "simulator/kernels/kinds/rates.h"
+
+namespace kvplan::kernels {
+namespace {
+
+constexpr std::array<KeyColumn, 7> kColumns{{{"moe_dtype"},
+                                             {"hidden_size", KeyForm::kNumber},
+                                             {"inter_size", KeyForm::kNumber},
+                                             {"topk", KeyForm::kNumber, 2},
+                                             {"num_experts", KeyForm::kNumber},
+                                             {"moe_tp_size", KeyForm::kNumber},
+                                             {"moe_ep_size", KeyForm::kNumber, 2}}};
+constexpr double kFloorUs = 10;
+
+double roofline(const KernelCall& call, const model::DeviceShape& device) {
+  const std::string& dtype = call.key[0];
+  const auto number = [&](std::size_t i) { return call.numbers[i]; };
+  const double hidden = number(1), width = number(2) / number(5), chosen = number(3), experts = number(4);
+  const double ranks = number(6);
+  const double touched =
+      std::max(1.0, experts * (1 - std::pow(1 - std::min(chosen / experts, 1.0), call.at)) / ranks);
+  const double bytes = touched * 3 * hidden * width * weight_bytes(dtype) + 4 * call.at * hidden;
+  const double flops = 6 * call.at * chosen / ranks * hidden * width;
+  return kFloorUs + 1e6 * std::max(bytes / memory_rate(device), flops / product_flops(device, dtype));
+}
+
+}  // namespace
+
+const KernelKind& moe_kind() {
+  static constexpr KernelKind kKind{.name = "moe",
+                                    .files = "moe",
+                                    .columns = kColumns,
+                                    .axis = "tokens",
+                                    .roofline = roofline,
+                                    .between = nullptr};
+  return kKind;
+}
+
+}  // namespace kvplan::kernels
