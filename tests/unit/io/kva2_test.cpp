@@ -434,7 +434,7 @@ TEST(KvaTwo, ImpossibleChunksAreRefused) {
   expect([](Chunk& c) { c.set_head(1); }, "head: expected a head that the header lists, found 1");
   expect([](Chunk& c) { c.set_sequence(1 << 20); }, "sequence: expected less than 1048576, found 1048576");
   expect([](Chunk& c) { c.set_part(v1::ATTENTION_PART_KEYS); },
-         "part: a part that this version of the file does not");
+         "part: a part that this version of the file cannot have");
   expect([](Chunk& c) { c.set_part(static_cast<v1::AttentionPart>(300)); },
          "part: a part that this version of the file");
   expect([](Chunk& c) { c.set_tokens(0); }, "tokens: expected tokens within the sequence's 1048576, found 0");

@@ -63,8 +63,7 @@ TEST(ModelConfig, ALanguageModelInsideALargerOne) {
   const ModelShape inner = shape(R"("model_type":"vlm","hidden_size":7,"text_config":{)" + kDims + "}");
   EXPECT_EQ(inner.hidden, 64);
   EXPECT_EQ(error(R"({"text_config":{"num_hidden_layers":6}})"),
-            "c.json: text_config.hidden_size: expected a whole number from 1 to 1048576layers with different "
-            "shapes");
+            "c.json: text_config.hidden_size: expected a whole number from 1 to 1048576, found nothing");
 }
 
 TEST(ModelConfig, LatentVectors) {
@@ -111,8 +110,7 @@ TEST(ModelConfig, Windows) {
             "c.json: layer_types: expected full_attention or sliding_attention, found the text "
             "\"linear_attention\"");
   EXPECT_EQ(error("{" + kDims + types + R"("full_attention","full_attention"]})"),
-            "c.json: sliding_window: expected a window size for the sliding-window layerslayers with "
-            "different shapes");
+            "c.json: sliding_window: expected a window size for the sliding-window layers, found nothing");
 }
 
 TEST(ModelConfig, WhatIsMissingOrAbsurd) {
