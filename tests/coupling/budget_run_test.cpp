@@ -373,7 +373,7 @@ TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
                     false, trace_of(10, 150));
   };
   EXPECT_NE(
-      named("pyramidkv:window=4,capacity=30,beta=5,placement=compact").find("\"pyramidkv\" keeps other"),
+      named("pyramidkv:window=4,capacity=30,beta=5,placement=compact").find("\"pyramidkv\" keeps different"),
       std::string::npos);
   EXPECT_EQ(named("pyramidkv:window=4,capacity=3000,beta=5,placement=compact"), "");
 }
