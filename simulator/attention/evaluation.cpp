@@ -138,7 +138,7 @@ void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const P
         std::to_string(info.cache_element_bytes) + " bytes per KV head and token.");
   if (layer.query_heads < layer.model_query_heads)
     out.assumptions.push_back(
-        "Of layer " + std::to_string(layer.layer) + ", only KV heads " +
+        "In layer " + std::to_string(layer.layer) + ", only KV heads " +
         ranges_text(layer.recorded_kv_heads) +
         " were recorded. Token sets, masses and bytes are those of these heads, in this order.");
   if (layer.parts.has(Part::kTopRows))

@@ -151,7 +151,7 @@ TEST_F(KvaTwoCommand, AllLayersSayWhichHeadsAreMissing) {
   fill_sample(sample, random);
   const std::string path = folder_.file("heads.kva");
   save(path, kva2_of(sample, Codec::kPlanesZstd, 4));
-  const std::string note = "Of layer " + std::to_string(second.layer) + " only KV heads 1 were recorded";
+  const std::string note = "In layer " + std::to_string(second.layer) + ", only KV heads 1 were recorded";
   const std::string command = "evict " + path + " --policy h2o:hh=3,recent=3 --prefill 10 --all-layers";
   const auto text = run_kvplan(command);
   ASSERT_EQ(text.exit_code, 0) << text.err;
