@@ -6,6 +6,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/suggest.h"
+#include "simulator/cli/combinations_output.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/markdown.h"
 #include "simulator/cli/outputs.h"
@@ -489,6 +490,11 @@ std::string overview_of(const std::vector<std::string_view>& families) {
 }
 
 Status list(const ListFlags& flags) {
+  if (flags.name == kCombinations) {
+    if (!flags.markdown.empty())
+      return bad_input("expected a family for --markdown, found " + flags.name).at_field("family");
+    return write_text("-", flags.json ? combinations_json() : combinations_text());
+  }
   const std::vector<std::string_view> known = all_families();
   std::vector<std::string_view> chosen = known;
   if (!flags.name.empty()) {
@@ -557,7 +563,8 @@ void add_list(Command& app, Outcome& outcome) {
   Command* const list_command = app.add_subcommand(
       "list", "List components, models, devices, scenario paths and trace formats by family");
   list_command->add_option("family", flags->name,
-                           "One of " + joined(all_families()) + "; without it, all families are listed");
+                           "One of " + joined(all_families()) + "; without it, all families are listed. `" +
+                               std::string(kCombinations) + "`: which choices of a scenario work together");
   Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
   list_command
       ->add_option("--markdown", flags->markdown, "Write one Markdown page per family into this folder")

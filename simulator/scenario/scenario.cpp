@@ -18,6 +18,7 @@
 #include "simulator/readers/catalogue.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
+#include "simulator/scenario/combinations.h"
 #include "simulator/scenario/extrapolation.h"
 #include "simulator/scenario/policy_lists.h"
 #include "simulator/scenario/run_budget.h"
@@ -367,10 +368,6 @@ bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) 
 Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";
-  if (s.allocator.name() != "paged")
-    return bad_input("expected the allocator \"paged\", which frees single blocks, with " + found + "\"" +
-                     std::string(s.allocator.name()) + "\"")
-        .at_field("eviction");
   if (!is_counted(kind, traits) && !counted_by_steps(s, traits) && !traits.recorded && s.attention.empty() &&
       traits.needs_recording())
     return bad_input("expected a policy with a number of tokens that follows from lengths (" +
@@ -450,11 +447,9 @@ Status choose_eviction(Scenario& s) {
 Status choose_budget(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_member("budget", s.text("budget")));
   if (!is_budget(choice)) return Done{};
-  const bool takes = s.eviction && !attention::policy_of(*s.eviction).kind->budget.param.empty();
-  if (!takes)
-    return bad_input("expected a policy with a number of tokens (" + attention::policies_with_budget() +
-                     "), found eviction=" + s.text("eviction"))
-        .at_field("budget");
+  if (!s.eviction || attention::policy_of(*s.eviction).kind->budget.param.empty())
+    return refused_together(Part::kBudget, Part::kNoNumber, s,
+                            "policies that take one: " + attention::policies_with_budget());
   const std::string name(choice.name());
   const bool measured = attention::measures_scores(choice);
   if (measured && s.attention.empty())
@@ -629,13 +624,19 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(budget.error(), places[field_index("budget")]);
   KVPLAN_TRY(Choice reader, component("reader", "reader"));
   if (reader.name() != readers::kFullReader.descriptor.name) s.reader = std::move(reader);
-  if (const Status together = check_together(s); !together.ok())
-    return placed(together.error(), places[field_index(together.error().field)]);
+  const auto placed_in_scenario = [&](const Error& error) {
+    return placed(error, places[field_index(error.field)]);
+  };
+  if (const Status told = check_told_by_lengths(s); !told.ok()) return placed_in_scenario(told.error());
+  RunParts parts = scenario_parts(s);
+  if (const Status together = check_combinations(parts, s, Known::kScenario); !together.ok())
+    return placed_in_scenario(together.error());
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
   KVPLAN_TRY_DO(choose_latency(s, !places[field_index("latency")].path.empty()));
-  if (const Status timed = check_reader_is_timed(s); !timed.ok())
-    return placed(timed.error(), places[field_index("reader")]);
+  parts.add(Part::kMeasuredSteps, !latency::latency_entry(s.latency).knows_parts);
+  if (const Status timed = check_combinations(parts, s, Known::kScenario); !timed.ok())
+    return placed_in_scenario(timed.error());
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));

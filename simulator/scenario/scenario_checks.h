@@ -1,4 +1,4 @@
-// Combinations of values of a scenario that are each valid alone.
+// Values of a scenario that a run cannot have, whatever else it has. What does not work together, combinations.h says.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -6,12 +6,7 @@
 
 namespace kvplan::plan {
 
-/// Reports the first impossible combination of engine, memory, replacement, token policy, sparse attention and
-/// format. The error's field is the path of one of them, and its text says what was expected there. REQUIRES: all are
-/// chosen.
-Status check_together(const Scenario& scenario);
-
-/// Checks that the latency model can time steps with sparse attention. REQUIRES: the latency model is chosen.
-Status check_reader_is_timed(const Scenario& scenario);
+/// Errors: a reader or a window_format whose reads or bytes lengths do not say. REQUIRES: both are chosen.
+Status check_told_by_lengths(const Scenario& scenario);
 
 }  // namespace kvplan::plan

@@ -1,0 +1,16 @@
+// `kvplan list combinations`: the table of what works together (simulator/scenario/combinations.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kvplan::cli {
+
+inline constexpr std::string_view kCombinations = "combinations";
+
+/// Two tables: the pairs of parts that do not work together, and what the parts are.
+std::string combinations_text();
+/// {"combinations": [{part, other, result, known, reason, use}], "parts": [{name, path, about}]}
+std::string combinations_json();
+
+}  // namespace kvplan::cli

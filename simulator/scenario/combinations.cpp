@@ -1,0 +1,355 @@
+#include "simulator/scenario/combinations.h"
+
+#include <algorithm>
+#include <array>
+
+#include "simulator/base/check.h"
+#include "simulator/scenario/scenario.h"
+
+namespace kvplan::plan {
+namespace {
+
+constexpr std::string_view kEvictionPath = "eviction";
+constexpr std::string_view kFormatPath = "format";
+constexpr std::string_view kAllocatorPath = "memory.allocator";
+constexpr std::string_view kEnginePath = "engine";
+constexpr std::string_view kDeploymentPath = "deployment";
+constexpr std::string_view kModelPath = "model";
+
+constexpr auto kParts = std::to_array<PartKind>({
+    {Part::kPolicy, "policy", kEvictionPath, "", "any token policy (all but full)"},
+    {Part::kCompact, "compact", kEvictionPath, "placement=compact",
+     "surviving tokens move together, so that blocks come back"},
+    {Part::kReuse, "reuse", kEvictionPath, "placement=reuse", "later tokens take the slots of evicted ones"},
+    {Part::kNotCounted, "not-counted", kEvictionPath, "",
+     "a policy without placement=compact, or replayed: lengths do not say how many tokens stay"},
+    {Part::kVaryingCount, "varying-count", kEvictionPath, "",
+     "a counted policy whose number of kept tokens goes up and down or follows the prompt"},
+    {Part::kUntoldTokens, "untold-tokens", kEvictionPath, "",
+     "a counted policy that evicts after the prompt tokens that lengths do not name"},
+    {Part::kScores, "scores", kEvictionPath, "", "a policy that chooses tokens by scores, not by positions"},
+    {Part::kScoresOfHeads, "scores-of-heads", kEvictionPath, "", "likewise, for each KV head alone"},
+    {Part::kCourses, "schedules", kEvictionPath, "",
+     "any policy but window and streaming-llm with placement=holes and no budget"},
+    {Part::kKnownByPart, "known-by-part", kEvictionPath, "",
+     "a policy that keeps different tokens in each layer or head, and it is known which: replayed, or sets"},
+    {Part::kNumbersByPart, "numbers-by-part", kEvictionPath, "",
+     "a policy or budget that gives layers or heads numbers of tokens of their own"},
+    {Part::kNumbersByHead, "numbers-by-head", kEvictionPath, "", "likewise, heads of one layer"},
+    {Part::kCellsByPart, "cells-by-part", kEvictionPath, "",
+     "a policy, budget or block tables that tell layers or heads apart"},
+    {Part::kSets, "sets", kEvictionPath, "", "retained sets of a file (recorded)"},
+    {Part::kWholePrompt, "whole-prompt", kEvictionPath, "",
+     "a policy that decides by the attention or the queries of the whole prompt"},
+    {Part::kNoNumber, "no-number", kEvictionPath, "", "full, or a policy without a parameter for its tokens"},
+    {Part::kBudget, "budget", "budget", "", "a number of tokens for each layer or head"},
+    {Part::kMeasuredBudget, "measured-budget", "budget", "", "a budget from the attention of the prompt"},
+    {Part::kFormat, "format", kFormatPath, "", "any format but native"},
+    {Part::kEncoded, "encoded", kFormatPath, "",
+     "a format whose bytes depend on all that a request stores (kivi, gear, minicache), or a window_format"},
+    {Part::kEncodedLayers, "encoded-layers", kFormatPath, "", "likewise, where layers take different bytes"},
+    {Part::kNeedsTokens, "needs-tokens", kFormatPath, "",
+     "a format whose bytes depend on which tokens were evicted, too"},
+    {Part::kSharedHeads, "shared-heads", kFormatPath, "",
+     "a format in which heads share what is stored of a token (palu, kvquant)"},
+    {Part::kLayersTogether, "layers-together", kFormatPath, "",
+     "a format that stores layers together (cla, minicache)"},
+    {Part::kMergedLayers, "merged-layers", kFormatPath, "", "likewise, and encodes them (minicache)"},
+    {Part::kWidths, "widths", kFormatPath, "", "a format that gives layers different bytes of a token"},
+    {Part::kByHead, "by-head", kFormatPath, "", "a codec, which needs keys and values by head"},
+    {Part::kWindowFormat, "window-format", "window_format",
+     "a format of its own for sliding-window layers (window_format)", "window_format, all but none"},
+    {Part::kReader, "reader", "reader", "", "decode steps read a part of what is kept (all but full)"},
+    {Part::kNoCache, "no-cache", kAllocatorPath, "", "an allocator that keeps nothing"},
+    {Part::kWindowMemory, "window-memory", kAllocatorPath, "",
+     "an allocator in which layers with a window hold what it shows (grouped)"},
+    {Part::kNoBlockTables, "no-block-tables", kAllocatorPath, "", "any allocator but paged"},
+    {Part::kTables, "tables", kAllocatorPath, "several block tables (memory.allocator.table)",
+     "a block table for each layer or KV head (paged:table=layer, paged:table=head)"},
+    {Part::kPolicyTables, "policy-tables", kAllocatorPath, "several block tables (memory.allocator.table)",
+     "likewise, and a token policy"},
+    {Part::kWindowTables, "window-tables", kAllocatorPath,
+     "sliding-window layers with block tables of their own",
+     "likewise, in a model with windows, with placement=compact or reuse"},
+    {Part::kNoSharing, "no-sharing", kAllocatorPath, "",
+     "an allocator that shares no blocks between requests"},
+    {Part::kBytes, "bytes", kAllocatorPath, "",
+     "memory that is taken in bytes (caching, vmm), not in slots of tokens"},
+    {Part::kGrowing, "growing", kAllocatorPath, "", "memory whose ranges grow in place (growing)"},
+    {Part::kNoPolicies, "no-policies", kEnginePath, "", "an engine that follows no token policy (sglang)"},
+    {Part::kPriority, "priority", kEnginePath, "engine.policy=priority", "scheduling by priority (vllm-v1)"},
+    {Part::kOwnOrder, "own-order", kEnginePath, "",
+     "an engine with its own order in which cached blocks are evicted (sglang)"},
+    {Part::kReadsAll, "reads-all", kEnginePath, "",
+     "an engine whose attention reads all that is kept (sglang)"},
+    {Part::kCountsPages, "counts-pages", kEnginePath, "", "an engine whose pages are counted only (sglang)"},
+    {Part::kReplacement, "replacement", "memory.replacement", "", "a replacement policy, not the default"},
+    {Part::kPrefixCache, "prefix-cache", kEnginePath, "prefix_cache", "prefix caching"},
+    {Part::kMeasuredSteps, "measured-steps", "latency", "",
+     "a latency model made of whole measured steps (calibrated)"},
+    {Part::kStages, "stages", "deployment.pp", "", "several pipeline stages"},
+    {Part::kRanks, "ranks", kDeploymentPath, "a deployment of several ranks",
+     "deployment.tp or deployment.pp above 1"},
+    {Part::kApartRanks, "apart-ranks", kDeploymentPath, "a deployment whose ranks share no block tables",
+     "tables of layers with several stages, or tables of heads with several ranks"},
+    {Part::kLatentModel, "latent-model", kModelPath, "", "a model that stores a latent vector (MLA)"},
+    {Part::kNoWindows, "no-windows", kModelPath, "", "a model in which no layer has a window"},
+    {Part::kUnlikeLayers, "unlike-layers", kModelPath, "", "a model whose layers store different sizes"},
+    {Part::kOtherShape, "other-shape", "workload.attention", "workload.extrapolation=shape",
+     "recordings of another shape than the model's"},
+    {Part::kEvents, "events", "--events", "--events", "an event log of the run"},
+    {Part::kHolders, "holders", "--holders", "--holders", "which request holds which block"},
+});
+
+constexpr std::string_view kPlainFormat = "a format that stores each token alone";
+constexpr std::string_view kFullEviction = "eviction=full";
+constexpr std::string_view kFullReader = "reader=full";
+constexpr std::string_view kOneTable = "memory.allocator=paged:table=all";
+
+using enum Part;
+using enum Together;
+using enum Known;
+
+constexpr auto kTable = std::to_array<Combination>({
+    {kReader, kPolicy, kRefused, kScenario,
+     "sparse attention needs a cache that keeps every token, and the policy evicts some",
+     "eviction=full, or reader=full"},
+    {kReader, kEncoded, kRefused, kScenario,
+     "the format encodes tokens jointly, and reading some of them is not modelled",
+     "reader=full, or a format that stores each token alone and window_format=none"},
+    {kReader, kSharedHeads, kRefused, kScenario,
+     "heads share what the format stores for a token, but each head would select its own tokens",
+     kFullReader},
+    {kReader, kReadsAll, kRefused, kScenario, "the attention of the engine reads the whole cache",
+     "reader=full, or engine=vllm-v1"},
+    {kReader, kNoCache, kRefused, kScenario, "the allocator has no KV cache to read from", kFullReader},
+    {kReader, kWindowMemory, kRefused, kScenario, "the allocator evicts by sliding windows",
+     "reader=full, or memory.allocator=paged"},
+    {kReader, kMeasuredSteps, kRefused, kScenario,
+     "whole step times were measured on an engine that reads the whole cache",
+     "reader=full, or another latency model"},
+    {kPolicy, kPriority, kRefused, kScenario, "the engine supports no token policy with policy=priority",
+     "eviction=full, or engine.policy=fcfs"},
+    {kPolicy, kNoPolicies, kRefused, kScenario, "the engine supports no token policy",
+     "eviction=full, or engine=vllm-v1"},
+    {kReplacement, kOwnOrder, kRefused, kScenario,
+     "the engine has its own order in which cached blocks are evicted",
+     "memory.replacement=vllm-queue (the default), or engine=vllm-v1"},
+    {kPolicy, kNoCache, kRefused, kScenario, "the allocator has no KV cache that a policy could evict from",
+     kFullEviction},
+    {kFormat, kNoCache, kRefused, kScenario, "the allocator has no KV cache that a format could store",
+     "format=native"},
+    {kWindowFormat, kNoCache, kRefused, kScenario, "the allocator has no KV cache that a format could store",
+     "window_format=none"},
+    {kScoresOfHeads, kSharedHeads, kRefused, kScenario,
+     "the policy keeps different tokens in different heads, which the format stores as one vector per token",
+     "a policy that selects by position, or one set per layer (tova)"},
+    {kEncoded, kNoBlockTables, kRefused, kScenario,
+     "what the format stores for a token depends on all tokens of the request, so its blocks are filled by "
+     "bytes",
+     "memory.allocator=paged, or a format that stores each token alone"},
+    {kEncoded, kTables, kRefused, kScenario,
+     "what the format stores for a token depends on all tokens of the request, in one table per request",
+     kOneTable},
+    {kEncoded, kPriority, kRefused, kScenario,
+     "with policy=priority the engine supports formats that store every token at once", kPlainFormat},
+    {kEncoded, kNoPolicies, kRefused, kScenario, "the engine supports formats that store every token at once",
+     kPlainFormat},
+    {kLayersTogether, kWindowFormat, kRefused, kScenario,
+     "the format stores several layers jointly, but sliding-window layers are stored apart",
+     "window_format=none, or formats that store each layer alone"},
+    {kNotCounted, kNeedsTokens, kRefused, kScenario,
+     "the format's bytes depend on how many tokens are kept and on which tokens are evicted while decoding",
+     "eviction=full, or placement=compact with a policy that evicts only from the prompt (snapkv, pyramidkv) "
+     "or by position (window, streaming-llm)"},
+    {kNotCounted, kEncoded, kRefused, kScenario,
+     "the format's bytes depend on all tokens of the request, so the number of kept tokens must follow from "
+     "lengths",
+     "eviction=full, or a policy counted from lengths with placement=compact (window, tova, snapkv)"},
+    {kVaryingCount, kEncoded, kRefused, kScenario,
+     "the format's bytes are not known when the number of kept tokens varies or depends on the prompt",
+     "eviction=full, or a policy with a fixed number of tokens and placement=compact (window, tova, snapkv)"},
+    {kUntoldTokens, kNeedsTokens, kRefused, kScenario,
+     "the format's bytes depend on how many tokens are kept and on which tokens are evicted while decoding",
+     "eviction=full, or placement=compact with a policy that evicts only from the prompt (snapkv, pyramidkv) "
+     "or, if positions suffice, by position (window, streaming-llm)"},
+    {kCompact, kNoBlockTables, kRefused, kScenario,
+     "survivors move together so that single blocks are freed, which only paged memory does",
+     "memory.allocator=paged, or placement=holes"},
+    {kBudget, kNoNumber, kRefused, kScenario, "a budget replaces the number of tokens of a policy",
+     "a policy with a number of tokens"},
+    {kOtherShape, kBudget, kRefused, kModel,
+     "the budget's numbers are for the model's layers and heads, which recordings of another shape lack",
+     "budget=none, or recordings of the model"},
+    {kUnlikeLayers, kCellsByPart, kRefused, kModel,
+     "layers have different bytes per token, and the policy, its budget or the block tables treat layers or "
+     "heads separately",
+     "a model with equal bytes per token in all layers"},
+    {kWidths, kCellsByPart, kRefused, kModel,
+     "layers have different bytes per token in this format, and the policy, its budget or the block tables "
+     "treat layers or heads separately",
+     "an eviction policy, budget and memory.allocator.table that treat all layers and heads alike"},
+    {kReader, kWidths, kRefused, kModel, "layers have different bytes per token", kFullReader},
+    {kReader, kLatentModel, kRefused, kModel,
+     "sparse attention reads keys by head, and the model stores one vector for all heads", kFullReader},
+    {kByHead, kLatentModel, kRefused, kModel,
+     "a codec needs keys and values by head, and the model stores a latent vector",
+     "format=native or another format of elements"},
+    {kWindowFormat, kNoWindows, kRefused, kModel, "no layer of the model has a sliding window",
+     "window_format=none"},
+    {kReader, kStages, kDepends, kModel,
+     "stages would need different bytes per token where layers keep different metadata",
+     "deployment.pp=1, or the same metadata in every layer (dense_layers=0)"},
+    {kNumbersByHead, kEncoded, kRefused, kModel,
+     "the encoded bytes of a layer depend on which heads keep a token",
+     "a policy or budget with one number of tokens for all heads of a layer"},
+    {kScores, kMergedLayers, kRefused, kModel,
+     "the format stores several layers jointly, but an attention-based policy keeps different tokens in them",
+     kFullEviction},
+    {kEncodedLayers, kStages, kRefused, kModel,
+     "layers have different bytes per token, so stages would need different numbers of blocks",
+     "one stage (deployment.pp=1)"},
+    {kApartRanks, kKnownByPart, kRefused, kModel,
+     "the policy keeps different tokens in each layer or head, and a run simulates one rank",
+     "memory.allocator=paged:table=all, or one rank"},
+    {kRanks, kNumbersByPart, kDepends, kModel,
+     "a run simulates one rank, and ranks that share no block tables must keep the same numbers of tokens",
+     "memory.allocator=paged:table=all, or one rank (deployment.tp=1, deployment.pp=1)"},
+    {kPolicy, kWindowMemory, kRefused, kMemory,
+     "the allocator evicts by sliding windows only; it supports no token policy",
+     "eviction=full, or memory.allocator=paged"},
+    {kCourses, kBytes, kRefused, kMemory,
+     "the allocator allocates memory in bytes, not in token slots: the only token policies that it supports "
+     "are window and streaming-llm with placement=holes",
+     "placement=holes, or memory.allocator=paged"},
+    {kCourses, kGrowing, kRefused, kMemory,
+     "growing ranges are not supported with a replayed policy or with a policy that reuses slots",
+     "memory that is allocated in blocks, or as a whole (paged, contiguous)"},
+    {kEvents, kWindowTables, kRefused, kMemory,
+     "a log has one placement for all tables of a request, but sliding-window layers evict without moving "
+     "tokens",
+     "placement=holes, memory.allocator=paged:table=all, or a model without windows"},
+    {kEvents, kEncoded, kRefused, kMemory,
+     "a log records the slot of every token, but encoded tokens have none",
+     "a format that stores each token alone, and window_format=none"},
+    {kHolders, kPolicyTables, kRefused, kMemory, "the owners of blocks in several tables are not recorded",
+     kOneTable},
+    {kHolders, kEncoded, kRefused, kMemory, "the owners of blocks with encoded tokens are not recorded",
+     "a format that stores each token alone, and window_format=none"},
+    {kHolders, kCountsPages, kRefused, kMemory, "the engine counts pages without their owners",
+     "engine=vllm-v1"},
+    {kPrefixCache, kNoSharing, kIgnored, kMemory, "the allocator cannot share memory between requests", ""},
+    {kPrefixCache, kEncoded, kIgnored, kMemory,
+     "blocks hold the encoded bytes of one whole request, which other requests cannot share", ""},
+    {kPrefixCache, kCompact, kIgnored, kMemory, "tokens move out of the blocks that other requests would hit",
+     ""},
+    {kPrefixCache, kSets, kIgnored, kMemory,
+     "the retained sets in the file are for one request, and do not cover other requests that hit its blocks",
+     ""},
+    {kPrefixCache, kReuse, kIgnored, kMemory, "later tokens overwrite blocks that other requests would hit",
+     ""},
+    {kPrefixCache, kPolicyTables, kIgnored, kMemory,
+     "tables per layer or head free their blocks separately, so other requests could not hit a whole prefix",
+     ""},
+    {kPrefixCache, kMeasuredBudget, kIgnored, kMemory,
+     "the budget needs the attention of the whole prompt, which is not computed for hit blocks", ""},
+    {kPrefixCache, kWholePrompt, kIgnored, kMemory,
+     "the policy needs attention or queries of the whole prompt, which are not computed for hit blocks", ""},
+});
+
+/// "h2o" of "h2o:hh=4,recent=4".
+std::string_view name_in(std::string_view text) {
+  return text.substr(0, text.find(':'));
+}
+
+/// Where a scenario says the part. What `format` and `window_format` share is said by one of them.
+std::string_view path_of(Part part, const Scenario& s) {
+  const bool by_window = s.window_format && (part == kEncoded || part == kEncodedLayers ? !s.encoded
+                                             : part == kLayersTogether ? !stores_layers_together(s)
+                                                                       : false);
+  return part_kind(by_window ? kWindowFormat : part).path;
+}
+
+const Combination& combination(Part part, Part other) {
+  const Combination* const found = combination_of(part, other);
+  KVPLAN_CHECK(found != nullptr && found->part == part && found->together != kIgnored, static_cast<int>(part),
+               static_cast<int>(other));
+  return *found;
+}
+
+Error refusal(const Combination& found, std::string_view said, std::string_view other_said,
+              std::string_view detail) {
+  std::string text(said);
+  text.append(" does not work with ").append(other_said).append(": ").append(found.reason);
+  if (!detail.empty()) text.append(" (").append(detail).append(")");
+  return bad_input(text.append(". Use ").append(found.use));
+}
+
+}  // namespace
+
+std::span<const PartKind> part_kinds() {
+  return kParts;
+}
+
+const PartKind& part_kind(Part part) {
+  const PartKind& kind = kParts[static_cast<std::size_t>(part)];
+  KVPLAN_CHECK(kind.part == part, static_cast<int>(part));
+  return kind;
+}
+
+std::string_view together_name(Together together) {
+  switch (together) {
+    case kRefused:
+      return "refused";
+    case kIgnored:
+      return "ignored";
+    case kDepends:
+      return "depends";
+  }
+  return {};
+}
+
+std::span<const Combination> combinations() {
+  return kTable;
+}
+
+const Combination* combination_of(Part one, Part other) {
+  for (const Combination& each : kTable)
+    if ((each.part == one && each.other == other) || (each.part == other && each.other == one)) return &each;
+  return nullptr;
+}
+
+std::string said_of(Part part, const Scenario& s) {
+  const PartKind& kind = part_kind(part);
+  if (!kind.said.empty()) return std::string(kind.said);
+  const std::string_view path = path_of(part, s);
+  return std::string(path) + "=" + std::string(name_in(s.text(path)));
+}
+
+Error refused_together(Part part, Part other, const Scenario& s, std::string_view detail) {
+  return refusal(combination(part, other), said_of(part, s), said_of(other, s), detail)
+      .at_field(path_of(part, s));
+}
+
+Error refused_together(Part part, Part other, std::string_view other_said, std::string_view detail) {
+  const PartKind& kind = part_kind(part);
+  KVPLAN_CHECK(!kind.said.empty(), static_cast<int>(part));
+  return refusal(combination(part, other), kind.said, other_said, detail).at_field(kind.path);
+}
+
+Status check_combinations(const RunParts& parts, const Scenario& s, Known now) {
+  for (const Combination& each : kTable)
+    if (each.together == kRefused && each.known <= now && parts.has(each.part) && parts.has(each.other))
+      return refused_together(each.part, each.other, s);
+  return Done{};
+}
+
+std::string why_ignored(Part part, const RunParts& parts, const Scenario& s) {
+  for (const Combination& each : kTable)
+    if (each.together == kIgnored && each.part == part && parts.has(part) && parts.has(each.other))
+      return said_of(part, s) + " is ignored with " + said_of(each.other, s) + ": " +
+             std::string(each.reason) + ".";
+  return {};
+}
+
+}  // namespace kvplan::plan
