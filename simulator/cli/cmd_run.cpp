@@ -46,7 +46,7 @@ int uses_stdout(const RunFlags& flags) {
 Status check_outputs(const RunFlags& flags) {
   if (uses_stdout(flags) > 1) return bad_input("expected at most one output on standard output");
   if (flags.holders.empty() != flags.holders_at.empty())
-    return bad_input("expected both --holders and --holders-at, found one");
+    return bad_input("expected --holders and --holders-at together");
   return Done{};
 }
 
@@ -77,11 +77,7 @@ Status run(const RunFlags& flags) {
   io::RunEventLog events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
-  if (!flags.holders.empty() && !scenario.engine_traits().tells_blocks)
-    return bad_input("the memory of engine \"" + std::string(scenario.engine.name()) +
-                     "\" counts pages without their owners, and --holders needs the owner of each block")
-        .at_field("--holders");
-  if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario.keep, options));
+  if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario, options));
   const auto run_it = [&] {
     const Progress progress(control, plan::requests_to_serve(scenario, trace, options));
     return plan::run_scenario(scenario, trace, options);
@@ -109,31 +105,34 @@ Status run(const RunFlags& flags) {
 }  // namespace
 
 void add_run(Command& app, Outcome& outcome) {
-  Command* const command = app.add_subcommand("run", "Run a scenario, or a trace in the default scenario");
+  Command* const command =
+      app.add_subcommand("run", "Run a scenario, or a bare trace in the default scenario");
   auto flags = std::make_shared<RunFlags>();
   add_scenario_options(*command, flags->input);
   add_json_option(*command, flags->json, "the report");
   command->add_flag("--verbose", flags->verbose,
                     "Print every setting, memory state and assumption, and where the pool comes from");
   command->add_option("--report", flags->report,
-                      "Write the report in binary form (.kvr), with the timeline if --timeline is given");
-  command->add_option("--requests", flags->requests, "Write one CSV line per request to FILE");
-  command->add_option("--timeline", flags->timeline, "Write the memory ledger over time as CSV");
+                      "Write the report in binary form (.kvr), with the timeline where --timeline is given");
+  command->add_option("--requests", flags->requests, "Write one CSV line per request");
+  command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
   command->add_option("--events", flags->events,
-                      "Write the event log of all replicas, for `kvplan-validate replay`");
-  command->add_option("--holders", flags->holders,
-                      "Write the owners of all memory at one moment as CSV: each block or range, its "
-                      "requests, its bytes by state. The run is simulated step by step for this");
+                      "Write the event log of all replicas, for kvplan-validate replay");
+  command->add_option(
+      "--holders", flags->holders,
+      "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "
+      "state; the run is stepped one by one");
   command->add_option("--holders-at", flags->holders_at,
-                      "The moment for --holders, in seconds: the last settled one that is not later");
+                      "That moment, in seconds: the last settled one that is not after it");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
-                   "Time bins of the timeline and of the charts");
+                   "Bins of the timeline and of the charts over time");
   add_whole_number(*command, "--threads", {1, 1024},
-                   "Threads that simulate independent replicas; the results do not depend on it",
+                   "Threads for replicas that nothing joins; the result does not depend on it",
                    "all of the machine",
                    [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
-  command->add_flag("--step-by-step", flags->step_by_step, "Use the naive engine: slower, same result");
+  command->add_flag("--step-by-step", flags->step_by_step,
+                    "Use the naive engine: slower, with the same result");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

@@ -2,13 +2,15 @@
 
 #include "simulator/base/check.h"
 #include "simulator/observe/holders.h"
+#include "simulator/retention/token_plan.h"
 
 namespace kvplan::cli {
 
 HoldersOutput::HoldersOutput() = default;
 HoldersOutput::~HoldersOutput() = default;
 
-Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep, plan::RunOptions& options) {
+Status HoldersOutput::attach(const std::string& at_s, const plan::Scenario& scenario,
+                             plan::RunOptions& options) {
   constexpr int kTicksOfNs = 10;  // 2^10
   const bool plain = !at_s.empty() && at_s.find_first_not_of("0123456789.") == std::string::npos;
   const auto ticks = plain ? decimal_times_power_of_two(at_s + "e9", kTicksOfNs) : std::nullopt;
@@ -17,19 +19,14 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
         .at_field("--holders-at");
   options.step_by_step = true;
   options.extra_observers_on_threads = false;
-  options.extra_observers.push_back([this, keep, moment = SimTime{Ticks{*ticks}}](
+  options.extra_observers.push_back([this, &scenario, moment = SimTime{Ticks{*ticks}}](
                                         const plan::Watched& watched) -> Result<core::Observer*> {
-    if (const std::int64_t tables = watched.memory.layout().tables; tables > 1)
-      return bad_input("the owners of blocks in " + std::to_string(tables) +
-                       " tables per request are not recorded: expected table=all")
-          .at_field("memory.allocator");
-    if (!watched.tokens.encoded.empty())
-      return bad_input(
-                 "the owners of blocks with encoded tokens are not recorded: expected a format that stores "
-                 "every token at once, and window_format=none")
-          .at_field("--holders");
+    plan::RunParts parts = watched.tokens.parts;
+    parts.add(plan::Part::kHolders);
+    KVPLAN_TRY_DO(plan::check_combinations(parts, scenario, plan::Known::kMemory));
     KVPLAN_CHECK(watched.replica == static_cast<std::int64_t>(holders_.size()), watched.replica);
-    holders_.push_back(std::make_unique<observe::Holders>(watched.workload, watched.ledger, keep, moment));
+    holders_.push_back(
+        std::make_unique<observe::Holders>(watched.workload, watched.ledger, scenario.keep, moment));
     return static_cast<core::Observer*>(holders_.back().get());
   });
   return Done{};

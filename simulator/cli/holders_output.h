@@ -20,8 +20,8 @@ class HoldersOutput {
   ~HoldersOutput();
 
   /// Makes the run fill the table; each step is then reported by itself. `at_s`: seconds, as the user wrote them.
-  /// Errors: not a number of seconds.
-  Status attach(const std::string& at_s, const core::KeepRule& keep, plan::RunOptions& options);
+  /// Errors: not a number of seconds. The scenario outlives the run.
+  Status attach(const std::string& at_s, const plan::Scenario& scenario, plan::RunOptions& options);
   /// REQUIRES: the run has ended without an error.
   [[nodiscard]] std::string csv() const;
 

@@ -8,6 +8,7 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/memory/grouped_pool.h"
 #include "simulator/model/footprint.h"
+#include "simulator/scenario/combinations.h"
 #include "simulator/scheduling/engines.h"
 
 namespace kvplan::plan {
@@ -171,6 +172,13 @@ Result<RunFormat> on_model(const RunFormat& format, std::string_view path, const
 Status place_formats(ModelOnRanks& placed, const Scenario& s, const model::ModelShape& shape,
                      const SideOpener& open) {
   KVPLAN_CHECK(s.deployment.format.has_value());
+  RunParts parts = scenario_parts(s);
+  for (const model::LayerRun& run : shape.runs)
+    parts.add(Part::kLatentModel, run.cache.kind == model::CacheKind::kLatent);
+  parts.add(Part::kNoWindows, shape.window_layers() == 0);
+  for (const auto& [part, other] :
+       {std::pair{Part::kByHead, Part::kLatentModel}, std::pair{Part::kWindowFormat, Part::kNoWindows}})
+    if (parts.has(part) && parts.has(other)) return refused_together(part, other, s);
   KVPLAN_TRY(placed.format,
              on_model({.of_token = *s.deployment.format, .encoded = s.encoded}, "format", s, shape, open));
   if (!s.window_format) return Done{};

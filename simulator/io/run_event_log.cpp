@@ -3,7 +3,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "simulator/results/report.h"
-#include "simulator/retention/layer_counts.h"
+#include "simulator/retention/token_plan.h"
 
 namespace kvplan::io {
 
@@ -12,21 +12,19 @@ namespace {
 /// Defines a cell of the log. If the dropped tokens are known, survivors move track by track: as many cells as the
 /// policy tells apart, even if the run does not need that. Otherwise everything with the same count is one cell.
 /// Tracks of other ranks are included if they hold blocks.
-void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
-  log.reuse = tokens.placement == core::Placement::kReuse;
-  log.compacts = tokens.placement == core::Placement::kCompact;
-  const std::int64_t cells = log.layout.cells_per_token;
-  const std::int64_t tracks = plan::known_tracks(tokens);
-  const std::int64_t metadata_bytes = log.layout.metadata_bytes * cells;
+void tell_courses(const plan::LogCells& cells, EventLogOptions& log) {
+  log.reuse = cells.placement == core::Placement::kReuse;
+  log.compacts = cells.placement == core::Placement::kCompact;
+  const std::int64_t tracks = cells.known_tracks;
+  const std::int64_t metadata_bytes = log.layout.metadata_bytes * log.layout.cells_per_token;
   log.counted = tracks == 0 || log.layout.token_bytes % tracks != 0 || metadata_bytes % tracks != 0;
-  const std::int64_t told = log.counted ? cells : tracks;
+  const std::int64_t told = log.counted ? log.layout.cells_per_token : tracks;
   log.track_units.assign(static_cast<std::size_t>(told), 1);
-  if (tokens.rank_tracks) log.track_units = tokens.rank_tracks->units(tokens.table_per, tokens.tables);
-  if (tokens.ranks_may_differ() &&
-      plan::ranks_differ(tokens)) {  // one more track per table stands for the other ranks
+  if (!cells.rank_units.empty()) log.track_units = cells.rank_units;
+  if (cells.others_keep_more) {  // a track of each table stands for the others
     log.track_units.clear();
-    for (std::int64_t t = 0; t < tokens.tables; ++t) {
-      log.track_units.insert(log.track_units.end(), static_cast<std::size_t>(told / tokens.tables), 1);
+    for (std::int64_t t = 0; t < cells.tables; ++t) {
+      log.track_units.insert(log.track_units.end(), static_cast<std::size_t>(told / cells.tables), 1);
       log.track_units.push_back(0);
     }
   }
@@ -35,25 +33,13 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
 
 /// Errors: a run that a log cannot describe.
 Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
-  const plan::TokenPlan& tokens = watched.tokens;
-  if (!tokens.windows.empty() && tokens.placement != core::Placement::kHoles)
-    return bad_input(
-               "a log has one placement for all tables of a request, but sliding-window layers evict without "
-               "moving tokens: expected eviction.placement=holes, memory.allocator=paged:table=all, or a "
-               "model without sliding windows")
-        .at_field("--events");
-  if (plan::undriven_requests(tokens, watched.workload) > 0)
+  plan::RunParts parts = watched.tokens.parts;
+  parts.add(plan::Part::kEvents);
+  KVPLAN_TRY_DO(plan::check_combinations(parts, scenario, plan::Known::kMemory));
+  if (plan::undriven_requests(watched.tokens.retention(), watched.workload) > 0)
     return bad_input(
                "a log records for all requests which tokens are evicted, or for none: expected recordings "
                "that are long enough for every request (prompt + output - 1 tokens), or no recordings")
-        .at_field("--events");
-  if (!tokens.encoded.empty())
-    return bad_input(
-               "a log records the slot of every token, but encoded tokens have none: expected a format that "
-               "stores every token at once, " +
-               std::string(scenario.window_format ? "and window_format=none, found window_format="
-                                                  : "found ") +
-               scenario.text(scenario.window_format ? "window_format" : "format"))
         .at_field("--events");
   return Done{};
 }
@@ -64,17 +50,17 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   json.begin_object();
   plan::write_scenario(json, scenario);
   json.end_object();
+  const plan::Retention& retention = watched.tokens.retention();
   EventLogOptions log;
   log.workload = &watched.workload;
   log.layout = watched.memory.layout();
   log.null_block = log.layout.null_block;
-  log.prefix_cache = watched.tokens.finds_prefixes;
+  log.prefix_cache = watched.tokens.prefixes.finds;
   log.prefills_apart = scenario.engine_traits().prefills_apart;
   log.by_priority = scenario.engine_traits().by_priority;
-  log.keep = watched.tokens.keep;
-  if (watched.tokens.follows_courses()) tell_courses(watched.tokens, log);
-  if (watched.tokens.follows_courses() && watched.tokens.finds_prefixes)
-    log.prompt_rows = watched.tokens.prompt_rows;
+  log.keep = retention.keep_rule();
+  if (retention.follows_courses()) tell_courses(retention.log_cells(), log);
+  if (retention.follows_courses() && log.prefix_cache) log.prompt_rows = watched.tokens.prefixes.prompt_rows;
   log.replicas = static_cast<std::int32_t>(scenario.replicas);
   log.allocator = scenario.allocator.to_string();
   log.scenario = json.take();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "simulator/model/ranks.h"
+#include "simulator/scenario/combinations.h"
 
 namespace kvplan::plan {
 namespace {
@@ -27,12 +28,13 @@ bool alike(const Tally& a, std::int64_t layers_of_a, const Tally& b, std::int64_
   });
 }
 
-Error refused(const TokenPlan& plan, std::string_view expected, const std::string& who, std::int64_t prompt) {
-  const std::string name(plan.budget ? plan.budget->choice().name() : plan.policy->choice.name());
-  return bad_input("expected " + std::string(expected) +
-                   ", because a run simulates one rank, and for a prompt of " + std::to_string(prompt) +
-                   " tokens \"" + name + "\" keeps different numbers in " + who)
-      .at_field("deployment");
+/// `others`: the layers or heads of a rank that keep other numbers.
+Error refused(const PlacedPolicy& policy, const std::string& others, std::int64_t prompt) {
+  const std::string said = policy.budget ? "budget=" + std::string(policy.budget->choice().name())
+                                         : "eviction=" + std::string(policy.policy.choice.name());
+  return refused_together(
+      Part::kRanks, Part::kNumbersByPart, said,
+      "of a prompt of " + std::to_string(prompt) + " tokens it keeps different numbers in " + others);
 }
 
 /// The first tensor-parallel rank whose heads of this layer keep other numbers than those of the first one; 0: none.
@@ -53,12 +55,12 @@ std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t 
 
 /// Asks of prompts of 1, 2, 4 ... 2^20 tokens until the answer is yes.
 template <class Ask>
-bool any_prompt(const TokenPlan& plan, Ask ask) {
+bool any_prompt(const PlacedPolicy& policy, Ask ask) {
   constexpr std::int64_t kLongest = std::int64_t{1} << 20;
   for (std::int64_t prompt = 1; prompt <= kLongest; prompt *= 2) {
     attention::Grants grants;
-    if (plan.budget) {
-      auto granted = plan.budget->grants(prompt);
+    if (policy.budget) {
+      auto granted = policy.budget->grants(prompt);
       if (!granted.ok()) continue;  // no such prompt is admitted
       grants = std::move(granted).value();
     }
@@ -69,34 +71,35 @@ bool any_prompt(const TokenPlan& plan, Ask ask) {
 
 }  // namespace
 
-std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
+std::vector<std::vector<core::KeptCount>> counts_by_layer(const PlacedPolicy& policy, std::int64_t prompt,
                                                           const attention::Grants& grants) {
   std::vector<std::vector<core::KeptCount>> out;
-  for (const auto& layer : plan.by_head) {
+  for (const auto& layer : policy.by_head) {
     out.emplace_back();
     for (const attention::KeptInterval& keep : layer)
       out.back().push_back({.budget = keep.sink + keep.recent});
   }
   if (!out.empty()) return out;
-  if (!plan.budget) {
+  if (!policy.budget) {
     for (const core::KeptCount& kept :
-         plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers))
+         policy.policy.kind->layer_counts(policy.policy.choice, prompt, policy.layers))
       out.push_back({kept});
     return out;
   }
   for (const std::vector<std::int64_t>& layer : grants.tokens) {
     out.emplace_back();
     for (const std::int64_t tokens : layer)
-      out.back().push_back(plan.counts_by_steps ? core::KeptCount{.budget = tokens}
-                                                : attention::count_with_budget(*plan.policy, tokens, prompt));
+      out.back().push_back(policy.counts_by_steps
+                               ? core::KeptCount{.budget = tokens}
+                               : attention::count_with_budget(policy.policy, tokens, prompt));
   }
   return out;
 }
 
-bool layers_differ(const TokenPlan& plan) {
-  if (plan.budget && plan.budget->measured()) return true;
-  return any_prompt(plan, [&](std::int64_t prompt, const attention::Grants& grants) {
-    const auto layers = counts_by_layer(plan, prompt, grants);
+bool layers_differ(const PlacedPolicy& policy) {
+  if (policy.budget && policy.budget->measured()) return true;
+  return any_prompt(policy, [&](std::int64_t prompt, const attention::Grants& grants) {
+    const auto layers = counts_by_layer(policy, prompt, grants);
     return std::any_of(layers.begin(), layers.end(), [&](const auto& layer) {
       return std::any_of(layer.begin(), layer.end(),
                          [&](const core::KeptCount& kept) { return kept != layers[0][0]; });
@@ -104,18 +107,18 @@ bool layers_differ(const TokenPlan& plan) {
   });
 }
 
-bool ranks_differ(const TokenPlan& plan) {
-  if (plan.placed.bytes.ranks() == 1) return false;
-  if (plan.budget && plan.budget->measured()) return true;
-  return any_prompt(plan, [&](std::int64_t prompt, const attention::Grants& grants) {
-    return !check_alike_ranks(plan, prompt, grants).ok();
+bool ranks_differ(const PlacedPolicy& policy) {
+  if (policy.rank.ranks() == 1) return false;
+  if (policy.budget && policy.budget->measured()) return true;
+  return any_prompt(policy, [&](std::int64_t prompt, const attention::Grants& grants) {
+    return !check_alike_ranks(policy, prompt, grants).ok();
   });
 }
 
-void add_other_counts(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants,
+void add_other_counts(const PlacedPolicy& policy, std::int64_t prompt, const attention::Grants& grants,
                       std::int64_t table, std::vector<core::CountedUnits>& own) {
-  const auto layers = counts_by_layer(plan, prompt, grants);
-  const bool of_all = plan.tables == 1;
+  const auto layers = counts_by_layer(policy, prompt, grants);
+  const bool of_all = policy.tables == 1;
   const auto first = of_all ? layers.begin() : layers.begin() + table;
   core::KeptCount most;
   for (const core::CountedUnits& each : own) most = each.kept.budget > most.budget ? each.kept : most;
@@ -123,24 +126,24 @@ void add_other_counts(const TokenPlan& plan, std::int64_t prompt, const attentio
   for (auto layer = first; layer != (of_all ? layers.end() : first + 1); ++layer)
     for (const core::KeptCount& kept : *layer) {
       const bool known = std::any_of(own.begin(), own.end(), [&](const auto& o) { return o.kept == kept; });
-      if (plan.counts_by_steps && !known) own.push_back({kept, 0});
+      if (policy.counts_by_steps && !known) own.push_back({kept, 0});
       if (kept.budget > most.budget) most = kept;
     }
-  if (!plan.counts_by_steps && most.budget > own_most) own.push_back({most, 0});
+  if (!policy.counts_by_steps && most.budget > own_most) own.push_back({most, 0});
 }
 
-Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {
-  const RankBytes& bytes = plan.placed.bytes;
+Status check_alike_ranks(const PlacedPolicy& policy, std::int64_t prompt, const attention::Grants& grants) {
+  const RankBytes& bytes = policy.rank;
   if (bytes.ranks() == 1) return Done{};
-  const auto layers = counts_by_layer(plan, prompt, grants);
+  const auto layers = counts_by_layer(policy, prompt, grants);
   for (std::size_t l = 0; l < layers.size(); ++l)
     if (const std::int64_t rank = other_rank(layers[l], bytes.tensor_ranks); rank > 0)
-      return refused(plan, "one rank (deployment.tp=1)",
+      return refused(policy,
                      "the heads of rank " + std::to_string(rank) + " than in the heads of rank 0, in layer " +
                          std::to_string(l),
                      prompt);
   std::vector<Tally> stages;
-  const auto sizes = model::layers_of_stages(plan.model.layers, bytes.stages);
+  const auto sizes = model::layers_of_stages(policy.layers, bytes.stages);
   std::size_t l = 0;
   for (const std::int64_t size : sizes) {
     stages.emplace_back();
@@ -150,7 +153,7 @@ Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const atten
   const auto own = static_cast<std::size_t>(bytes.stage);
   for (std::size_t stage = 0; stage < stages.size(); ++stage)
     if (!alike(stages[stage], sizes[stage], stages[own], sizes[own]))
-      return refused(plan, "one stage (deployment.pp=1)",
+      return refused(policy,
                      "the layers of stage " + std::to_string(stage) + " than in the layers of stage " +
                          std::to_string(own),
                      prompt);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/base/check.h"
+#include "simulator/scenario/combinations.h"
 
 namespace kvplan::plan {
 namespace {
@@ -86,8 +87,9 @@ std::string percent(double share) {
 
 }  // namespace
 
-Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& model, const RankBytes& rank,
+Result<RunReader> run_reader(const Scenario& scenario, const model::ModelShape& model, const RankBytes& rank,
                              const ScoresOpener& open) {
+  const Choice& choice = *scenario.reader;
   RunReader out{.reader = readers::reader_of(choice), .rule = {}, .partly = {}};
   const readers::ReaderKind& kind = *out.reader.kind;
   KVPLAN_CHECK(kind.counted != nullptr, model.layers);
@@ -97,10 +99,7 @@ Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& mode
   std::int64_t ranked = 0, kept = 0, tokens = 1, in_part = 0, all = 0;
   std::int64_t layer = 0, first_metadata = -1;
   for (const model::LayerRun& run : model.runs) {
-    if (run.cache.kind != model::CacheKind::kHeads)
-      return bad_input("expected a model that stores keys by head, so that a part can be read; " +
-                       model.name + " stores one vector for all heads")
-          .at_field("reader");
+    KVPLAN_CHECK(run.cache.kind == model::CacheKind::kHeads, layer);
     // A head that several ranks store serves on each of them that rank's query heads.
     const std::int64_t of_rank = ceil_div(ceil_div(model.query_heads, rank.tensor_ranks),
                                           std::max<std::int64_t>(run.cache.heads / rank.tensor_ranks, 1));
@@ -122,11 +121,7 @@ Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& mode
       const LayerReads of_layer = layer_reads(heads, rank.tensor_ranks, out);
       if (first_metadata < 0) first_metadata = of_layer.metadata_bytes;
       if (rank.stages > 1 && of_layer.metadata_bytes != first_metadata)
-        return bad_input(
-                   "expected one stage (deployment.pp=1), or the same metadata in every layer "
-                   "(dense_layers=0), because stages would need different bytes per token for \"" +
-                   std::string(choice.name()) + "\"")
-            .at_field("reader");
+        return refused_together(Part::kReader, Part::kStages, scenario);
       out.partly.layers.push_back(of_layer.part);
       in_part += of_layer.heads;
       all += run.cache.heads;

@@ -14,6 +14,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/readers/catalogue.h"
 #include "simulator/scenario/run_budget.h"
+#include "simulator/scenario/scenario.h"
 
 namespace kvplan::plan {
 
@@ -29,10 +30,10 @@ struct RunReader {
   [[nodiscard]] std::vector<std::string> assumptions() const;
 };
 
-/// On a model. Errors (the field begins with "reader"): tables of heads that cannot be read or are of another shape, a
-/// model that stores no keys by head, parameters of which lengths do not say enough, stages whose layers keep different
-/// metadata. REQUIRES: lengths say what the reader reads (ReaderKind::counted).
-Result<RunReader> run_reader(const Choice& choice, const model::ModelShape& model, const RankBytes& rank,
+/// The scenario's reader on a model. Errors (the field begins with "reader"): tables of heads that cannot be read or
+/// are of another shape, parameters of which lengths do not say enough, stages whose layers keep different metadata.
+/// REQUIRES: there is one, and lengths say what it reads (ReaderKind::counted); the model stores keys by head.
+Result<RunReader> run_reader(const Scenario& scenario, const model::ModelShape& model, const RankBytes& rank,
                              const ScoresOpener& open);
 
 }  // namespace kvplan::plan

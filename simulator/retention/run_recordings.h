@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,12 +11,9 @@
 #include "simulator/attention/recording.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/retention/rank_tracks.h"
+#include "simulator/retention/retention_files.h"
 
 namespace kvplan::plan {
-
-/// Opens a recording by its path; called from any thread.
-using RecordingOpener =
-    std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
 
 /// A sequence of a recording.
 struct Recorded {

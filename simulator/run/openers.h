@@ -11,7 +11,7 @@
 #include "simulator/attention/trajectory.h"
 #include "simulator/deployment/prices.h"
 #include "simulator/latency/step_table.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/retention_files.h"
 #include "simulator/scenario/run_budget.h"
 #include "simulator/scenario/run_format.h"
 

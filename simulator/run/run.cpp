@@ -8,7 +8,6 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/observe/integral.h"
 #include "simulator/observe/placing_costs.h"
-#include "simulator/retention/layer_counts.h"
 #include "simulator/retention/run_courses.h"
 #include "simulator/routing/routers.h"
 #include "simulator/run/serve.h"
@@ -31,32 +30,6 @@ std::string why_no_replacement(const Scenario& scenario) {
   return "memory.replacement is ignored: with " +
          std::string(scenario.engine_traits().wants_prefixes ? "no prefix hits" : "prefix_cache=false") +
          " no block is cached that \"" + std::string(scenario.replacement.name()) + "\" could evict.";
-}
-
-/// REQUIRES: the scenario asks for prefix caching, and the run has none.
-std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
-  if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
-    return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
-           "\" cannot share memory between requests.";
-  if (!tokens.encoded.empty())
-    return "prefix_cache is ignored: blocks hold the encoded bytes of one whole request, which other "
-           "requests cannot share.";
-  if (tokens.placement == core::Placement::kCompact)
-    return "prefix_cache is ignored: placement=compact moves tokens out of the blocks that other requests "
-           "would hit.";
-  if (scenario.evicts_by == EvictsBy::kSets)
-    return "prefix_cache is ignored: the retained sets in the file are for one request, and do not cover "
-           "other requests that hit its blocks.";
-  if (tokens.placement == core::Placement::kReuse)
-    return "prefix_cache is ignored: placement=reuse overwrites blocks that other requests would hit.";
-  if (tokens.tables > 1 || !tokens.windows.empty())
-    return "prefix_cache is ignored: tables per layer or head free their blocks separately, so other "
-           "requests could not hit a whole prefix.";
-  if (tokens.budget && tokens.budget->measured())
-    return "prefix_cache is ignored: the budget \"" + tokens.budget->choice().to_string() +
-           "\" needs the attention of the whole prompt, which is not computed for hit blocks.";
-  return "prefix_cache is ignored: \"" + std::string(tokens.policy->kind->descriptor.name) +
-         "\" needs attention or queries of the whole prompt, which are not computed for hit blocks.";
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
@@ -114,9 +87,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
                                             options.open_sets, options.open_side},
                                            result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
-  if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
-    result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
-  if (scenario.replaces_by_policy() && !setup.tokens.finds_prefixes)
+  if (engine.wants_prefixes && !setup.tokens.prefixes.finds)
+    result.warnings.push_back(why_ignored(Part::kPrefixCache, setup.tokens.parts, scenario));
+  if (scenario.replaces_by_policy() && !setup.tokens.prefixes.finds)
     result.warnings.push_back(why_no_replacement(scenario));
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
@@ -128,24 +101,24 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
         "Attention time includes reading evicted tokens, as long as their block is held.");
-  if (setup.tokens.finds_prefixes && !trace.prefix.present())
+  if (setup.tokens.prefixes.finds && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts share prefixes. Only a preempted request can hit cached "
         "blocks, its own.");
-  if (setup.tokens.finds_prefixes && setup.tokens.prompt_rows > 1)
+  if (setup.tokens.prefixes.finds && setup.tokens.prefixes.prompt_rows > 1)
     result.assumptions.push_back(
-        "After a prefix hit, the last " + std::to_string(setup.tokens.prompt_rows) +
+        "After a prefix hit, the last " + std::to_string(setup.tokens.prefixes.prompt_rows) +
         " tokens of the prompt are computed all the same: the policy needs their attention.");
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
-  if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
-  setup.undriven = undriven_requests(setup.tokens, setup.workload);
+  if (!setup.tokens.prefixes.finds) setup.workload.prefix = nullptr;
+  setup.undriven = undriven_requests(setup.tokens.retention(), setup.workload);
   if (setup.undriven > 0)
     result.warnings.push_back(std::to_string(setup.undriven) + " of " +
                               std::to_string(setup.workload.size()) +
                               " requests are longer than the recordings that would drive them. How many "
                               "tokens they keep is computed from lengths; which tokens is unknown.");
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
-  if (setup.tokens.follows_courses())
+  if (setup.tokens.retention().follows_courses())
     setup.trajectories = options.trajectories != nullptr
                              ? options.trajectories
                              : std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes);
@@ -157,10 +130,11 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
 }
 
 /// Every request admitted in a replayed run is driven by a recording, or counted.
-Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResult& result) {
+Coverage coverage_of(const RunSetup& setup, const DrivingRecordings& driving, const Served& served,
+                     const RunResult& result) {
   Coverage c;
-  c.recordings = static_cast<std::int64_t>(setup.tokens.recordings.size());
-  for (std::size_t i = 0; i < setup.tokens.recordings.size(); ++i)
+  c.recordings = static_cast<std::int64_t>(driving.recordings.size());
+  for (std::size_t i = 0; i < driving.recordings.size(); ++i)
     c.used += std::any_of(served.replicas.begin(), served.replicas.end(),
                           [&](const ReplicaOutcome& o) { return o.used[i]; });
   std::int64_t admitted = 0;
@@ -168,13 +142,13 @@ Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResul
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     if (!result.records[i].scheduled) continue;
     ++admitted;
-    const bool driven = setup.tokens.drives(setup.workload, id_at<RequestId>(i));
+    const bool driven = driving.drives(setup.workload, id_at<RequestId>(i));
     c.driven_requests += driven ? 1 : 0;
     if (result.held.empty()) continue;
     all_ticks += result.held[i].alloc_unit_ticks;
     driven_ticks += driven ? result.held[i].alloc_unit_ticks : 0;
   }
-  if (setup.tokens.standing) c.extrapolated_requests = c.driven_requests;
+  if (driving.other_shape) c.extrapolated_requests = c.driven_requests;
   if (admitted == 0) return c;
   c.driven_request_fraction = static_cast<double>(c.driven_requests) / static_cast<double>(admitted);
   if (setup.undriven == 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
@@ -294,43 +268,6 @@ void count_requests(RunResult& result) {
   }
 }
 
-/// True: layers or heads may keep different numbers of tokens, by the attention of a recording, tables of heads or
-/// the sets of a file.
-bool may_differ(const TokenPlan& tokens) {
-  if (!tokens.by_head.empty()) return layers_differ(tokens);
-  if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;
-  if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
-  const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
-  if (!tokens.budget && traits.all_alike()) return false;
-  if (traits.count || tokens.policy->kind->layer_counts != nullptr)
-    return tokens.keeps_by_layer() && layers_differ(tokens);
-  return traits.scope == attention::Scope::kKvHead;
-}
-
-/// Where layers or heads keep different numbers, what a block that spans all of them leaves unused.
-void note_holes(const TokenPlan& tokens, RunResult& result) {
-  const bool by_head = !tokens.by_head.empty();
-  const bool layers = !by_head && tokens.counted && tokens.keeps_by_layer() && layers_differ(tokens);
-  const bool paged = result.scenario.allocator.name() == "paged";
-  const bool spans = tokens.tables == 1 || (by_head && tokens.tables < tokens.units.per_token);
-  if (!result.memory || !spans || !paged || tokens.placement == core::Placement::kReuse ||
-      !(layers || may_differ(tokens)))
-    return;
-  const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
-  const std::string figure =
-      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " % of memory on average. ";
-  result.assumptions.push_back(
-      layers
-          ? "A block covers all layers, so it stays as long as the layer that keeps most needs it. The "
-            "tokens that other layers evicted are holes: " +
-                figure + "Block tables per layer (memory.allocator=paged:table=layer) would free these holes."
-          : std::string("A block covers all ") +
-                (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
-                ", which may keep different numbers of tokens, so it stays as long as one of them needs it. "
-                "Holes take " +
-                figure + "Block tables per head (memory.allocator=paged:table=head) would free more blocks.");
-}
-
 /// The part of the kept tokens that decode steps read.
 void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result) {
   observe::DecodeReads reads;
@@ -343,22 +280,12 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
       std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
 }
 
-/// If ranks keep different numbers: says which rank the figures describe.
-void note_ranks(const TokenPlan& tokens, RunResult& result) {
-  if (tokens.placed.bytes.ranks() == 1) return;
-  const auto has_others = [](const RankTracks& tracks, memory::TablePer per) {
-    return std::ranges::any_of(tracks.of_table(per, 0), [](const auto& each) { return each.units == 0; });
-  };
-  const bool known = tokens.rank_tracks && has_others(*tokens.rank_tracks, tokens.table_per);
-  if (!known && (!tokens.ranks_may_differ() || !ranks_differ(tokens))) return;
-  const RankBytes& rank = tokens.placed.bytes;
-  result.assumptions.push_back(
-      std::string(known ? "Ranks keep different tokens" : "Ranks keep different numbers of tokens") +
-      (tokens.tables == 1 ? " and have one block table" : " and share the block tables of layers") +
-      ", so a block stays as long as " + (known ? "any rank" : "the rank that keeps most") +
-      " needs it. Memory, moved bytes and step times are those of " +
-      std::string(rank.stages > 1 ? "stage " + std::to_string(rank.stage) : "the first rank") +
-      (rank.stages > 1 && rank.tensor_ranks > 1 ? ", its first rank" : "") + ".");
+/// What the retention of the run says of it when it is over.
+void note_retention(const TokenPlan& tokens, RunResult& result) {
+  AfterRun run{.paged = result.scenario.allocator.name() == "paged"};
+  if (result.memory) run.hole_fraction = result.memory->mean_fraction[index(observe::State::kHole)];
+  for (std::string& sentence : tokens.retention().sentences(run))
+    result.assumptions.push_back(std::move(sentence));
 }
 
 }  // namespace
@@ -400,13 +327,13 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (scenario.derives_pool) result.starts = result.obstacles.empty();
   if (result.arrived > 0) result.unhindered = result.rejected == 0 && result.preemptions == 0;
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
-  if (!setup.tokens.recordings.empty() && !setup.tokens.unrecorded)
-    result.coverage = coverage_of(setup, served, result);
+  if (const DrivingRecordings* const driving = setup.tokens.retention().driving();
+      driving != nullptr && !driving->unrecorded)
+    result.coverage = coverage_of(setup, *driving, served, result);
   if (!options.request_memory) result.held.clear();  // it was recorded only for the coverage
   sum_replicas(result);
   count_replicated(result);
-  note_holes(setup.tokens, result);
-  note_ranks(setup.tokens, result);
+  note_retention(setup.tokens, result);
   note_reads(setup.tokens, served, result);
   return result;
 }

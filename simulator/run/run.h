@@ -39,6 +39,8 @@ struct RunResult : RunSummary {
 /// requests.
 void forget_requests(RunResult& result);
 
+struct TokenPlan;
+
 /// A replica for which an observer is requested; everything in it outlives the run.
 struct Watched {
   std::int64_t replica;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "simulator/deployment/deployment.h"
 #include "simulator/deployment/prices.h"
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
-#include "simulator/retention/token_plan.h"
 #include "simulator/scenario/percentile_targets.h"
 #include "simulator/scenario/scenario.h"
 

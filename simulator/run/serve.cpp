@@ -18,6 +18,12 @@ bool share_a_clock(const RunSetup& setup, const core::Router& router) {
   return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.turns.present());
 }
 
+/// Survivors move together, which takes time.
+bool moves_tokens(const TokenPlan& tokens) {
+  const PlacedPolicy* const policy = tokens.retention().policy();
+  return policy != nullptr && policy->placement == core::Placement::kCompact;
+}
+
 memory::PoolSize pool_of(const RunSetup& setup) {
   const auto& derived = setup.tokens.placed.pool;
   return derived ? memory::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
@@ -28,48 +34,36 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
   const memory::AllocatorRequest request{
       .workload = &setup.workload,
       .pool = pool_of(setup),
-      .token_bytes = setup.tokens.token_bytes(),
-      .cells_per_token = setup.tokens.units.per_token,
-      .metadata_bytes = setup.tokens.units.metadata_bytes,
-      .tables = setup.tokens.tables,
-      .alloc_units_beyond = setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
+      .token_bytes = setup.tokens.memory.token_bytes,
+      .cells_per_token = setup.tokens.memory.cells.per_token,
+      .metadata_bytes = setup.tokens.memory.cells.metadata_bytes,
+      .tables = setup.tokens.memory.tables,
+      .alloc_units_beyond = setup.tokens.memory.alloc_units_beyond,
       .model = &setup.tokens.model,
       .format = &setup.tokens.placed.of_token(),
       .tensor_ranks = s.deployment.tensor_ranks,
       .first_layer = setup.tokens.placed.bytes.first_layer,
       .layers = setup.tokens.placed.bytes.layers,
       .step_tokens = step_tokens(s),
-      .prefix_cache = setup.tokens.finds_prefixes,
+      .prefix_cache = setup.tokens.prefixes.finds,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
       // Courses free any blocks of a table, which counting without ids cannot follow if there is a prefix cache.
       .block_ids = !setup.options.extra_observers.empty() ||
-                   (setup.tokens.finds_prefixes && setup.tokens.follows_courses()),
+                   (setup.tokens.prefixes.finds && setup.tokens.retention().follows_courses()),
       .max_model_len = s.engine_traits().request_tokens.value,
       .columns = &columns};
-  const auto& entry = memory::allocator_entry(s.allocator);
-  if (entry.follows_windows && s.eviction && (setup.tokens.keep.evicts() || setup.tokens.policy))
-    return bad_input("the allocator \"" + std::string(s.allocator.name()) +
-                     "\" evicts by sliding windows only; it supports no token policy, found " +
-                     std::string(s.eviction->name()))
-        .at_field("eviction");
+  RunParts parts = setup.tokens.parts;
+  KVPLAN_TRY_DO(check_combinations(parts, s, Known::kMemory));
   KVPLAN_TRY(auto memory, scheduling::engine_entry(s.engine).make_memory(s.engine, s.allocator, request,
                                                                          setup.options.step_by_step));
-  if (setup.tokens.policy && !memory->layout().of_tokens())
-    return bad_input("the allocator \"" + std::string(s.allocator.name()) +
-                     "\" allocates memory in bytes, not in token slots: the only token policies that it "
-                     "supports are window and streaming-llm with placement=holes")
-        .at_field("eviction");
-  if (setup.tokens.follows_courses() && !memory->follows_courses())
-    return bad_input("expected memory that is allocated in blocks, or as a whole: \"" +
-                     std::string(s.allocator.name()) +
-                     "\" grows its ranges, which is not supported with a replayed policy or with a policy "
-                     "that reuses slots")
-        .at_field("memory.allocator");
+  parts.add(Part::kBytes, !memory->layout().of_tokens());
+  parts.add(Part::kGrowing, !memory->follows_courses());
+  KVPLAN_TRY_DO(check_combinations(parts, s, Known::kMemory));
   return memory;
 }
 
 /// One replica with all its observers.
-struct Part {
+struct ReplicaPart {
   std::unique_ptr<core::Memory> memory;
   observe::Peak peak;
   observe::Integrals integrals;
@@ -99,18 +93,18 @@ class Fleet {
   explicit Fleet(const RunSetup& setup)
       : setup_(setup),
         columns_(setup.workload.input.size()),
-        longest_(longest_driven(setup.tokens, setup.workload)) {}
+        longest_(longest_driven(setup.tokens.retention(), setup.workload)) {}
 
   /// The memory of each replica.
   Status make_pools() {
     for (std::int64_t i = 0; i < setup_.scenario.replicas; ++i) {
-      parts_.push_back(std::make_unique<Part>());
+      parts_.push_back(std::make_unique<ReplicaPart>());
       KVPLAN_TRY(parts_.back()->memory, make_memory(setup_, columns_));
     }
     return Done{};
   }
 
-  [[nodiscard]] const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<ReplicaPart>>& parts() const { return parts_; }
   [[nodiscard]] const core::RequestColumns& columns() const { return columns_; }
 
   /// The router, ledgers with the sinks that each part has by now, and the replicas over them.
@@ -120,17 +114,17 @@ class Fleet {
     for (const auto& part : parts_) {
       if (core::Observer* const clock = part->memory->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->memory->layout();
-      if (setup_.tokens.follows_courses())
-        part->courses.emplace(setup_.tokens, setup_.workload, longest_, layout, *setup_.trajectories,
-                              setup_.options.control);
+      if (setup_.tokens.retention().follows_courses())
+        part->courses.emplace(setup_.tokens.retention(), setup_.workload, longest_, layout,
+                              *setup_.trajectories, setup_.options.control);
       const core::ReplicaSetup replica{
           .workload = &setup_.workload,
-          .keep = setup_.tokens.keep,
+          .keep = setup_.tokens.retention().keep_rule(),
           .keeps_nothing = s.keeps_nothing(),
           .courses = part->courses ? &*part->courses : nullptr,
-          .courses_find = part->courses && setup_.tokens.finds_prefixes,
+          .courses_find = part->courses && setup_.tokens.prefixes.finds,
           .reads_holes = s.engine_traits().reads_holes,
-          .prompt_rows = setup_.tokens.finds_prefixes ? setup_.tokens.prompt_rows : 1,
+          .prompt_rows = setup_.tokens.prefixes.finds ? setup_.tokens.prefixes.prompt_rows : 1,
           .reads = setup_.tokens.reader ? setup_.tokens.reader->rule : core::ReadRule{},
           .latency = setup_.latency.get(),
           .observers = part->observers,
@@ -203,7 +197,7 @@ class Fleet {
   const RunSetup& setup_;
   core::RequestColumns columns_;
   const LongestDriven longest_;
-  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::unique_ptr<ReplicaPart>> parts_;
   std::unique_ptr<core::Router> router_;
   std::vector<std::unique_ptr<core::Replica>> replicas_;
   SimTime end_{};
@@ -223,7 +217,7 @@ SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
 /// Everything that the report may ask of a replica.
 Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Served& served,
              observe::JointStates* joint) {
-  Part& part = *fleet.parts()[replica];
+  ReplicaPart& part = *fleet.parts()[replica];
   const core::MemoryLayout& layout = part.memory->layout();
   part.sinks = {&part.peak, &part.overlays.emplace(layout, part.peak)};
   if (!layout.groups.empty()) part.sinks.push_back(&part.kinds.emplace(layout, part.peak));
@@ -234,11 +228,12 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   } else {
     part.sinks.push_back(&part.integrals);
   }
-  part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks, &fleet.columns().account);
+  part.ledger.emplace(setup.workload, layout, setup.tokens.retention().keep_rule(), part.sinks,
+                      &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.follows_held())
     part.observers.push_back(&part.held.emplace(served.held, layout.alloc_unit_tokens));
-  if (part.memory->placing() != nullptr || setup.tokens.placement == core::Placement::kCompact)
+  if (part.memory->placing() != nullptr || moves_tokens(setup.tokens))
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);
   for (const ObserverMaker& make : setup.options.extra_observers) {
@@ -249,7 +244,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   return Done{};
 }
 
-Totals totals_of(const Part& part) {
+Totals totals_of(const ReplicaPart& part) {
   Totals totals;
   if (!part.timeline)
     return {part.integrals.cell_ticks(), part.integrals.running_ticks(), part.integrals.max_running()};
@@ -261,7 +256,7 @@ Totals totals_of(const Part& part) {
   return totals;
 }
 
-std::int64_t idle_at_own_peak(const Part& part) {
+std::int64_t idle_at_own_peak(const ReplicaPart& part) {
   const core::MemoryLayout& layout = part.memory->layout();
   if (!part.peak.seen()) return layout.alloc_units * layout.alloc_unit_counts();
   std::int64_t idle = 0;
@@ -271,7 +266,8 @@ std::int64_t idle_at_own_peak(const Part& part) {
 }
 
 /// `end`: of all replicas; `joint`: null if there is only one.
-ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const observe::JointStates* joint) {
+ReplicaOutcome outcome_of(ReplicaPart& part, std::size_t replica, SimTime end,
+                          const observe::JointStates* joint) {
   ReplicaOutcome o;
   o.layout = part.memory->layout();
   o.end = part.ledger->end();
@@ -315,8 +311,8 @@ Result<Served> serve(const RunSetup& setup) {
   Fleet fleet(setup);
   KVPLAN_TRY_DO(fleet.make_pools());
   const core::Memory& first = *fleet.parts().front()->memory;
-  KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, first,
-                                 setup.scenario.engine_traits().request_tokens.value));
+  KVPLAN_TRY_DO(setup.tokens.retention().check_requests(setup.workload, first,
+                                                        setup.scenario.engine_traits().request_tokens.value));
   std::optional<observe::JointStates> several;
   observe::JointStates* joint = nullptr;
   if (setup.scenario.replicas > 1) joint = &several.emplace(setup.scenario.replicas, first.layout());
@@ -337,8 +333,8 @@ Status serve_timelines(const RunSetup& setup, Served& served) {
   KVPLAN_TRY_DO(fleet.make_pools());
   for (const auto& part : fleet.parts()) {
     part->sinks = {&part->timeline.emplace(served.end, setup.options.timeline_bins)};
-    part->ledger.emplace(setup.workload, part->memory->layout(), setup.tokens.keep, part->sinks,
-                         &fleet.columns().account);
+    part->ledger.emplace(setup.workload, part->memory->layout(), setup.tokens.retention().keep_rule(),
+                         part->sinks, &fleet.columns().account);
     part->observers = {&*part->ledger};
   }
   fleet.make_replicas();

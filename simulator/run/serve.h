@@ -14,6 +14,7 @@
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/placing_costs.h"
 #include "simulator/observe/read_sums.h"
+#include "simulator/retention/token_plan.h"
 #include "simulator/run/run.h"
 
 namespace kvplan::plan {

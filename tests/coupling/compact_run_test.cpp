@@ -246,8 +246,10 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   const Values h2o{{"eviction", "h2o:hh=4,recent=4,placement=compact"}};
   EXPECT_EQ(error_of(h2o), "resolved");
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
-            "eviction: expected the allocator \"paged\", which frees single blocks, with placement=compact, "
-            "found \"contiguous\"");
+            "eviction: placement=compact does not work with memory.allocator=contiguous: survivors move "
+            "together so "
+            "that single blocks are freed, which only paged memory does. Use memory.allocator=paged, or "
+            "placement=holes");
   for (const char* policy : {"keyformer-gptj:kv_percent=40", "seed-threshold:threshold=0.1",
                              "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
@@ -269,7 +271,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   // Numbers that go up and down: not where blocks are filled with bytes.
   for (const char* falls : {"scissorhands:budget=20,", "pyramidinfer:"})
     EXPECT_NE(error_of({{"eviction", std::string(falls) + "placement=compact"}, {"format", "nvfp4"}})
-                  .find("expected eviction=full, or a policy with a fixed number of tokens"),
+                  .find("Use eviction=full, or a policy with a fixed number of tokens"),
               std::string::npos)
         << falls;
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),

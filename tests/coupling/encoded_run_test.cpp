@@ -203,12 +203,12 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(error({{"deployment.pp", "2"}}), "") << "all layers are alike";
   for (const auto& [more, found] : std::vector<std::pair<Values, std::string>>{
-           {{{"memory.allocator", "contiguous"}}, "expected the allocator \"paged\" with one table"},
-           {{{"memory.allocator", "paged:table=layer"}}, "expected the allocator \"paged\" with one table"},
+           {{{"memory.allocator", "contiguous"}},
+            "format=kivi does not work with memory.allocator=contiguous"},
+           {{{"memory.allocator", "paged:table=layer"}}, "Use memory.allocator=paged:table=all"},
            {{{"engine", "sglang"}}, "supports formats that store every token at once"},
-           {{{"eviction", "window:window=9"}}, "and on which tokens are evicted while decoding"},
-           {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}},
-            "and on which tokens are evicted while decoding"},
+           {{{"eviction", "window:window=9"}}, "which tokens are evicted while decoding"},
+           {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "which tokens are evicted while decoding"},
            {{{"format", "nvfp4"}, {"eviction", "window:window=9"}},
             "a policy counted from lengths with placement=compact"},
            {{{"format", "cla"},
@@ -221,15 +221,17 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"format", "minicache"}, {"eviction", "snapkv:window=4,capacity=20,placement=compact"}},
             "stores several layers jointly, but an attention-based policy keeps different tokens in them"},
            {{{"format", "minicache:keep=far"}}, "angles decide which tokens are merged"},
-           {{{"format", "minicache"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
+           {{{"format", "minicache"}, {"deployment.pp", "2"}}, "Use one stage (deployment.pp=1)"},
            {{{"format", "palu:rank=8,rank_v=8"}, {"eviction", "h2o:hh=4,recent=4,placement=compact"}},
-            "keeps different tokens in different heads, which palu"},
+            "eviction=h2o does not work with format=palu: the policy keeps different tokens in different "
+            "heads"},
            {{{"format", "kvquant:outliers=0"}, {"eviction", "seed-lfu:budget=9,placement=compact"}},
-            "keeps different tokens in different heads, which kvquant"},
+            "eviction=seed-lfu does not work with format=kvquant: the policy keeps different tokens in "
+            "different"},
            {{{"format", "palu:rank=8,rank_v=8,file=x"}}, "palu:file: side files cannot be read here"},
            {{{"format", "smaller-model:model_layers=5"}}, "at most the 4 layers of this model"},
            {{{"format", "sparse:density=0"}}, "stores something for each token, found sparse:density=0"},
-           {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"}}) {
+           {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "Use one stage (deployment.pp=1)"}}) {
     EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);
   }
 }

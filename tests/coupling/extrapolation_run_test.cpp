@@ -198,7 +198,8 @@ TEST(Extrapolations, WhatIsRefused) {
             "the recordings, workload.extrapolation=shape lets them stand in for the model");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}}, how), "");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}, {"budget", "uniform:capacity=20"}}, how)
-                .find("budget: expected \"none\" when recordings of another shape stand in for small"),
+                .find("workload.attention: workload.extrapolation=shape does not work with budget=uniform: "
+                      "the budget"),
             0U);
   auto mixed = how;
   mixed.open_recording = [](const std::string& path) {

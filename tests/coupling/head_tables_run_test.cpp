@@ -8,6 +8,7 @@
 
 #include "simulator/io/head_scores.h"
 #include "simulator/retention/run_courses.h"
+#include "simulator/retention/token_plan.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"
@@ -162,8 +163,14 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
         {how.open_recording, how.open_model, how.open_scores, how.open_sets, how.open_side}, warnings,
         assumptions);
     ASSERT_TRUE(made.ok()) << made.error().to_string();
-    plan::TokenPlan replayed = made.value();
-    replayed.recordings = {{recording, 0, recorded, "r"}};
+    const plan::Retention& counted = made.value().retention();
+    const plan::DrivingRecordings driving{.recordings = {{recording, 0, recorded, "r"}}};
+    std::unique_ptr<plan::Retention> replayed;
+    if (std::holds_alternative<plan::KeepCounted>(made.value().kind)) {
+      replayed = std::make_unique<plan::KeepCounted>(*counted.policy(), driving);
+    } else {
+      replayed = std::make_unique<plan::KeepRecorded>(*counted.policy(), driving);
+    }
     traces::Trace trace = trace_of(4, recorded);
     const core::Workload workload = workload::build_workload(trace, {1, 1}, -1).value();
     core::MemoryLayout layout;
@@ -171,9 +178,9 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const bool blocks = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
     layout.form = blocks ? core::TableForm::kBlocks : core::TableForm::kRange;
     attention::TrajectoryStore store(1 << 20);
-    const plan::LongestDriven none, longest = plan::longest_driven(replayed, workload);
-    plan::RunCourses by_lengths(made.value(), workload, none, layout, store, nullptr);
-    plan::RunCourses by_recording(replayed, workload, longest, layout, store, nullptr);
+    const plan::LongestDriven none, longest = plan::longest_driven(*replayed, workload);
+    plan::RunCourses by_lengths(counted, workload, none, layout, store, nullptr);
+    plan::RunCourses by_recording(*replayed, workload, longest, layout, store, nullptr);
     for (const RequestId r : ids_below<RequestId>(workload.size())) {
       const std::int64_t prompt = random.between(1, workload.final_tokens(r));
       const auto one = by_lengths.begin(r, prompt);
@@ -267,10 +274,11 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
   refused("razor-attention:recent=9,induction=" + kGates + ",echo=[[1]]",
           "eviction: razor-attention:echo: expected a list for each of 4 layers, found 1");
   refused(kDuo, "eviction: tables per head cannot be read here", {}, options());
-  refused(kDuo, "budget: expected a policy with a number of tokens", {{"budget", "uniform:capacity=9"}});
-  refused(kDuo, "eviction: what \"kivi\" stores for a token depends on all tokens of the request",
-          {{"format", "kivi"}});
-  refused(kDuo + ",placement=compact", "eviction: expected the allocator \"paged\"",
+  refused(kDuo, "budget: budget=uniform does not work with eviction=duo-attention",
+          {{"budget", "uniform:capacity=9"}});
+  refused(kDuo, "eviction: eviction=duo-attention does not work with format=kivi", {{"format", "kivi"}});
+  refused(kDuo + ",placement=compact",
+          "eviction: placement=compact does not work with memory.allocator=contiguous",
           {{"memory.allocator", "contiguous"}});
   auto uneven = with_tables();
   uneven.open_model = [open = uneven.open_model](const std::string& path) -> Result<model::ModelShape> {
@@ -278,10 +286,10 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
     shape.runs[2].cache.heads = 2;
     return shape;
   };
-  refused(kDuo,
-          "model: expected a model with equal bytes per token in all layers, because \"duo-attention\" gives "
-          "each head its own number",
-          {}, uneven);
+  refused(
+      kDuo,
+      "model: model=small/config.json does not work with eviction=duo-attention: layers have different bytes",
+      {}, uneven);
 }
 
 /// A table of 32 layers, each with such gates.
@@ -310,11 +318,13 @@ TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.tp", "all"), "");
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.tp", "layer"), "");
     EXPECT_EQ(with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp", "all"), "");
-    EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
-    EXPECT_NE(ranks.find("\"duo-attention\" keeps different numbers in the heads of rank 1"),
-              std::string::npos)
+    EXPECT_EQ(ranks.rfind("deployment: a deployment of several ranks does not work with eviction=duo-", 0),
+              0U)
         << ranks;
-    EXPECT_EQ(stages.rfind("deployment: expected one stage (deployment.pp=1)", 0), 0U) << stages;
+    EXPECT_NE(ranks.find("tokens it keeps different numbers in the heads of rank 1"), std::string::npos)
+        << ranks;
+    EXPECT_NE(stages.find("tokens it keeps different numbers in the layers of stage 1"), std::string::npos)
+        << stages;
   }
 }
 
@@ -362,11 +372,12 @@ TEST(HeadTableRuns, SayWhatHeadsKeepAndWhatBlocksHold) {
     EXPECT_GT(percent, 1);
   }
   const auto warned = run(scenario_with(kDuo, "head", "500"), true, false, trace, with_tables()).warnings;
-  EXPECT_EQ(warned,
-            (std::vector<std::string>{"workload.attention drives no request: the number of tokens that "
-                                      "eviction=duo-attention keeps does not depend on attention.",
-                                      "prefix_cache is ignored: tables per layer or head free their blocks "
-                                      "separately, so other requests could not hit a whole prefix."}));
+  EXPECT_EQ(warned, (std::vector<std::string>{
+                        "workload.attention drives no request: the number of tokens that "
+                        "eviction=duo-attention keeps does not depend on attention.",
+                        "prefix_cache is ignored with several block tables (memory.allocator.table): "
+                        "tables per layer or head free their blocks separately, so other requests "
+                        "could not hit a whole prefix."}));
 }
 
 }  // namespace

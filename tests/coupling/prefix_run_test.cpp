@@ -101,9 +101,10 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   EXPECT_EQ(hit_of("expr:score=accumulated,budget=30").prefix_hit_tokens, 0);
   const auto h2o = hit_of("h2o:hh=10,recent=20");
   EXPECT_EQ(h2o.prefix_hit_tokens, 0);
-  EXPECT_TRUE(says(h2o.warnings,
-                   "prefix_cache is ignored: \"h2o\" needs attention or queries of the whole prompt, which "
-                   "are not computed for hit blocks."));
+  EXPECT_TRUE(
+      says(h2o.warnings,
+           "prefix_cache is ignored with eviction=h2o: the policy needs attention or queries of the whole "
+           "prompt, which are not computed for hit blocks."));
 }
 
 /// A budget that is the same in all layers makes courses of what a keep rule says: two ways to count what is shared.

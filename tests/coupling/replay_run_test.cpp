@@ -519,10 +519,9 @@ TEST(Replay, SaysWhatItIgnores) {
   EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
             (std::vector<std::string>{"workload.attention drives no request: the number of tokens that "
                                       "eviction=window keeps does not depend on attention."}));
-  EXPECT_EQ(
-      warnings({{"eviction", "window:window=8,placement=reuse"}}),
-      (std::vector<std::string>{
-          "prefix_cache is ignored: placement=reuse overwrites blocks that other requests would hit."}));
+  EXPECT_EQ(warnings({{"eviction", "window:window=8,placement=reuse"}}),
+            (std::vector<std::string>{"prefix_cache is ignored with placement=reuse: later tokens overwrite "
+                                      "blocks that other requests would hit."}));
   EXPECT_TRUE(warnings({{"workload.attention", "r"}, {"eviction", "tova:budget=8"}}).empty());
   EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "h2o:hh=4,recent=4"}}).size(), 1U);
   EXPECT_TRUE(

@@ -226,9 +226,10 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
   EXPECT_EQ(error(bases(alike, 4), "lorc:file=x", {{"deployment.tp", "2"}}),
             "x: format: lorc:file: layer 0: expected every tensor-parallel rank to have all 4 KV heads of a "
             "group, which share a basis, found 2 ranks with 2 heads each");
-  EXPECT_EQ(error(pairs, "palu:file=x,group=2", {{"model", "deepseek-v3"}}),
-            "format: palu: expected a model that stores keys and values by head; this model stores a latent "
-            "vector");
+  EXPECT_EQ(
+      error(pairs, "palu:file=x,group=2", {{"model", "deepseek-v3"}}),
+      "format: format=palu does not work with model=deepseek-v3: a codec needs keys and values by head, and "
+      "the model stores a latent vector. Use format=native or another format of elements");
   const SideData apart = bases({{5, 3}, {5, 3}, {5, 3}, {5, 4}}, 2);
   EXPECT_EQ(error(apart, "palu:file=x,group=2", {{"memory.allocator", "grouped"}}),
             "memory.allocator: the allocator \"grouped\" needs layers with equal bytes per token, found palu "
@@ -239,10 +240,11 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
        std::vector<Values>{{{"eviction", tova}, {"budget", "pyramidkv:capacity=12,window=4"}},
                            {{"eviction", tova}, {"memory.allocator", "paged:table=layer"}}}) {
     EXPECT_EQ(error(pairs, "palu:file=x,group=2", more), "");
-    EXPECT_EQ(error(apart, "palu:file=x,group=2", more),
-              "eviction: layers have different bytes per token with palu: expected an eviction policy, "
-              "budget and memory.allocator.table that treat all layers and heads alike, found tova with 4 "
-              "separate parts per token");
+    EXPECT_EQ(
+        error(apart, "palu:file=x,group=2", more),
+        "format: format=palu does not work with eviction=tova: layers have different bytes per token in this "
+        "format, and the policy, its budget or the block tables treat layers or heads separately. Use an "
+        "eviction policy, budget and memory.allocator.table that treat all layers and heads alike");
   }
   plan::RunOptions broken = options(pairs);
   broken.open_side = [](const std::string& path) -> Result<std::shared_ptr<const SideData>> {

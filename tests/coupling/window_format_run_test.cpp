@@ -208,22 +208,25 @@ TEST(WindowFormatRuns, WhatCannotBeIsSaid) {
             "window_format: kivi:group: expected a divisor of the 32 channels"},
            {{{"window_format", "fp8_ds_mla"}},
             "window_format: fp8_ds_mla: expected a model with a latent vector"},
-           {{{"window_format", "cla"}}, "cla stores several layers jointly"},
-           {{{"format", "minicache"}}, "minicache stores several layers jointly"},
-           {{{"memory.allocator", "grouped"}}, "expected the allocator \"paged\" with one table"},
+           {{{"window_format", "cla"}},
+            "window_format=cla does not work with a format of its own for sliding-window layers"},
+           {{{"format", "minicache"}},
+            "format=minicache does not work with a format of its own for sliding-window layers"},
+           {{{"memory.allocator", "grouped"}}, "does not work with memory.allocator=grouped"},
            {{{"format", "native"}, {"memory.allocator", "grouped"}},
-            "expected the allocator \"paged\" with one"},
+            "window_format=native does not work with memory.allocator=grouped"},
            {{{"format", "native"}, {"eviction", "window:window=9"}},
             "a policy counted from lengths with placement=compact"},
-           {{{"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
+           {{{"deployment.pp", "2"}}, "Use one stage (deployment.pp=1)"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}},
-            "and on which tokens are evicted while decoding"}}) {
+            "which tokens are evicted while decoding"}}) {
     const std::string error = error_of(values, more, kWindow);
     EXPECT_NE(error.find(found), std::string::npos) << found << ": " << error;
     EXPECT_EQ(error.empty(), found.empty()) << error;
   }
-  EXPECT_NE(error_of(values, {}, 0).find("window_format: expected a model with sliding-window layers"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(values, {}, 0).find("no layer of the model has a sliding window. Use window_format=none"),
+      std::string::npos);
   // Without a format of their own, windows change nothing.
   EXPECT_EQ(error_of(scenario_with("layered", "none", "full"), {}, kWindow), "");
 }

@@ -260,9 +260,9 @@ TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
 
 TEST(Groups, WhatIsRefused) {
   expect_refused({"model=gemma-3-27b", "eviction=window:window=64"},
-                 "it supports no token policy, found window", "eviction");
+                 "it supports no token policy. Use eviction=full", "eviction");
   expect_refused({"model=gemma-3-27b", "eviction=window:window=64,placement=reuse"},
-                 "it supports no token policy, found window", "eviction");
+                 "it supports no token policy. Use eviction=full", "eviction");
   expect_refused({"model=gemma-3-27b", "memory.pool_blocks=1"}, "expected room for at least 2 blocks",
                  "memory");
   EXPECT_TRUE(try_run(one(100, 10), {"model=gemma-3-27b", "deployment.tp=4", "memory.pool_blocks=400",

@@ -244,11 +244,14 @@ TEST(NoCache, WhatNeedsACacheIsRefused) {
     const auto result = run(all);
     return result.ok() ? std::string() : result.error().to_string();
   };
-  const std::string name = "the allocator \"no-cache\" has no KV cache that a ";
-  EXPECT_EQ(error({"eviction=window:window=4,placement=holes"})
-                .rfind("eviction: " + name + "policy could evict from", 0),
-            0U);
-  EXPECT_EQ(error({"format=int4"}).rfind("format: " + name + "format could store", 0), 0U);
+  EXPECT_EQ(
+      error({"eviction=window:window=4,placement=holes"}),
+      "eviction: eviction=window does not work with memory.allocator=no-cache: the allocator has no KV cache "
+      "that a policy could evict from. Use eviction=full");
+  EXPECT_EQ(error({"format=int4"}),
+            "format: format=int4 does not work with memory.allocator=no-cache: the allocator has no KV cache "
+            "that a "
+            "format could store. Use format=native");
   EXPECT_EQ(error({"memory.pool_blocks=7"}).rfind("memory.pool_blocks: ", 0), 0U);
   EXPECT_EQ(error({"deployment.tp=2"}), "");
   const auto warned = run({"memory.allocator=no-cache", "engine.long_prefill_threshold=16"});

@@ -1,0 +1,53 @@
+// Tokens are exact while their prompt is computed. Then all that a request stores is encoded together, and after every
+// later step its bytes follow from lengths (courses/encoded_course.h). A cell is a byte. A counted policy evicts tokens
+// before they are encoded.
+#pragma once
+
+#include <optional>
+
+#include "simulator/retention/keep_counted.h"
+#include "simulator/scenario/combinations.h"
+#include "simulator/scenario/run_format.h"
+#include "simulator/scenario/scenario.h"
+
+namespace kvplan::plan {
+
+class KeepEncoded final : public Retention {
+ public:
+  /// `counted`: nothing where every token stays. Neighbouring layers that store alike stand together.
+  KeepEncoded(std::vector<EncodedLayers> layers, std::optional<KeepCounted> counted)
+      : layers_(std::move(layers)), counted_(std::move(counted)) {}
+  [[nodiscard]] const PlacedPolicy* policy() const override {
+    return counted_ ? counted_->policy() : nullptr;
+  }
+  [[nodiscard]] const DrivingRecordings* driving() const override {
+    return counted_ ? counted_->driving() : nullptr;
+  }
+  [[nodiscard]] bool counts_undriven() const override { return counted_ && counted_->counts_undriven(); }
+  Result<CoursePtr> course(const CourseAsked& asked, CourseInputs& inputs) const override;
+  [[nodiscard]] Status check_requests(const core::Workload& workload, const core::Memory& memory,
+                                      std::int64_t most_tokens) const override {
+    return counted_ ? counted_->check_requests(workload, memory, most_tokens) : Status(Done{});
+  }
+  [[nodiscard]] std::vector<std::string> sentences(const AfterRun& run) const override {
+    std::string text = counted_ ? counted_->hole_sentence(run) : std::string();
+    return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(text)};
+  }
+
+ private:
+  std::vector<EncodedLayers> layers_;
+  std::optional<KeepCounted> counted_;
+};
+
+/// The layers of the rank as the scenario's formats store them.
+struct EncodedRank {
+  std::vector<EncodedLayers> layers;
+  std::int64_t token_bytes{0};  ///< of an exact token
+};
+/// `policy`: the token policy, or null. Adds the parts that the model tells, and assumptions. Errors: those of
+/// encoded_layers (run_format.h), and combinations that do not work.
+Result<EncodedRank> encode_rank(const Scenario& scenario, const model::ModelShape& model,
+                                const ModelOnRanks& placed, const PlacedPolicy* policy, RunParts& parts,
+                                std::vector<std::string>& assumptions);
+
+}  // namespace kvplan::plan

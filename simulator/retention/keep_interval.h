@@ -1,0 +1,36 @@
+// First and newest tokens stay, as positions say: window, streaming-llm, and policies whose tables say which heads keep
+// everything. No recording is needed.
+//
+// Where all layers keep alike and evicted tokens leave holes, one keep rule serves all requests, and blocks may be
+// shared. Elsewhere (slots are used again, a budget, heads or tables of their own) requests follow courses.
+#pragma once
+
+#include "simulator/base/check.h"
+#include "simulator/retention/retention.h"
+
+namespace kvplan::plan {
+
+class KeepByRule final : public Retention {
+ public:
+  explicit KeepByRule(const core::KeepRule& rule) : rule_(rule) {}
+  [[nodiscard]] core::KeepRule keep_rule() const override { return rule_; }
+  [[nodiscard]] bool follows_courses() const override { return false; }
+  Result<CoursePtr> course(const CourseAsked& /*asked*/, CourseInputs& /*inputs*/) const override {
+    check_failed("requests follow courses", __FILE__, __LINE__);
+  }
+  [[nodiscard]] PrefixRule prefix_rule(bool asked) const override { return {.finds = asked}; }
+
+ private:
+  core::KeepRule rule_;
+};
+
+class KeepInterval final : public KeepsByPolicy {
+ public:
+  using KeepsByPolicy::KeepsByPolicy;
+  Result<CoursePtr> course(const CourseAsked& asked, CourseInputs& inputs) const override;
+
+ protected:
+  [[nodiscard]] bool may_differ() const override;
+};
+
+}  // namespace kvplan::plan

@@ -1,0 +1,35 @@
+// Puts the token policy of a scenario on the rank that a run is of (placed_policy.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/model/model_shape.h"
+#include "simulator/retention/placed_policy.h"
+#include "simulator/retention/retention_files.h"
+#include "simulator/scenario/combinations.h"
+#include "simulator/scenario/scenario.h"
+
+namespace kvplan::plan {
+
+/// What a policy is placed with.
+struct PolicyPlace {
+  const Scenario& scenario;
+  const model::ModelShape& model;
+  const ModelOnRanks& placed;
+  memory::TablePer table_per{memory::TablePer::kRequest};
+  bool replayed{false};  ///< recordings of attention say which tokens go
+  /// Layers and KV heads of recordings that stand for the model's.
+  std::optional<TrackShape> standing{};
+};
+
+/// Adds the parts that the model tells, warnings, and what is assumed. Errors: a budget that does not fit, tables of
+/// heads or retained sets that cannot be read or are of another shape than the model, and combinations that do not
+/// work. REQUIRES: the scenario has a policy, and its requests follow courses.
+Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles& open, RunParts& parts,
+                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+
+/// KV heads of a token on the rank, over its layers.
+std::int64_t kv_heads_of_rank(const model::ModelShape& model, const RankBytes& rank);
+
+}  // namespace kvplan::plan

@@ -1,0 +1,38 @@
+// What reads the files that say what a run keeps: recordings, models, tables of heads, retained sets, side files of
+// formats. Each reads one file by its path, and may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "simulator/attention/recording.h"
+#include "simulator/model/model_shape.h"
+#include "simulator/scenario/run_budget.h"
+#include "simulator/scenario/run_format.h"
+
+namespace kvplan::attention {
+struct RecordedLayers;
+}
+
+namespace kvplan::plan {
+
+/// A recording of attention.
+using RecordingOpener =
+    std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
+/// The config of a model.
+using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
+/// Retained sets.
+using SetsOpener =
+    std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
+
+/// What reads the files that a plan needs.
+struct TokenPlanFiles {
+  const RecordingOpener& recording;
+  const ModelOpener& model;
+  const ScoresOpener& scores;
+  const SetsOpener& sets;
+  const SideOpener& side;
+};
+
+}  // namespace kvplan::plan
