@@ -1,6 +1,6 @@
-// What every allocator must do, asked of every member of the catalogue with several settings of its
-// parameters: random lives of requests, the same answers, counts and tables as its slow obvious model after
-// every call, and the laws of conservation. A new allocator is tested here on the day it is in the catalogue.
+// The contract of every allocator, tested on every member of the catalogue with several settings of its parameters:
+// random lives of requests, with the same answers, counts and tables as its slow reference model after every call,
+// and the laws of conservation. A new allocator is tested here as soon as it is in the catalogue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace kvplan::memory {
 extern const AllocatorEntry
-    kSlotsExample;  // of simulator/docs/adding_an_allocator.md, compiled as it stands there
+    kSlotsExample;  // of simulator/docs/adding_an_allocator.md, compiled exactly as on the page
 }
 
 namespace kvplan {
@@ -79,7 +79,7 @@ std::vector<Setting> settings() {
       if (!param.choices.empty()) times(param, {param.choices.begin(), param.choices.end()});
       if (param.kind == ParamKind::kFlag) times(param, {"true", "false"});
     }
-    // One by one, each beside every combination of the above.
+    // One by one, each in addition to every combination of the above.
     const std::vector<std::string> combinations = variants;
     for (const Param& param : entry->descriptor.params) {
       std::vector<std::string> values;
@@ -142,7 +142,7 @@ model::ModelShape mixed_model(std::int64_t scale) {
   return shape;
 }
 
-/// Layers alike but for their windows.
+/// Layers that differ only in their windows.
 model::ModelShape windows_model(Random& random) {
   model::ModelShape shape{.name = "windows", .source = "made up"};
   for (const std::int64_t window :
@@ -256,8 +256,8 @@ Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
   return delay;
 }
 
-/// What costs is told alike: moves, and time that grows with what is moved; just time where ranges do not move. Adds
-/// what copies read to `copying`.
+/// Both report the same costs: moves, and time that grows with the moved tokens; only time if ranges do not move.
+/// Adds the sources of copies to `copying`.
 void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int64_t>& copying) {
   ASSERT_EQ(a.placing() != nullptr, b.placing() != nullptr);
   const auto x = test::moves(a);
@@ -279,7 +279,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
   }
   for (const auto& [r, move] : latest) {
     ASSERT_EQ(core::amount_of_entry(a.table(r).ids.front()), move.to);
-    ASSERT_GE(a.table(r).alloc_units, move.slots);  // more where it grew in place after that
+    ASSERT_GE(a.table(r).alloc_units, move.slots);  // more if it grew in place after that
   }
   const auto tokens = static_cast<std::int64_t>(x.size()) * 7;
   const Ticks delay = equal_delay(a, b, tokens);
@@ -326,8 +326,9 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     struct Life {
       std::int64_t tokens;
       std::set<std::int32_t> gone{};  // freed as a course says
-      std::int64_t gone_to{0};        // of a rule's: logical blocks behind the first ones, up to here
-      std::int64_t windows_at{0};     // tokens when it was last asked what windows have left
+      // with a keep rule: logical blocks after the first ones were freed up to here
+      std::int64_t gone_to{0};
+      std::int64_t windows_at{0};  // tokens when blocks that left windows were last freed
     };
     const auto free_both = [&](RequestId r, const std::vector<std::int32_t>& entries) {
       fast.block_returns()->free_entries(r, entries);
@@ -351,11 +352,11 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     };
     std::set<RequestId> ended;
     std::map<RequestId, std::int64_t> come_back;  // tokens that preempted requests have to compute
-    // Few requests come back often: what they find has been made by several of their admissions.
+    // Few requests return often: they hit blocks made by several of their admissions.
     const std::uint64_t requests = seed % 2 == 0 ? 40 : 9;
     std::int64_t seconds = 0;
     for (int operation = 0; operation < 300; ++operation) {
-      // At the pace at which what lives for a time goes: now and then, and seldom all of it.
+      // Time passes so that blocks with a lifetime expire now and then, and seldom all of them.
       seconds += GetParam().replacement.empty() ? 0 : random.between(0, 20);
       for (Allocator* a : {&fast, &model})
         if (a->clock() != nullptr) a->clock()->on_pass_begin(SimTime{Ticks{seconds * 1'000'000'000 * 1024}});
@@ -547,7 +548,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(sett
                            return name;
                          });
 
-/// What has to go before memory comes back is told for every member: it decides what a token policy frees.
+/// Every member states what must be evicted before memory is freed: it decides what a token policy frees.
 TEST(Descriptors, EveryAllocatorSaysWhatOneBlockSpans) {
   for (const auto* entry : members()) {
     const std::string_view spans = entry->descriptor.spans;

@@ -47,7 +47,7 @@ TEST(CachingSizes, Segments) {
   EXPECT_EQ(caching_segment(10 * kMiB + 512), 12 * kMiB);
 }
 
-// Every rule is asked of both implementations.
+// Every rule is tested on both implementations.
 template <class Pool>
 class CachingRule : public testing::Test {};
 using Pools = testing::Types<CachingPool, CachingPoolModel>;
@@ -194,7 +194,7 @@ TYPED_TEST(CachingRule, OfTwoAgesTheOlderGoes) {
 
 TYPED_TEST(CachingRule, ExpandableSegmentsGrowByChunks) {
   TypeParam pool({.capacity_bytes = 160 * kMiB, .expandable = true});
-  // The first range of addresses, 180 MiB, is of the pool that is asked first.
+  // The first range of addresses, 180 MiB, belongs to the first pool that allocates.
   EXPECT_EQ(pool.allocate(5 * kMiB), block(0, 5 * kMiB));
   EXPECT_EQ(pool.reserved_bytes(), 20 * kMiB);
   EXPECT_EQ(pool.allocate(30 * kMiB), block(5 * kMiB, 30 * kMiB));  // 15 MiB were free: one more chunk
@@ -219,7 +219,7 @@ TYPED_TEST(CachingRule, ExpandableBlocksCountWhatTheyCouldBecome) {
 }
 
 TYPED_TEST(CachingRule, ExpandableSegmentsUseMemoryThatSegmentsWouldHold) {
-  // Five blocks of 10 MiB, every other one free: no 20 MiB in a row, but chunks behind the last are.
+  // Five blocks of 10 MiB, every other one free: no 20 MiB in a row, but there are chunks after the last block.
   const CachingRules rules{.capacity_bytes = 60 * kMiB, .expandable = true};
   TypeParam pool(rules);
   for (int i = 0; i < 5; ++i) pool.allocate(10 * kMiB);

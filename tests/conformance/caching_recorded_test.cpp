@@ -26,7 +26,7 @@ std::vector<fs::path> recordings() {
   return out;
 }
 
-/// The text behind `key` in a line of facts, up to the next sign that parts them; empty: it is not there.
+/// The text after `key` in a line of facts, up to the next separator; empty: the key is absent.
 std::string fact(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(key);
   if (at == std::string::npos) return "";
@@ -89,7 +89,7 @@ void replay(const fs::path& path) {
     ASSERT_EQ(pool.reserved_bytes(), std::stoll(reserved));
   }
   EXPECT_EQ(event, 1500);
-  EXPECT_GT(refused, 0);  // memory ran out, and what then goes back was asked of the pool too
+  EXPECT_GT(refused, 0);  // memory ran out, and then the pool was also asked what it frees
 }
 
 TEST(CachingRecorded, EveryByteIsAsPyTorchHadIt) {

@@ -1,5 +1,5 @@
-// What every latency model must do, asked of every member of the catalogue: a series gives each of its steps
-// the duration that the step alone would have. A new model is tested here on the day it is in the catalogue.
+// The contract of every latency model, tested on every member of the catalogue: a series gives each of its steps the
+// duration that the step alone would have. A new model is tested here as soon as it is in the catalogue.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -74,7 +74,7 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       load.context_tokens = random.between(0, 1'000'000);
       load.attention_pairs = load.context_tokens + load.requests;
       core::LoadGrowth growth = core::LoadGrowth::of_contexts(random.between(0, load.requests));
-      if (random.chance(1, 2)) {  // nothing is kept: all tokens of so many are computed again
+      if (random.chance(1, 2)) {  // no KV is kept: all tokens of the requests are computed again
         const std::int64_t mean = random.between(1, random.chance(1, 2) ? 4 : 3000);
         load.tokens = load.requests * mean;
         load.context_tokens = 0;
@@ -141,7 +141,7 @@ TEST(Roofline, RanksShareTheWork) {
   EXPECT_EQ(ticks(1, 1, 8, prompt), ticks(1, 1, 16, prompt)) << "computing";
 }
 
-/// Reads as many bytes as were loaded. A mix of number types has no number of bits.
+/// Reads the bytes that were loaded. A mix of number types has no number of bits.
 TEST(Roofline, ReadsTheWeightsThatWereLoaded) {
   const Choice choice =
       parse_component("roofline:overhead_ns=0", "latency", latency::latency_descriptors()).value();

@@ -56,7 +56,7 @@ TEST(PageSlots, ShortOfPagesTheHighestSlotIsStrippedFirst) {
   slots.give_back(0, c);
   slots.give_back(2, c);
   c = {};
-  slots.need(1, 6, c);  // 1 page is unmapped: all that slot 2 has goes, not only what is lacking
+  slots.need(1, 6, c);  // 1 page is unmapped: all pages of slot 2 are, not only the missing ones
   EXPECT_EQ(c, calls(3, 3));
   EXPECT_EQ(slots.mapped(0), 3);
   EXPECT_EQ(slots.mapped(2), 0);
@@ -145,7 +145,7 @@ TEST(VmmAllocator, TokensToAPage) {
   for (const Known& known :
        {Known{"llama-3-8b", "64", 32, 64}, Known{"llama-3-8b", "2048", 1024, 64},
         Known{"qwen3-8b", "128", 64, 72},
-        // 10 KiB rows: 6.4 tokens to a page, of which six are whole
+        // 10 KiB rows: 6.4 tokens to a page, six of them complete
         Known{"opt-13b", "64", 6, 80},
         // A latent vector of 576 elements: one tensor for each layer, 56.9 tokens to a page
         Known{"deepseek-v3", "64", 56, 61}}) {
@@ -280,7 +280,7 @@ TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
     const auto eager = make(std::string(",reclaim=eager") + (overlap ? "" : ",overlap=false"));
     ASSERT_TRUE(eager->admit(0_r, {}, 40, 40));
     eager->release(0_r, 40);
-    // A prompt's pages are waited for whatever was computed; giving back three takes 1.5 us, of which 1 is hidden.
+    // A step waits for a prompt's pages whatever it computes; unmapping three takes 1.5 us, 1 us of it hidden.
     EXPECT_EQ(eager->placing()->take_delay(0, ticks(2)), ticks(18 + (overlap ? 1 : 3)));
     ASSERT_TRUE(eager->admit(0_r, {}, 48, 48));
     ASSERT_TRUE(eager->grow(0_r, 49));

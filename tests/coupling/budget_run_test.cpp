@@ -146,7 +146,7 @@ TEST(BudgetRuns, CountedIsReplayedOnTensors) {
   }
 }
 
-/// The policy of that name is SnapKV with that budget, whatever it is placed in.
+/// The policy pyramidkv is SnapKV with that budget, for any placement.
 TEST(BudgetRuns, PyramidKvIsSnapKvWithItsBudget) {
   const auto trace = trace_of(40, 150);
   for (const char* placement : {"compact", "holes", "reuse"})
@@ -180,8 +180,8 @@ TEST(BudgetRuns, UniformIsThePolicysOwnNumber) {
     }
 }
 
-/// What one request does, told again cell by cell: each table has cells, true where one is kept of any of its units,
-/// and as many tokens stay of a unit as its budget says.
+/// One request, walked cell by cell: each table has cells; a cell is true if any of its units keeps one there; each
+/// unit keeps as many tokens as its budget says.
 struct Told {
   std::int64_t blocks_freed{0}, compaction_cells{0}, dropped{0};
 };
@@ -215,8 +215,8 @@ TEST(BudgetRuns, OneRequestToldCellByCell) {
   traces::Trace one = trace_of(1, 60);
   one.input_tokens = {90};
   one.output_tokens = {55};
-  // 100 tokens in all: the last of four layers has 100 / (2.5 x 4), the first as much more than 25 as that is less.
-  // So 40, 30, 20 and 10, of which the policy makes the 12 that it protects.
+  // 100 tokens in all: the last of four layers has 100 / (2.5 x 4), the first exceeds 25 by as much as the last falls
+  // below it. So 40, 30, 20 and 10; the policy raises 10 to the 12 that it protects.
   const Numbers layers{40, 30, 20, 12};
   for (const auto& [table, tables] :
        {std::pair{std::string("all"), std::vector<Numbers>{layers}},
@@ -438,7 +438,8 @@ TEST(BudgetRuns, SeveralRanksHaveTheTableOfOne) {
   }
 }
 
-/// A table of layers that keep alike has no holes for want of tables by layer, and says nothing of them.
+/// A table of layers with equal counts has no holes that tables by layer would avoid, so the report does not mention
+/// them.
 TEST(BudgetRuns, HolesOfOtherLayersAreSaidWhereTheyAre) {
   const auto says = [](const std::string& budget, bool recorded) {
     const auto r = run(budgeted("h2o:hh=10,recent=6,placement=compact", budget, "all", "500"), recorded,
@@ -471,8 +472,9 @@ TEST(BudgetRuns, HolesOfOtherLayersHaveTheirFigure) {
   EXPECT_TRUE(said);
 }
 
-/// Where all ranks keep alike, the run is that of the policy's own number. Where stages, or the heads of ranks, have
-/// the same numbers in another order, it is that of one rank with half of the layers, or heads, in half of the memory.
+/// If all ranks keep the same numbers, the run equals one with the policy's own number. If stages, or the heads of
+/// ranks, have the same numbers in another order, it equals a run of one rank with half of the layers, or heads, and
+/// half of the memory.
 TEST(BudgetRuns, AlikeRanksAreFollowed) {
   const auto trace = trace_of(40, 150);
   std::int64_t preemptions = 0;
@@ -513,7 +515,7 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
         alone.emplace_back("eviction", own);
         EXPECT_EQ(llama(same), llama(alone));
       }
-  // Four layers of which two and two have the same numbers, on two stages; and half of the model on one.
+  // Four layers, two and two with the same numbers, on two stages; and half of the model on one.
   const auto half = [](const plan::RunOptions& whole, bool layers) {
     auto how = whole;
     how.open_model = [open = whole.open_model, layers](const std::string& path) -> Result<model::ModelShape> {
@@ -569,7 +571,7 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
   EXPECT_GT(preemptions, 50);
 }
 
-/// What a policy says of itself counts for nothing where a budget takes its place.
+/// The policy's own traits do not matter if a budget replaces its number.
 TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
   const auto trace = trace_of(20, 150);
   const auto same = [&](const std::string& policy, const std::string& own) {

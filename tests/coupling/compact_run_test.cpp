@@ -287,7 +287,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(run.error().to_string().rfind("workload.attention: expected 5 tokens kept of ", 0), 0U);
 }
 
-/// Without recordings each policy is told what it would need, and that only where it is so.
+/// Without recordings the error names what each policy needs, and only if it needs it.
 TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
   const std::string recordings = ": give recordings as workload.attention, ";
   const std::string compact =

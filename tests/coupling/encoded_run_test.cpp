@@ -102,9 +102,9 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
   EXPECT_GT(encoded, 300);
 }
 
-/// A policy that goes on dropping, with a format in which bytes follow from the number of kept tokens. With nvfp4 a
-/// head's token takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 bytes for its keys and one for its
-/// values.
+/// A policy that keeps dropping while decoding, with a format in which bytes follow from the number of kept tokens.
+/// With nvfp4 a head's token takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 bytes for its keys and
+/// one for its values.
 TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
   constexpr std::int64_t kToken = kLayers * kHeads * 2 * 18;
   for (const char* eviction :

@@ -1,5 +1,5 @@
-// Recordings of another shape that stand for a model: the run equals one with a recording of the model's shape in
-// which the layers and heads are the recorded ones, each as often as it stands for one.
+// Recordings of another shape that stand for a model: the run equals one with a recording of the model's shape that
+// repeats the recorded layers and heads, each as often as it stands for one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ TEST(Extrapolations, SayWhatTheyAre) {
                                 "Recordings of 4 x 3 layers and KV heads stand in for the 8 x 6 of small");
                           }),
             1);
-  // Lengths say how many tokens go: no recording of another shape is asked.
+  // Lengths say how many tokens are dropped: no recording of another shape is needed.
   const auto counted =
       run(with_pool("h2o:hh=10,recent=6,placement=compact", "all", {{"workload.extrapolation", "shape"}}),
           true, false, trace, how);
@@ -140,7 +140,7 @@ TEST(Extrapolations, SayWhatTheyAre) {
                                           false, false, trace, how)));
 }
 
-/// Sizes of keys and values change nothing of which tokens stay.
+/// Sizes of keys and values do not change which tokens stay.
 TEST(Extrapolations, StandForHeadsOfAnotherSize) {
   const auto trace = trace_of(20, 150);
   const auto recording = attention::recording_of(rows_for({kLayers, kHeads}));
@@ -163,7 +163,7 @@ TEST(Extrapolations, StandForHeadsOfAnotherSize) {
   EXPECT_EQ(same.makespan, twice.makespan);
 }
 
-/// A budget that is worked out from lengths does for counted ones; nothing is asked of recordings.
+/// A budget that follows from lengths works with counted policies; no recording is used.
 TEST(Extrapolations, CountedOnesTakeBudgets) {
   const auto trace = trace_of(20, 150);
   const auto how = options_for({8, 6}, attention::recording_of(rows_for({kLayers, kHeads})));
@@ -211,7 +211,7 @@ TEST(Extrapolations, WhatIsRefused) {
             "KV heads in s.kva and 4 x 3 in r.kva");
 }
 
-/// Of 80 layers of 8 heads and 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.
+/// 80 layers of 8 heads from 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.
 TEST(RankTracks, StandForPlacesAtTheSameDepth) {
   const plan::TrackShape known{6, 4}, model{80, 8};
   const RankTracks whole(known, model, {0, 80, 8});
@@ -225,7 +225,7 @@ TEST(RankTracks, StandForPlacesAtTheSameDepth) {
   EXPECT_EQ(rank.of_table(TablePer::kLayer, 13), (std::vector<PartTrack>{{4, 2}, {5, 0}, {6, 0}, {7, 0}}));
   EXPECT_EQ(rank.of_table(TablePer::kHead, 27), (std::vector<PartTrack>{{4, 1}}));
   EXPECT_EQ(rank.units(TablePer::kLayer, 2), (std::vector<std::int32_t>{2, 0, 0, 0, 2, 0, 0, 0}));
-  // More was recorded than there is: what stands for nothing holds no blocks.
+  // More was recorded than the model has: tracks that stand for nothing hold no blocks.
   const RankTracks few({9, 3}, {3, 1}, {0, 3, 1});
   EXPECT_EQ(few.of_table(TablePer::kRequest, 0), (std::vector<PartTrack>{{4, 1}, {13, 1}, {22, 1}}));
   // The sets of a policy that keeps the same tokens in all heads of a layer, in tables of heads.

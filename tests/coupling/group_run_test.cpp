@@ -53,7 +53,7 @@ TEST(GroupRuns, ANamedModelHasOneGroup) {
       outcome({{"model", "deepseek-v3"}, {"eviction", "tova:budget=9,group=4,placement=compact"}}).ok());
 }
 
-/// Three query heads were recorded: a group of three stores a third of what a group of one does, whatever the policy.
+/// Three query heads were recorded: a group of three stores a third of the bytes of a group of one, for every policy.
 TEST(GroupRuns, ARecordingIsStoredAsThePolicySays) {
   for (const std::string policy : kPolicies)
     for (const bool replayed : {false, true}) {

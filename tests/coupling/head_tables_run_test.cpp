@@ -1,5 +1,5 @@
-// Runs of policies that keep everything in some heads and first and newest tokens in the others, as tables of heads say
-// (duo-attention, razor-attention): no recording is asked for, and one changes nothing.
+// Runs of policies that keep everything in some heads and first and newest tokens in the others, by tables of heads
+// (duo-attention, razor-attention): no recording is needed, and one changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST(HeadTableRuns, HeadsThatAreAlike) {
   for (const std::string placement : {",placement=holes", ",placement=reuse", ",placement=compact"})
     for (const char* table : {"all", "layer", "head"}) {
       SCOPED_TRACE(placement + " " + table);
-      // With a budget each layer is followed by itself.
+      // With a budget each layer has its own course.
       EXPECT_EQ(of(kDuo + ",sparsity=1" + placement, table),
                 of("streaming-llm:sink=4,recent=9" + placement, table, "uniform:capacity=13"));
       if (std::string(table) != "all") continue;
@@ -80,7 +80,7 @@ TEST(HeadTableRuns, HeadsThatAreAlike) {
     }
 }
 
-/// What goes after n tokens, unit by unit: neighbours that drop alike may share a track.
+/// Tokens dropped after n tokens, unit by unit: neighbours with equal drops may share a track.
 std::vector<std::vector<std::int32_t>> dropped_by_unit(const core::Drops& drops, std::int64_t n) {
   std::vector<std::vector<std::int32_t>> out;
   const auto units = drops.track_units();

@@ -1,4 +1,4 @@
-// Runs with requests that follow courses and hit cached blocks: what is dropped in place stays for other holders.
+// Runs with requests that follow courses and hit cached blocks: tokens dropped in place stay for other holders.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ TEST(PrefixRuns, ABudgetOfEqualPartsIsTheKeepRule) {
     EXPECT_EQ(by_rule.hole_bytes_peak, by_courses.hole_bytes_peak);
     EXPECT_EQ(by_rule.evicted_blocks, by_courses.evicted_blocks);
     EXPECT_EQ(by_rule.evicted_tokens, by_courses.evicted_tokens);
-    // A layer's cell is what is counted in one of them and a token's place in the other: the same up to rounding.
+    // One counts a layer's cells, the other a token's slots: equal up to rounding.
     for (std::size_t s = 0; s < observe::kStates; ++s)
       EXPECT_NEAR(by_rule.memory->mean_fraction[s], by_courses.memory->mean_fraction[s], 1e-14) << s;
   }

@@ -81,7 +81,7 @@ std::string told(std::string text, First first) {
   return text.replace(at + 1, 1, table + "]]");
 }
 
-/// As many blocks whatever the deployment is, and times that follow from tokens alone.
+/// The same number of blocks for every deployment, and times that follow from tokens alone.
 Values deployed(const Case& c, const std::string& table, const std::string& path, int ranks, First first) {
   Values values{{"model", "small/config.json"},
                 {"eviction", told(c.policy, first)},

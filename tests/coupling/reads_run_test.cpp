@@ -45,7 +45,7 @@ TEST(Reads, AreAsCountedByHand) {
   const Counted cases[]{
       // 5 each; held 10-4, 11-4, 12-4, 13-8, 14-8: the cells of the first block, then of two, came back
       {"window:window=5", 25, 6 + 7 + 8 + 5 + 6},
-      // 1 + 5 each; the block of the sink never comes back, the second one does when 8 cells were dropped or kept
+      // 1 + 5 each; the block of the sink is never freed, the second one is when 8 cells were dropped or kept
       {"streaming-llm:sink=1,recent=5", 30, 10 + 11 + 12 + 9 + 10},
       // the table of the example in simulator/docs/semantics.md
       {"window:window=5,placement=compact", 25, 5 + 6 + 7 + 8 + 5},
@@ -67,7 +67,7 @@ TEST(Reads, AreAsCountedByHand) {
   }
 }
 
-/// Where nothing comes back everything is read.
+/// If nothing is freed, everything is read.
 TEST(Reads, OfContiguousMemoryAreEverything) {
   const Values range{{"memory.allocator", "contiguous:reserve=oracle"}, {"eviction", "window:window=5"}};
   Values held = range;

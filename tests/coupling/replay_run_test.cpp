@@ -456,7 +456,7 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
     EXPECT_EQ(times(replicas, bins), 2) << replicas;  // each layer once
 }
 
-/// However long the longest of the requests that share a prompt is, and in whatever order they come.
+/// Whatever the longest of the requests with the same prompt, and in any order of arrival.
 TEST(Replay, OpensEachLayerOnceForAPrompt) {
   const auto recording = std::make_shared<Opened>(random_recording(2, 1, 900));
   const auto trace = trace_of({{{30, 21}}, {{30, 600}}, {{30, 300}}, {{30, 871}}}, 1'000'000);
@@ -590,7 +590,7 @@ TEST(Replay, WindowWithReuseIsARing) {
   };
   const auto ring = run("reuse");
   const auto holes = run("holes");
-  // 100 tokens in 7 blocks, of which 4 are dead after the prompt; the other 3 stay for ever.
+  // 100 tokens in 7 blocks, 4 of them dead after the prompt; the other 3 stay for ever.
   EXPECT_EQ(ring.evicted_blocks, 4);
   EXPECT_EQ(ring.evicted_tokens, holes.evicted_tokens);
   EXPECT_GT(holes.evicted_blocks, 20);

@@ -23,7 +23,7 @@ constexpr formats::Shape kShape{
 /// Coordinates of keys and of values in each layer.
 using Ranks = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// Bases of axes, for groups of so many heads.
+/// Unit vectors as bases, for groups of heads.
 SideData bases(const Ranks& ranks, std::size_t group) {
   SideData out;
   out.file = "x.side";
@@ -52,7 +52,7 @@ SideData tables(Random& random) {
   return out;
 }
 
-/// Options that read this side file, whatever it is called.
+/// Options that read this side file, under any name.
 plan::RunOptions options(const SideData& side) {
   plan::RunOptions out = test::options_with(kLayers, kHeads, kSize);
   out.open_side = [read = std::make_shared<const SideData>(side)](const std::string& /*path*/) {
@@ -142,7 +142,7 @@ TEST(SideRuns, AFileThatIsAlikeInAllLayersIsItsParameters) {
   }
 }
 
-/// The pool is so many tokens of these bytes on the rank of the stage that has most of them.
+/// The pool is counted in tokens of the widest stage's rank.
 TEST(SideRuns, LayersHaveWidthsOfTheirOwn) {
   Random random(4, "widths");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});

@@ -113,7 +113,7 @@ TEST(TablesRuns, WindowsBesideAPolicyByHand) {
          [](std::int64_t n) { return std::min<std::int64_t>(n, 25); });
 }
 
-/// With one table for all layers windows are not followed, whatever the placement, and what is said is so.
+/// With one table for all layers, windows are not followed, for any placement, and the report says so.
 TEST(TablesRuns, WindowsAreFollowedWithTablesAlone) {
   const auto trace = trace_of(20, 150);
   const auto hybrid = options({12, 40, 0, 12});
@@ -166,7 +166,7 @@ TEST(TablesRuns, CountedIsReplayed) {
     }
 }
 
-/// Where all layers keep alike, tables of their own change nothing but what their entries take.
+/// If all layers keep the same tokens, tables by layer change only the bytes of table entries.
 TEST(TablesRuns, AlikeLayersNeedNoTables) {
   const auto trace = trace_of(30, 150);
   for (const char* policy :

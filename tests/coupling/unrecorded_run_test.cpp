@@ -51,7 +51,7 @@ TEST(UnrecordedRuns, DecideBesideWindows) {
     }
 }
 
-/// Ranks that all keep alike have each its share of every token.
+/// If all ranks keep the same tokens, each has its share of every token.
 TEST(UnrecordedRuns, AreOfAnyRankWhereAllKeepAlike) {
   const auto trace = trace_of(40, 150);
   const auto run_on = [&](const std::string& policy, const std::string& path, const std::string& ranks) {

@@ -125,7 +125,7 @@ TEST(WindowFormatRuns, WhatAPolicyKeepsIsMetadataAtOnce) {
   }
 }
 
-/// Codecs that are told of each token that goes, layer by layer: what the ledger has of a policy by positions.
+/// Codecs that get every dropped token, layer by layer: the ledger of a positional policy counts the same.
 TEST(WindowFormatRuns, WhatPositionsLeaveIsWhatCodecsStore) {
   struct Case {
     std::string eviction;

@@ -19,7 +19,7 @@ using core::CourseShape;
 using core::HeldCells;
 using core::KeptCount;
 
-/// A table, cell by cell, of so many units: true where the unit keeps it.
+/// A table of `units` units, cell by cell: true if the unit keeps it.
 struct Table {
   explicit Table(std::size_t count = 1) : units(count) {}
   std::vector<std::vector<bool>> units;
@@ -69,14 +69,14 @@ void expect_same(const HeldCells& a, const HeldCells& b, std::int64_t n) {
   EXPECT_EQ(a.padding + a.internal, 0) << n;
 }
 
-/// Tokens kept after n, told again.
+/// Tokens kept after n, computed a second time.
 std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t prompt) {
   std::int64_t kept = std::min(prompt, count.budget);
   for (std::int64_t i = prompt; i < n; ++i) kept = count.once ? kept + 1 : std::min(kept + 1, count.budget);
   return kept;
 }
 
-/// A queue of later tokens, of which those that wait longest go as soon as they are a whole round.
+/// A queue of later tokens: the oldest are dropped as soon as they are a full round.
 TEST(KeptCount, ThinsLaterTokensInRounds) {
   for (const core::Thinning thinning :
        {core::Thinning{0, 1, 0}, core::Thinning{0, 4, 3}, core::Thinning{5, 4, 1}, core::Thinning{3, 16, 15}})
@@ -156,7 +156,7 @@ void compare(const Course& course, const Kept& kept_by, Table& table) {
     EXPECT_EQ(course.grant(n), granted) << n;
     table = next;
   }
-  // Alike steps are alike, as many as there are.
+  // Alike steps are equal, and their number is right.
   const auto during = [&](std::int64_t m) { return course.settled(m) + course.grant(m); };
   const auto read = [&](std::int64_t m) { return course.read_tokens(m + 1) - course.read_tokens(m); };
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
@@ -231,7 +231,7 @@ TEST(GatheredCourse, EqualsATableOfCells) {
     compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, table);
     if (HasFailure()) return;
     compactions += table.compactions;
-    // Told by numbers, of units that all keep as the first does, and of each by itself.
+    // Counts of units that all keep the same as the first, and of each unit by itself.
     const Kept alike(kept.size(), kept[0]);
     const auto told = core::make_course_of_kept(shape, {{kept[0], std::ssize(alike)}});
     Table same(alike.size());

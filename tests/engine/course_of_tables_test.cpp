@@ -23,7 +23,7 @@ using core::Placement;
 /// Tables one by one; those of a whole make them again.
 using Singles = std::vector<std::unique_ptr<const Course>>;
 
-/// So many alike tables, one by one and together.
+/// Equal tables, one by one and together.
 template <class Make>
 void add_alike(std::int64_t count, Make make, Singles& singles, std::vector<AlikeTables>& parts) {
   for (std::int64_t i = 0; i < count; ++i) singles.push_back(make());
@@ -216,8 +216,8 @@ TEST(CourseOfTables, MixesPlacements) {
   EXPECT_GT(both, 50);
 }
 
-/// One table for layers that keep different numbers: all write to the cell behind the longest, so it moves as that one
-/// alone would, and what the others keep less is holes.
+/// One table for layers with different counts: all write to the cell after the longest, so it moves as that one alone
+/// would; the cells that others do not keep are holes.
 TEST(CountedCourse, OfLayersMovesAsTheLongest) {
   std::int64_t moved = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {

@@ -241,7 +241,8 @@ class RecountShared final : public core::Observer {
       }
     compare();
   }
-  /// Cells that one holder had dropped and another kept, and those that all of several holders had; at any moment.
+  /// Cells that one holder had dropped and another kept, and cells that all of several holders had dropped; at any
+  /// time.
   std::int64_t kept_by_others{0}, holes_of_several{0};
 
  private:
@@ -321,7 +322,7 @@ TEST(CourseRuns, FastEqualsNaive) {
     EXPECT_GT(count, 100);
 }
 
-/// Runs the case step by step with such an observer beside the ledger; null where there is no pool.
+/// Runs the case step by step with such an observer in addition to the ledger; null if there is no pool.
 template <class Walker>
 std::unique_ptr<Walker> run_beside(const CourseCase& c) {
   Courses courses(*c.base, c.placement, c.drops);
@@ -388,7 +389,7 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCellOfSharedBlocks) {
   EXPECT_GT(holes_of_several, 100);
 }
 
-/// Holders of memory: a row for each request, equal to the ledger at every moment.
+/// The table of holders: a row for each request, equal to the ledger at every moment.
 TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   test::Seen seen;
   for (std::int64_t seed = 2; seed <= test::random_cases(120, 120); seed += 2) {  // those with ids of blocks
@@ -420,7 +421,7 @@ TEST(CourseRuns, TablesOfHoldersAreTheLedgersWherePrefixesAreFound) {
   EXPECT_GT(seen.rows[observe::HeldRow::Kind::kCached], 100);
 }
 
-/// A positional policy that leaves holes, told by the keep rule and by courses: the same run.
+/// A positional policy that leaves holes, given by the keep rule and by courses: the same run.
 TEST(CourseRuns, KeepRuleEqualsCourses) {
   std::int64_t evicting = 0;
   Coverage coverage;

@@ -1,5 +1,5 @@
-// Courses against a walk over single cells: placement by looking for the lowest place, states by looking at
-// every cell and at all that is still to come.
+// Courses compared with a walk over single cells: placement by searching for the lowest slot, states by looking at
+// every cell and at all later tokens.
 #include "simulator/courses/course.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     ASSERT_TRUE(operator_equal(course->settled(n) + course->grant(n), walk.count(whole), "during", n));
     walk.write(n);
   }
-  // Alike steps are alike, and nothing happens inside.
+  // Alike steps are equal, and nothing happens inside.
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     const std::int64_t steps = course->alike_steps(n);
     ASSERT_GE(steps, 1);

@@ -64,8 +64,9 @@ TEST(Differential, FastEqualsNaive) {
   coverage.print();
 }
 
-/// If no content is shared and no observer needs block ids, the paged pool counts by runs of blocks and the ledger by
-/// request. Pools are small, so that a part of what a preempted request left behind is handed out again.
+/// If no content is shared and no observer needs block ids, the paged pool counts runs of blocks, and the ledger
+/// counts by request. Pools are small, so that a part of what a preempted request left in the cache is handed out
+/// again.
 TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(3000); ++seed) {
@@ -221,8 +222,7 @@ TEST(Differential, ByPriorityWithoutPrioritiesIsFirstComeFirstServed) {
     if (c == nullptr) continue;
     c->workload.priority = {};
     c->workload.turns = {};
-    c->replacement
-        .clear();  // a policy is told of contents by the walk's end, not one request after the other
+    c->replacement.clear();  // a policy gets contents at the end of the walk, not one request after the other
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     const std::string by_priority = observe_run(*c, false);
     c->scheduler.by_priority = false;

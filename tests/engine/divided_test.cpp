@@ -42,7 +42,7 @@ TEST(Divided, APartIsTakenWhole) {
   }
 }
 
-/// Parts as long as the longest request that the model allows are what reserve=max takes from a pool of so many.
+/// Parts as long as the longest request that the model allows are the same as reserve=max of a pool of that size.
 TEST(Divided, IsAReservationOfThePart) {
   Random random(11, "divided");
   traces::Trace trace;

@@ -24,8 +24,8 @@ using test::Coverage;
 using test::observe_run;
 using test::RandomCase;
 
-/// A format drawn by chance: groups of tokens are encoded when they are whole, or those beyond a window one by one; the
-/// prompt may lose tokens first, or so many are kept at any time.
+/// A random format: groups of tokens are encoded when they are complete, or tokens beyond a window one by one; the
+/// prompt may lose tokens first, or a fixed number is kept at any time.
 EncodedTokens draw_tokens(Random& random, const CourseShape& shape, std::int64_t token_bytes) {
   EncodedTokens out{.token_bytes = token_bytes};
   const std::int64_t kept = random.chance(1, 3) ? random.between(1, shape.prompt) : shape.prompt;
@@ -97,7 +97,7 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
   std::vector<bool> changes;      // is anything granted for that step, or back before it?
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     const StoredBytes now = stored(n);
-    // The states of so many blocks.
+    // The states of `blocks` blocks.
     const auto states = [&](std::int64_t blocks) {
       HeldCells out;
       out.live = now.coded + now.exact;
@@ -144,13 +144,13 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     ASSERT_EQ(course->settled(n) + course->grant(n), states(held)) << n;
     seen.granted += held - settled;
     seen.several += held - settled > 1 ? 1 : 0;
-    // The token has a place in that step, encoded or not.
+    // The token has a slot in that step, encoded or not.
     ASSERT_GE((course->settled(n) + course->grant(n)).reserved, token) << n;
     ASSERT_LE(held, ceil_div(shape.final_tokens, shape.alloc_unit_tokens) + core::kEncodedBlocksBeyond);
     during.push_back(states(held));
     changes.push_back(moved.has_value() || held > settled);
   }
-  // Alike steps are alike, as many as there are.
+  // Alike steps are equal, and their number is right.
   for (std::size_t i = 0; i < during.size(); ++i) {
     const std::int64_t n = shape.prompt + static_cast<std::int64_t>(i);
     std::int64_t steps = 1;

@@ -101,7 +101,7 @@ TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
   // All go to replica 0: the second family finds nothing anywhere, and both are idle.
   EXPECT_EQ(replicas_of("prefix-affine"), std::vector<std::int32_t>(12, 0));
   EXPECT_EQ(replicas_of("round-robin"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
-  // At one moment: the first goes to replica 0, the others of its family find nothing yet and go by load.
+  // All at one time: the first goes to replica 0, the others of its family hit nothing yet and go by load.
   std::fill(trace.arrival_ns.begin(), trace.arrival_ns.end(), 0);
   EXPECT_EQ(replicas_of("prefix-affine"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
   // Later ones go where their prompt is, until a replica has more than one request more than the other.

@@ -43,7 +43,7 @@ struct Case {
   std::int64_t decay_steps{600};
 };
 
-/// The first requests of micro with prompts, and what an id stands for, divided by `thinner`.
+/// The first requests of micro with prompts and the tokens of an id divided by `thinner`.
 traces::Trace thinned(const Case& c) {
   traces::Trace trace = micro();
   const auto count = static_cast<std::size_t>(c.requests);

@@ -69,7 +69,7 @@ TEST(GoldenGroups, SeqSwa) {
   EXPECT_GT(evicted, 0);
 }
 
-/// Where nothing is ever given up, what windows leave behind can still be found: every hit is that of one group.
+/// If nothing is ever evicted, blocks that left windows can still be hit: every hit equals that of one group.
 TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
   drivers::CacheOptions options;
   options.block_tokens = 128;

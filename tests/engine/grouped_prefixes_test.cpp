@@ -25,7 +25,7 @@ namespace {
 using observe::State;
 using test::try_run;
 
-/// Rows of driver `seqswa`, from what is told of a run in which requests come one behind the other.
+/// Rows of replay `seqswa`, from the events of a run with one request after the other.
 class RowsOfRun final : public core::Observer {
  public:
   explicit RowsOfRun(std::size_t groups) : groups_(groups) {}
@@ -150,7 +150,7 @@ TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
   }
 }
 
-/// Prompts of `hash_block` tokens' contents each: the first ids of all are alike.
+/// Prompts with contents of `hash_block` tokens each: all begin with the same ids.
 traces::Trace alike(const std::vector<std::int64_t>& arrival_ns, std::int32_t input, std::int32_t output,
                     std::uint32_t hash_block) {
   traces::Trace trace;

@@ -184,7 +184,7 @@ TEST(Groups, OneGroupIsPaged) {
   }
 }
 
-/// Of several replicas at one instant, which is in the midst of steps that are told at once.
+/// Several replicas at one instant, in the middle of steps that are reported at once.
 TEST(Groups, KindsOfReplicasAreAllThatIsHeld) {
   traces::Trace trace;
   for (std::int32_t i = 0; i < 40; ++i) {

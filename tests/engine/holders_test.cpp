@@ -1,6 +1,6 @@
-// The holders of memory at any moment: every column of the table compared with the ledger at the moments that a run
-// has, for every kind of memory, with sharing, dropped tokens, copies, compaction and groups of layers. Requests that
-// follow courses: see course_run_test.cpp.
+// The table of holders at any moment: every column is compared with the ledger at moments of a run, for every kind of
+// memory, with sharing, dropped tokens, copies, compaction and layer groups. Requests that follow courses: see
+// course_run_test.cpp.
 #include "simulator/observe/holders.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What observers keep of requests in flight: against a map, with several observers that share the column of places.
+// Data that observers keep for requests in flight: compared with a map, with several observers that share the column
+// of positions.
 #include "simulator/observe/in_flight.h"
 
 #include <gtest/gtest.h>

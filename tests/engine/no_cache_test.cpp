@@ -29,7 +29,7 @@ RandomCase without_cache(const std::vector<std::pair<std::int32_t, std::int32_t>
   return c;
 }
 
-/// Every single step's load, as the series that is told says it; and what ends when.
+/// Every single step's load, as the reported series says; and what ends when.
 class Steps final : public core::Observer {
  public:
   explicit Steps(const observe::Ledger& ledger) : ledger_(ledger) {}
@@ -85,7 +85,7 @@ Seen see(const RandomCase& c, bool naive) {
   return {seen.text, steps->loads, steps->durations, steps->runs};
 }
 
-/// What a step has to compute when requests have so many tokens each.
+/// The load of a step when requests have these numbers of tokens.
 core::StepLoad load_of(const std::vector<std::int64_t>& tokens) {
   core::StepLoad load;
   for (const std::int64_t n : tokens) {

@@ -91,8 +91,8 @@ core::Workload requests(std::initializer_list<std::array<std::int64_t, 3>> rows)
 }
 
 TEST(Order, AtOneTimeArrivalsThenTheStepsEndThenThePass) {
-  // The second request arrives at the very end of the first step: told before that end, admitted by the pass
-  // after it.
+  // The second request arrives at the very end of the first step: reported before that end, admitted by the scheduler
+  // step after it.
   const core::Workload workload = requests({{0, 3, 2}, {1024, 3, 1}});
   const std::string expected =
       "arrive0@0 pass@0 admit0 steps1 arrive1@1024 end@1024 first0 "
@@ -130,8 +130,8 @@ TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
 /// The hand-worked parts of vLLM's policy "priority": a preempted request may have been scheduled before in the same
 /// pass.
 TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
-  // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it stands behind by
-  // priority, though it runs for longer and is already to compute a token in this step.
+  // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it comes later by
+  // priority, although it has run for longer and is already scheduled for a token in this step.
   core::Workload workload = requests({{0, 4, 4}, {1024, 4, 4}});
   const std::vector<std::int32_t> priorities{5, 0};
   workload.priority = priorities;
@@ -214,7 +214,7 @@ TEST(Order, DecodeRunsGoOnAcrossPassesThatOnlyGrant) {
   EXPECT_EQ(shortage.substr(0, shortage.find("preempt")),
             "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 pass@1024 steps4 "
             "end@5120 pass@5120 ");
-  // A request that waits, but not for a slot, cannot be admitted: the decode run goes on.
+  // A request that waits for something other than a slot cannot be admitted: the decode run continues.
   const std::string slots = diary(requests({{0, 4, 12}, {0, 4, 2}}), 10, false, 1, true);
   EXPECT_NE(slots.find("stretch11[1 after 4, 6 left; 1 after 8, 5 left; ]"), std::string::npos) << slots;
 }

@@ -1,6 +1,6 @@
-// What is told beside the ledger's states. That fast and naive runs agree, and that parts are parts, is in every run
-// of differential_test (support/observed_run.h); here are the pool's counts against a walk over every block, and
-// reasons of refusals that were worked out by hand.
+// Overlays beside the ledger's states. Every run of differential_test checks that fast and naive runs agree and that
+// parts add up (support/observed_run.h); here the pool's counts are compared with a walk over every block, and
+// reasons of refusals were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ void widen(core::PoolCounts& most, const core::PoolCounts& counts) {
   most.sharers = std::max(most.sharers, counts.sharers);
 }
 
-/// Compares its count with what the run says of its pool, at every `every`th moment.
+/// Compares its count with the run's counts of its pool, at every `every`th moment.
 class CheckedCache final : public test::CacheWalker {
  public:
   CheckedCache(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t every)
@@ -86,7 +86,7 @@ TEST(Overlays, CacheAndSharingInGroupsEqualAWalkOverEveryBlock) {
   core::PoolCounts most{};
   for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(60, 25)); ++seed) {
     const auto c = test::draw_group_case(seed, true);
-    if (c->workload.size() > 30) continue;  // every prompt is tried at every moment that is looked at
+    if (c->workload.size() > 30) continue;  // every prompt is tried at every moment that is checked
     for (const bool naive : {true, false}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + (naive ? " naive" : " fast"));
       std::unique_ptr<CheckedCache> check;
@@ -209,7 +209,7 @@ TEST(Refusals, CompactionLeavesOnlyWhatIsTooShort) {
 TEST(Refusals, WhatTheBuddySystemRoundsUpIsNotAskedFor) {
   Bench b("buddy:reserve=oracle", 16, {5, 2, 3, 5, 7});
   EXPECT_EQ(b.admit(0), Refusal::kNone);  // 8
-  EXPECT_EQ(b.admit(1), Refusal::kNone);  // 2: six are left, of which four in a row
+  EXPECT_EQ(b.admit(1), Refusal::kNone);  // 2: six are left, four of them in a row
   EXPECT_EQ(b.admit(3), Refusal::kFragmented) << "five are idle, eight are not";
   EXPECT_EQ(b.admit(4), Refusal::kTooShort);
   EXPECT_EQ(b.admit(2), Refusal::kNone);
@@ -220,7 +220,7 @@ TEST(Refusals, GrowthAsksForOneSlotInPlaceAndForAWholeRangeElse) {
     Bench b(std::string("growing:factor=1,step=1") + (in_place ? "" : ",in_place=false"), 12, {3, 3, 3});
     b.workload.output.assign(3, 9);
     for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
-    // Three are idle, behind the last range; a copy needs four.
+    // Three are idle, after the last range; a copy needs four.
     EXPECT_EQ(b.grow(0, 4), in_place ? Refusal::kFragmented : Refusal::kTooShort);
     b.release(1);  // three more: six, in two pieces
     EXPECT_EQ(b.grow(0, 4), in_place ? Refusal::kNone : Refusal::kFragmented);

@@ -73,7 +73,7 @@ TEST(PartReads, FastEqualsNaive) {
   EXPECT_TRUE(unread > 10'000);
 }
 
-/// Without preemption, a request decodes once with each number of tokens behind its prompt.
+/// Without preemption, a request decodes once with each number of tokens after its prompt.
 TEST(PartReads, AreThoseOfTheLengths) {
   std::int64_t compared = 0;
   for (std::int64_t seed = 1; seed <= test::random_cases(300, 150); ++seed) {

@@ -49,7 +49,7 @@ TEST(Placing, CopiesAndSlidesTakeTheirTime) {
     EXPECT_EQ(r.placing.compaction_bytes, 3 * kToken);
     EXPECT_EQ(r.placing.delay, ticks_from_ns(1'750'000));
     EXPECT_DOUBLE_EQ(*r.placing.delay_fraction, 1750.0 / 1753.0);
-    // Both places of both copies are held at the peak: 4 read, 7 that will be written, 1 too many.
+    // Both ranges of both copies are held at the peak: 4 read, 7 that will be written, 1 too many.
     const auto& peak = r.memory->peak_bytes;
     EXPECT_DOUBLE_EQ(r.memory->peak_time_s, 1e-6);
     EXPECT_EQ(peak[index(observe::State::kLive)], 4 * kToken);
@@ -93,8 +93,8 @@ TEST(Placing, WithoutSlidingTheThirdWaits) {
   EXPECT_GT(r.memory->mean_bytes[index(observe::State::kStranded)], 0);
 }
 
-/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine beside the held one. The request is
-/// preempted, which leaves none running, and is admitted again at the same moment, at slot 0.
+/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine besides the held one. The request is
+/// preempted, which leaves none running, and is admitted again at the same time, at slot 0.
 TEST(Placing, APassThatLeavesNobodyIsFollowedByAnother) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};
@@ -115,7 +115,7 @@ TEST(Placing, APassThatLeavesNobodyIsFollowedByAnother) {
   }
 }
 
-/// A copy needs both places: what could only restart over and over is turned away.
+/// A copy needs both ranges: a request that could only restart over and over is rejected.
 TEST(Placing, CopiesThatNeverFitAreRejected) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};

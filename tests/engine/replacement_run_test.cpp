@@ -212,7 +212,7 @@ TEST_P(EveryPolicyInRuns, CachesOfGroupsAreThoseOfEveryBlock) {
   std::int64_t unreachable = 0;
   for (std::int64_t seed = 1; seed <= test::random_cases(16, 8); ++seed) {
     const auto c = draw_groups(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
-    if (c->workload.size() > 20) continue;  // every prompt is tried at every moment that is looked at
+    if (c->workload.size() > 20) continue;  // every prompt is tried at every moment that is checked
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);
     std::unique_ptr<Walk> walk;
     test::observe_run(*c, false, nullptr, nullptr,
@@ -397,7 +397,7 @@ TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
         return ids;
       };
       EXPECT_EQ(admit(RequestId{0}, 8), (std::vector<std::int32_t>{1, 3, 2, 4}));
-      pool->release(RequestId{0}, 7);  // less than its last token: it comes back
+      pool->release(RequestId{0}, 7);  // less than its last token: it will return
       EXPECT_EQ(pool->counts().cached, 4);
       const auto ids = admit(RequestId{1}, 2);
       EXPECT_TRUE(slow || ids == out) << policy;

@@ -1,5 +1,5 @@
-// SGLang's engine in runs: in steps of one tick it does what the scheduler's recorded driver does, and the ledger,
-// which counts what requests hold beside the tree, agrees with the pool at every moment.
+// SGLang's engine in runs: in steps of one tick it equals the recorded replay of the scheduler, and the ledger, which
+// counts what requests hold beside the tree, agrees with the pool at every moment.
 #include <gtest/gtest.h>
 
 #include <array>

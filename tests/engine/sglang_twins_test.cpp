@@ -13,7 +13,7 @@
 namespace kvplan {
 namespace {
 
-/// Everything that an engine tells, step by step, as one text.
+/// Everything that an engine reports, step by step, as one text.
 class EventText final : public core::Observer {
  public:
   void on_arrival(SimTime time, RequestId request, bool accepted) override {
@@ -95,7 +95,7 @@ Events events_of(const plan::Scenario& scenario, const traces::Trace& trace, boo
   return events;
 }
 
-/// Few prompts that begin alike, or many that do not; clients that allow more than they get; turns that wait.
+/// Few prompts with equal beginnings, or many without; clients that allow more than they get; turns that wait.
 traces::Trace draw_trace(Random& random) {
   const bool crowd = random.chance(1, 12);  // more at once than lpm orders
   traces::Trace trace =

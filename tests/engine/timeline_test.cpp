@@ -164,7 +164,7 @@ TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
     EXPECT_EQ(plan::report_json(run_of(sets, 64, false)), plain);
     const plan::RunResult joined = run_of(sets, 64, true);
     EXPECT_EQ(plan::report_json(joined), plain);
-    // Not as many as a run up to the refused request would have.
+    // Fewer than a run up to the refused request would have.
     EXPECT_GE(joined.rejected, 1);
     const bool timed = joined.makespan.count > 0;
     EXPECT_GT(joined.details.front().timeline.size(), timed ? 32U : 0U);

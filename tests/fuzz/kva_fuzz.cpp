@@ -1,5 +1,5 @@
-// Attention recordings (.kva): opened, and every layer replayed. Checksums are not looked at, so that
-// mutations reach what lies behind them.
+// Attention recordings (.kva): opened, and every layer replayed. Checksums are ignored, so that mutations reach what
+// follows them.
 #include <cstdlib>
 
 #include "simulator/attention/evaluation.h"

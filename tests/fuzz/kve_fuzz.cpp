@@ -65,7 +65,7 @@ void read_into(log::Reader& reader, const Created& replay) {
   const auto report = replay.value()->finish();
   if (!report.ok()) std::abort();
   const validator::Report& r = report.value();
-  // Whatever is wrong has a sentence, and the other way round.
+  // Every problem has a sentence, and every sentence a problem.
   const bool wrong = r.contradiction || r.byte_mismatches + r.place_mismatches + r.count_mismatches > 0;
   if (wrong == r.clean()) std::abort();
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace kvplan;
 using namespace kvplan::traces;
 
-/// The messages lie one behind the other, each after its length in two bytes: header, chunks, index.
+/// The messages follow each other, each after its length in two bytes: header, chunks, index.
 std::string framed(std::string_view bytes) {
   std::vector<std::string_view> messages;
   while (bytes.size() >= 2) {

@@ -59,7 +59,7 @@ std::string varint(std::uint64_t value) {
   return bytes;
 }
 
-/// Replaces the decimal number at or after a random place, so that text keeps its form.
+/// Replaces the decimal number at or after a random position, so that the text keeps its form.
 void replace_number(std::string& text, Random& random) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto from = text.begin() + static_cast<std::ptrdiff_t>(place(text, random));

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto scenario = plan::resolve(settings);
   if (!scenario.ok()) return one_line(scenario.error()), 0;
-  // The scenario inside a report can be given back.
+  // The scenario inside a report can be read back.
   const std::string once = printed(scenario.value());
   const auto again = io::parse_scenario(once, "printed.json");
   if (!again.ok()) std::abort();

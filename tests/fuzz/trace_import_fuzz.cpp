@@ -67,7 +67,7 @@ std::vector<std::string> fuzz_seeds() {
       "\"gpt\", "
       "\"value\": \"yes\"}]},\n {\"id\": 7, \"conversations\": []}]",
       "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
-      // Rows that look alike.
+      // Rows with equal form.
       "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 52, \"hash_ids\": [0, 1]}\n"
       "{\"timestamp\": 3000, \"input_length\": 6, \"output_length\": 5, \"hash_ids\": [0]}\n"
       "{\"timestamp\": 3001.5, \"input_length\": 900, \"output_length\": 7, \"hash_ids\": [0, "

@@ -25,7 +25,7 @@ bool wait_settled(const MainWindow& window) {
   return wait_for([&] { return window.settled(); });
 }
 
-/// The value beside a name; empty where there is no such row.
+/// The value for a name; empty if there is no such row.
 QString value_of(const MainWindow& window, const QString& name) {
   for (const QString& row : window.fits()->text().split(QLatin1Char('\n')))
     if (row.startsWith(name + QLatin1Char('\t'))) return row.mid(name.size() + 1);

@@ -40,7 +40,7 @@ TEST(GuiWorker, GivesTheNumbersOfTheLibrary) {
   plan::RunOptions options;
   const auto direct = plan::run_scenario(scenario, micro_trace()->trace, options).value();
   EXPECT_EQ(plan::report_json(answers.results[0]->run), plan::report_json(direct));
-  // At most as many bins as asked for, and more than half of that.
+  // At most the requested number of bins, and more than half of it.
   EXPECT_LE(answers.results[0]->timeline->bins().size(), 300U);
   EXPECT_GT(answers.results[0]->timeline->bins().size(), 150U);
 }
@@ -94,8 +94,8 @@ TEST(GuiWorker, MayGoWhileItWorks) {
   worker.reset();  // ends the run and waits for it: the test ends at all
 }
 
-/// No more address space than the process has now, for as long as it lives. What is large is asked of the system, not
-/// taken from what other tests gave back.
+/// Limits the address space to what the process has now. Large blocks are requested from the system, not taken from
+/// memory that other tests freed.
 class NoMoreMemory {
  public:
   NoMoreMemory() {

@@ -1,5 +1,5 @@
-// README.md, the guides and the cookbook: every command runs as it stands there, and the output that a page shows is
-// what the command prints. Pages are run in a folder of their own, beside links to the tree.
+// README.md, the guides and the cookbook: every command runs exactly as written, and the output on a page is what the
+// command prints. Pages are run in their own folder, with links to the tree.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Docs, PageOfCommands,
                                            "guide_explorer"),
                          [](const auto& page) { return std::string(page.param); });
 
-/// Blocks of README.md behind the two that install: one shows a command with its output, one has commands.
+/// Blocks of README.md after the two that install: one shows a command with its output, one has commands.
 std::vector<Block> readme_blocks() {
   std::vector<Block> blocks = blocks_of("README.md");
   EXPECT_GE(blocks.size(), 4U);

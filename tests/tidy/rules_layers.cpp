@@ -60,7 +60,7 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/scheduling/sglang",
                      {"simulator/base", "simulator/core", "simulator/prefix", "simulator/scheduling/fast"}});
     below.emplace_back("simulator/scheduling");
-    // Models are told to scenarios; rooms above them take shapes.
+    // Scenarios get models; rooms above them get shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");
     table.push_back({"simulator/kernels", {"simulator/base", "simulator/model"}});

@@ -1,4 +1,4 @@
-// Each rule finds what breaks it, on the line where it stands, and lets the nearest good neighbour pass.
+// Each rule finds its violation, on the right line, and accepts the most similar correct text.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

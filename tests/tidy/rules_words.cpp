@@ -27,7 +27,7 @@ bool of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// The first of the words in the line, whatever its case; empty: none.
+/// The first such word in the line, in any case; empty: none.
 std::string word_in(std::string_view line) {
   for (std::size_t begin = 0; begin < line.size();) {
     std::size_t end = begin;

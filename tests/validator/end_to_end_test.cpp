@@ -22,9 +22,9 @@ int run(const std::string& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Runs of all kinds are dealt out to so many tests: together they would take minutes.
+/// Runs of all kinds are divided among this many tests: together they would take minutes.
 constexpr int kShares = 8;
-/// With sanitizers each of them is a minute: one of so many.
+/// With sanitizers each of them takes a minute: only every n-th is run.
 constexpr int kEach = KVPLAN_SHADOW_MEMORY != 0 ? 3 : 1;
 class EndToEndLogs : public testing::TestWithParam<int> {};
 
@@ -119,7 +119,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
         golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
         golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
-        // As many as a recording says.
+        // The number that a recording says.
         golden + "--set eviction=seed-threshold:threshold=0.1,placement=compact",
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact",
         replay + "--set eviction=keyformer:kv_percent=40,placement=compact --set format=int4",
@@ -134,7 +134,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
             " --set model=gpt-oss-20b",
         few + "eviction=window:window=64,placement=holes " + by_head +
             " --set model=gpt-oss-20b --set workload.limit=5",
-        // Prefixes found by what follows courses, and dropped in place by each of their holders.
+        // Prefixes hit by requests that follow courses, and dropped in place by each of their holders.
         few + "eviction=window:window=64,placement=holes --set workload.limit=30 " + pyramid,
         few + duo + "holes' --set memory.replacement=lru-k --set workload.limit=6",
         replay + "--set eviction=tova:budget=20",
@@ -210,7 +210,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
     EXPECT_TRUE(log == bytes_of(naive));
     EXPECT_EQ(run(programs + "/kvplan-validate replay " + fast + " --backend host" + quiet), 0);
   }
-  // A log has no places for tokens that are encoded, and nothing is left behind.
+  // A log cannot describe encoded tokens, and no file is left.
   EXPECT_EQ(run(sample + "--set format=kivi --events " + folder + "/two.kve >/dev/null 2>&1"), 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);

@@ -1,5 +1,5 @@
-// The event log: the same bytes with fast and naive stepping, everything that was written comes back, and any damage
-// is one error with its place.
+// The event log: the same bytes with fast and naive stepping, everything written is read back, and any damage is one
+// error with its position.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Logs of several replicas: the same bytes however the fleet was run, equal at every moment when they are replayed, and
-// every change of what they say is found.
+// Logs of several replicas: the same bytes for every way of running the fleet, equal at every moment when they are
+// replayed, and every change of their meaning is found.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -62,7 +62,7 @@ std::vector<Group> groups_of(const Records& records) {
                        records[groups.back().begin].fact.index() == records[i].fact.index() &&
                        records[groups.back().begin].replica == records[i].replica;
     const bool alone = !groups.empty() && !again && is<StepRun>(records[i]) &&
-                       records[i - 1].replica != records[i].replica;  // goes on with other durations
+                       records[i - 1].replica != records[i].replica;  // continues with other durations
     if ((tick >= 0 && !again) || other || alone || groups.empty())
       groups.push_back({i, i, records[i].fact.index(), tick});
     groups.back().end = i + 1;

@@ -25,7 +25,7 @@ std::vector<LogCase> small_cases() {
   pieces.max_running = 8;
   pieces.chunk_tokens = 32;
   pieces.conservativeness = 0.2;
-  constexpr std::uint64_t kRanks = 6;  // three tracks, of which another rank has the first
+  constexpr std::uint64_t kRanks = 6;  // three tracks, the first of another rank
   const std::string paged = "paged:block_tokens=16", tiny = "paged:block_tokens=4",
                     ones = "paged:block_tokens=1";
   return {

@@ -47,7 +47,7 @@ bool shift(WholeLog& log, Random& random, std::string& what) {
   return on_a<Kind>(log, random, what, kAny, [&](Kind& fact) { one_off(fact.*Member, random); });
 }
 
-/// A drop that says again what is known (nothing comes back, and it is not the first) means nothing.
+/// A drop that repeats what is known (nothing is freed, and it is not the first) means nothing.
 std::set<std::size_t> restatements(const Records& records) {
   std::set<std::size_t> found;
   std::set<RequestId> sliding;
@@ -115,7 +115,7 @@ bool swap_requests(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-/// Two victims of a pass, one right behind the other.
+/// Two victims of one scheduler step, one directly after the other.
 bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i + 1 < log.records.size(); ++i)
@@ -225,7 +225,7 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
-/// Two blocks that an admission takes, one behind the other and of different groups of layers, change places.
+/// Two blocks that an admission takes, adjacent and of different layer groups, are swapped.
 bool hit_other_layers(WholeLog& log, Random& random, std::string& what) {
   const auto groups = log.header.groups.size();
   const auto group_of = [&](ContentKey key) {
@@ -332,7 +332,7 @@ bool let_another_block_go(WholeLog& log, Random& random, std::string& what) {
   return on_a<LetGo>(log, random, what, kAny, [&](LetGo& f) { one_off(f.logical_blocks.back(), random); });
 }
 bool let_a_block_less_go(WholeLog& log, Random& random, std::string& what) {
-  // Of a request that is preempted in the same pass all blocks come back anyway.
+  // If a request is preempted in the same step, all its blocks are freed anyway.
   std::vector<LetGo*> found;
   std::vector<LetGo*> of_pass;
   for (Record& record : log.records) {
@@ -459,7 +459,7 @@ bool a_block_granted_twice(WholeLog& log, Random& random, std::string& what) {
       },
       [](Claims& c) { c.places.back() = c.places.front(); });
 }
-/// The place of the grant before, in the same pass: still held.
+/// The address of the grant before, in the same step: still held.
 bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
   std::vector<std::pair<std::size_t, std::int32_t>> found;
   std::int32_t held = -1;

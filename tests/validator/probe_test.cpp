@@ -42,7 +42,7 @@ struct FakeSetup {
   std::int64_t memory{80'000 * kMiB}, l2_bytes{50 * kMiB};
 };
 
-/// Memory in whole pages, every time by formula, and an account of what was asked of it in which order.
+/// Memory in whole pages, every time by formula, and a record of its calls in their order.
 class FakeProbe final : public ProbeDevice {
  public:
   explicit FakeProbe(FakeSetup setup) : setup_(setup), free_(setup.memory) {}
@@ -277,7 +277,7 @@ TEST(Probe, QuantilesAreThoseOfTheDefinition) {
     const auto at_most = [&](double limit) {
       return std::count_if(values.begin(), values.end(), [&](double v) { return v <= limit; });
     };
-    const auto least = [&](int tenths) {  // the least value that so many tenths do not exceed
+    const auto least = [&](int tenths) {  // the smallest value that this many tenths do not exceed
       double found = std::numeric_limits<double>::infinity();
       for (const double v : values)
         if (10 * at_most(v) >= tenths * n) found = std::min(found, v);

@@ -160,7 +160,7 @@ TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
 }
 
 TEST_F(Program, ADeviceIsWrittenAndNeverReplaced) {
-  // A link stands for the device, so that a mistake replaces the link.
+  // A link stands for the device, so that a mistake replaces only the link.
   if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   put("a.kve", log_bytes());
   fs::create_symlink("/dev/full", at("full"));

@@ -1,5 +1,5 @@
-// The replay finds the simulator's bytes equal at every event, whatever it runs on, and finds every change of
-// a log that changes what the log says.
+// The replay finds the simulator's bytes equal at every event, on every backend, and finds every change of a log that
+// changes its meaning.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_P(HandMade, CountsAsWorkedOut) {
   }
 }
 
-/// What a changed log of a run by priority is told, each change alone.
+/// The message for each change of a log of a run by priority.
 TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
   const auto made = test::hand_made_priority_log();
   const auto index_of = [&](const char* name) {
@@ -89,7 +89,7 @@ TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
          "request 0 has a priority, but the policy has none");
 }
 
-/// What a changed log of prefixes in groups of layers is told, each change alone.
+/// The message for each change of a log of prefixes in layer groups.
 TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
   using event_log::Admit;
   using Records = std::vector<event_log::Record>;
@@ -224,7 +224,7 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
             "was filled");
 }
 
-/// More blocks than one fact lists: all of them have to be told before the request goes on.
+/// More blocks than one fact lists: all of them must be reported before the request continues.
 TEST(Replay, ManyBlocksThatWindowsLeaveAreToldInSeveralFacts) {
   traces::Trace trace;
   trace.arrival_ns = {0};

@@ -54,7 +54,7 @@ class LogCourses final : public core::CourseSource {
       return drops(case_, id_at<RequestId>(number(r) + 1000 * table), shape.prompt, shape.final_tokens);
     };
     if (case_.tables == 1) return core::Course::make(shape, drops_of(0));
-    std::vector<core::AlikeTables> tables;  // the last two are alike
+    std::vector<core::AlikeTables> tables;  // the last two are equal
     for (std::int64_t t = 0; t + 1 < case_.tables; ++t)
       tables.push_back({core::Course::make(shape, drops_of(t)), t + 2 < case_.tables ? 1 : 2});
     return core::make_course_of_tables(std::move(tables));

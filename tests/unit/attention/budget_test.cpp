@@ -55,7 +55,7 @@ TEST(Budget, WorkedOutByHand) {
   EXPECT_EQ(heads.value().tokens, (std::vector<Numbers>{{13, 7}, {11, 9}}));
 }
 
-/// The capacities of a short prompt grow with depth: 100, 102, ..., 162, all of which hold it.
+/// The capacities of a short prompt grow with depth: 100, 102, ..., 162, and all of them hold it.
 TEST(Budget, AdaKvPyramidOfAShortPrompt) {
   const auto schedule = pyramid_schedule(120, 20, 92, 32);
   EXPECT_EQ(schedule.front() + 8, 100);

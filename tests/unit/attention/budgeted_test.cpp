@@ -173,7 +173,7 @@ std::string others_of(const PolicyKind& kind) {
   return out;
 }
 
-/// A budget from outside is the same as the parameter, whatever the policy.
+/// A budget from outside equals the parameter, for every policy.
 TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
   Random random(1, "budgeted");
   const int heads = 4;

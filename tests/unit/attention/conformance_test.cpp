@@ -157,7 +157,7 @@ Case any_case(const PolicyKind& kind, std::uint64_t seed) {
   std::string text = legal_text(kind.descriptor, groups, random);
   PolicyChoice policy = parse_policy(text).value();
   const PolicyTraits traits = kind.traits(policy.choice);
-  // A prompt of which deeper layers see less.
+  // A prompt that is shorter in deeper layers.
   if (traits.lower_layers && random.chance(1, 2)) model.tokens += 80;
   const auto prompt = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(model.tokens)));
   const std::int64_t given = policy.choice.integer("group");
@@ -208,8 +208,8 @@ std::size_t expect_sets(const Case& it, const Outcome& found) {
   return gone;
 }
 
-/// How many of so many tokens stay; -1: lengths alone do not say it. Of Scissorhands that protects more tokens than its
-/// budget runs with counts say that they count the budget alone.
+/// The number of tokens that stay; -1: it does not follow from lengths. For Scissorhands, if it protects more tokens
+/// than its budget, runs with counts say that they count the budget alone.
 std::int64_t count_of(const Case& it, std::int32_t layer, std::int64_t tokens) {
   const PolicyKind& kind = *it.policy.kind;
   if (it.traits.keeps_everything()) return -1;

@@ -308,8 +308,8 @@ std::unique_ptr<const core::Course> course_of_h2o(core::Placement placement, std
       std::make_shared<RecordedDrops>(std::move(trajectory).value()));
 }
 
-/// After t6 tokens 0, 1, 5 and 6 stay where they were: of pages (0,1) (2,3) (4,5) (6,7) the second came back, and three
-/// pages hold four tokens, a hole where 4 was and the place of 7.
+/// After t6 tokens 0, 1, 5 and 6 stay where they were: of pages (0,1) (2,3) (4,5) (6,7) the second was freed, and
+/// three pages hold four tokens, a hole where 4 was and the slot of 7.
 TEST(HandChecked, CellsWithHoles) {
   const auto course = course_of_h2o(core::Placement::kHoles, 2);
   EXPECT_TRUE(course->freed_entries(5).empty());
@@ -321,7 +321,7 @@ TEST(HandChecked, CellsWithHoles) {
 }
 
 /// 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: three pages of two from the first
-/// generated token on, and none comes back.
+/// generated token on, and none is freed.
 TEST(HandChecked, PagesWithReuse) {
   const auto course = course_of_h2o(core::Placement::kReuse, 2);
   EXPECT_EQ(course->table_slots(4), 4);
@@ -335,8 +335,8 @@ TEST(HandChecked, PagesWithReuse) {
 
 TEST(HandChecked, CellsWithReuse) {
   const auto course = course_of_h2o(core::Placement::kReuse, 8);
-  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever,
-  // of which one is always about to be written.
+  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever, one of
+  // them always about to be written.
   for (std::int64_t n = 4; n < 8; ++n) {
     EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 3})) << n;
     EXPECT_EQ(course->read_tokens(n), 4);

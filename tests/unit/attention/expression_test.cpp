@@ -85,7 +85,7 @@ TEST(Expression, WindowedIsTheSumOfTheLatestRows) {
   }
 }
 
-/// The policy of the keys' lengths, selecting at every token; values of which only the lengths are known do as well.
+/// The policy of the keys' lengths, selecting at every token; for values of unknown direction too.
 TEST(Expression, NormsAreThoseOfTheRecording) {
   int differ = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -1,4 +1,4 @@
-// Policies that tell layers or heads apart by what they are given, not by rows: tables of heads, falling capacities.
+// Policies that distinguish layers or heads by their input, not by rows: tables of heads, falling capacities.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void expect_whole_or_interval(const Case& it, const PolicyChoice& policy, std::i
   for (std::size_t h = 0; h < whole.size(); ++h) EXPECT_EQ(found[h], whole[h] ? all[h] : others[h]) << h;
 }
 
-/// A head keeps everything unless fewer than `sparsity` of the way up the sorted gates it stands.
+/// A head keeps everything unless it is among the lowest `sparsity` of the sorted gates.
 TEST(DuoAttention, HeadsFromTheQuantileOnKeepEverything) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed, "duo");
@@ -106,7 +106,7 @@ TEST(RazorAttention, BestHeadsOfEachKindKeepEverything) {
                         std::to_string(static_cast<double>(induction) / 10) +
                         ",echo_share=" + std::to_string(static_cast<double>(echo) / 10),
                     tables);
-    // A head is among the best ceil(share x all) unless as many are better, or as good and earlier.
+    // A head is among the best ceil(share x all) unless that many are better, or equal and earlier.
     const auto best = [&](const HeadTable& table, std::int64_t tenths, std::size_t l, std::size_t h) {
       std::int64_t before = 0;
       for (std::size_t i = 0; i < it.layers; ++i)

@@ -63,7 +63,7 @@ TEST(Invariant, ProtectedTokensStay) {
   }
 }
 
-/// How many tokens stay, where the traits say that lengths tell it.
+/// How many tokens stay, if the traits say that this follows from lengths.
 TEST(Invariant, CountsFollowFromLengths) {
   int counted = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -404,7 +404,7 @@ TEST(Kernels, SumsFollowTheirOrder) {
   }
 }
 
-/// Positions with gaps, then neighbours, at any place; of both kinds of rows.
+/// Positions with gaps, then consecutive ones, anywhere; for both kinds of rows.
 TEST(Kernels, GatherTakesNeighboursAsTheyAre) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -487,7 +487,7 @@ TEST(Kernels, LowestIsTheFirstAmongEquals) {
   }
 }
 
-/// The same sums as one after the other, to the last bit, whatever the number of queries and elements.
+/// The same sums as added one after the other, to the last bit, for any number of queries and elements.
 TEST(Kernels, ProductsAreAddedInOrder) {
   Random random(31, "products");
   for (const std::size_t size : {1U, 3U, 32U, 129U})

@@ -66,7 +66,7 @@ class Keyformer final : public NaiveLayer {
         out[s] = naive_best(score_[s], naive_less(kept[s], recent), kept_ - recent_);
         out[s].insert(recent.begin(), recent.end());
       } else if (seen > kept_) {
-        // The mask of the masking simulation, of which only what was not hidden before is left.
+        // The mask of the masking simulation, minus tokens that were hidden before.
         std::set<int> mask = naive_best(score_[s], naive_range(0, seen - recent_), kept_ - recent_);
         mask.merge(naive_range(seen - recent_ + 1, seen));
         out[s] = naive_less(kept[s], naive_less(kept[s], mask));

@@ -6,7 +6,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Keeps every row of the prompt; `choose` is asked once.
+/// Keeps every row of the prompt; `choose` is called once.
 class PromptPolicy : public NaiveLayer {
  public:
   PromptPolicy(const NaiveSpec& spec, const NaivePlace& place) : NaiveLayer(place), spec_(spec) {}

@@ -160,7 +160,7 @@ TEST(PolicyInvariant, RoomForEverythingIsTheFullCache) {
       if (text[0] == 'd') policy.tables.pop_back();
       expect_full(recording, policy, prompt);
     }
-    // These have no budget beyond the prompt: they keep that, and after it Keyformer as many.
+    // These have no budget beyond the prompt: they keep the prompt, and after it Keyformer the same number.
     const auto prompt_tokens = static_cast<std::size_t>(prompt);
     for (const Sets& sets : states_of(run_policy(recording, "keyformer:kv_percent=100", prompt)))
       for (const auto& set : sets) EXPECT_EQ(set.size(), prompt_tokens);
@@ -179,7 +179,7 @@ TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
     const int tokens = 8 + static_cast<int>(random.below(50));
     const auto recording =
         recording_of({random_rows(random, group, tokens, ties ? RowKind::kTies : RowKind::kSmooth)});
-    // Powers of two, of which ties stay ties.
+    // Powers of two, so that ties stay ties.
     const int window = ties ? 1 << random.below(3) : 1 + static_cast<int>(random.below(6));
     const std::string common =
         ":window=" + number(window) + ",capacity=" + number(window + static_cast<int>(random.below(20))) +
@@ -276,7 +276,7 @@ TEST(PolicyInvariant, HeadsOfTensorsThatChangePlacesTakeTheirSetsAlong) {
       expect_turned(run_policy(RecordedTensors(one), policy, prompt),
                     run_policy(RecordedTensors(two), policy, prompt));
     }
-    // Tables of heads change places with them.
+    // Tables of heads are permuted with them.
     for (const char* text :
          {"duo-attention:gates=here,sink=1,recent=3",
           "razor-attention:induction=here,echo=here,sink=1,recent=3,induction_share=0.4"}) {
@@ -331,7 +331,7 @@ TEST(PolicyInvariant, GroupsOfEqualHeadsAreOneHead) {
   }
 }
 
-/// A share of nothing is one token: as many go as come.
+/// A share of nothing is one token: as many are dropped as are added.
 TEST(PolicyInvariant, TheLeastShareDropsOneTokenAtATime) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
@@ -343,7 +343,7 @@ TEST(PolicyInvariant, TheLeastShareDropsOneTokenAtATime) {
       for (const auto& set : states[i])
         EXPECT_EQ(static_cast<int>(set.size()), std::min(d.budget, d.prompt + static_cast<int>(i)))
             << "seed " << seed;
-    // So is every share of which n tokens are less than two.
+    // So is every share by which n tokens are less than two.
     const std::string small = std::to_string(1.9 / std::max(d.prompt, d.budget + 1));
     EXPECT_EQ(states, states_of(run_policy(*recording, budget + small, d.prompt))) << "seed " << seed;
   }

@@ -136,8 +136,8 @@ TEST(PublishedAccounting, StorageByQueryHead) {
   EXPECT_EQ(static_cast<double>(128 * (by_query_head - by_key_head)) / kMiB, 48.0);
 }
 
-/// 1 - B/T of the README of R-KV, at a sixteenth of its lengths, where shares are alike. So it is right after a
-/// selection. Until the next one as many as 128 tokens come on top: of 8192 tokens 85.94 % are saved then, not 87.5 %.
+/// 1 - B/T of the README of R-KV, at a sixteenth of its lengths, with equal shares. It is right directly after a
+/// selection. Until the next one up to 128 tokens are added: then 85.94 % of 8192 tokens are saved, not 87.5 %.
 TEST(PublishedAccounting, SavingsOfRKv) {
   constexpr std::int64_t kSmaller = 16;
   Random random(1, "savings");

@@ -120,8 +120,8 @@ TEST(PyramidInfer, AgainstItsDefinition) {
   EXPECT_GT(thinned, 10);
 }
 
-/// What the policy stores of a prompt of 4096 tokens, in all layers. How many leave does not depend on rows, so that
-/// each layer shows its last one alone, in which all are alike.
+/// What the policy stores of a prompt of 4096 tokens, in all layers. The number that leaves does not depend on rows,
+/// so each layer gets only its last row, with equal weights.
 double kept_share(const std::string& ratio, std::int32_t layers) {
   constexpr std::int32_t kPrompt = 4096;
   const PolicyChoice policy = parse_policy("pyramidinfer:ratio=" + ratio).value();

@@ -99,7 +99,7 @@ Score lag_relative(std::size_t sink, std::size_t lag) {
       const Vector keys = stands_out(it.keys, begin, lag);
       const Vector values = stands_out(it.values, begin, lag);
       for (std::size_t i = 0; i < lag; ++i) {
-        std::size_t rank = 0;  // as many are lower, or as low and older
+        std::size_t rank = 0;  // the number of lower ones, or equal and older ones
         for (std::size_t j = 0; j < lag; ++j) {
           const double a = (keys[i] + values[i]) / 2;
           const double b = (keys[j] + values[j]) / 2;
@@ -216,8 +216,8 @@ NaiveRow wanted_and_new(const LayerTensors& all, std::size_t head, const std::ve
   return out;
 }
 
-/// Each key becomes one of a few that are at right angles and of one length. So cosines are one number or 0, and sums
-/// of them depend on how many there are alone: whatever ties does so to the last bit.
+/// Makes each key one of a few orthogonal vectors of one length. So cosines are one number or 0, and their sums
+/// depend only on counts: ties are exact to the last bit.
 void point_along_axes(Random& random, LayerTensors& to) {
   for (auto& keys : to.keys) {
     std::fill(keys.begin(), keys.end(), 0.0F);

@@ -1,4 +1,4 @@
-// Policies beside each other on one pass of the rows, and the most mass that k tokens can have.
+// Several policies in one pass over the rows, and the largest mass that k tokens can have.
 #include <gtest/gtest.h>
 
 #include <algorithm>

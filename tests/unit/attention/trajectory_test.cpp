@@ -219,7 +219,7 @@ TEST(Trajectory, DropsAreDifferences) {
   }
 }
 
-/// Each layer follows what the policy with its own number does, and positional ones are told apart by layer.
+/// Each layer follows the policy with its own number, and positional policies are distinguished by layer.
 TEST(Trajectory, LayersWithBudgetsOfTheirOwn) {
   Random random(4, "granted");
   const auto recording = recording_of(random_layers(random, 3, 2, 90));
@@ -286,7 +286,7 @@ TEST(TrajectoryStore, SharesAndForgets) {
   EXPECT_FALSE(store.get(recording, 1, 10, 299, h2o.value()).ok());
 }
 
-/// What is not in use never takes more than was said, whatever grows when.
+/// Unused trajectories never take more than the limit, whatever grows when.
 TEST(TrajectoryStore, CountsWhatItHolds) {
   Random random(10, "store");
   const auto recording = recording_of(random_layers(random, 2, 2, 300));

@@ -15,7 +15,7 @@
 namespace kvplan {
 namespace {
 
-/// Can `id + 1`, `id < 1` or `id == 1` be written? Can it be a place in memory by itself?
+/// Can `id + 1`, `id < 1` or `id == 1` be compiled? Can an id be an index of an array by itself?
 template <class T>
 concept HasArithmetic = requires(T id) {
   id + 1;

@@ -1,4 +1,5 @@
-// Our own elementary functions against those of the C library, which are right to about a unit in the last place.
+// Our own elementary functions compared with those of the C library, which are right to about a unit in the last
+// place.
 #include "simulator/base/real.h"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ TEST(Commands, HelpIsWhatTheOptionPrints) {
   }
 }
 
-/// What a policy must be given stands there as it can be typed.
+/// Help shows required parameters in the form in which they are typed.
 TEST(Commands, HelpWritesParametersAsTheyAreTyped) {
   std::string help = run_kvplan("evict --help").out;
   std::replace(help.begin(), help.end(), '\n', ' ');

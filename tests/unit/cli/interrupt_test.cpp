@@ -120,7 +120,7 @@ TEST(ClosedStreams, AreNotTakenForOutputs) {
   EXPECT_EQ(read_file(folder.file("p")), whole);
   EXPECT_EQ(exit_code(run + "- --timeline " + folder.file("q") + " >&- 2>&-"), 2);
   EXPECT_EQ(read_file(folder.file("q")).find('{'), std::string::npos);
-  // Nothing but a file was asked for.
+  // Only a file was requested.
   const std::string import = kvplan + "trace import " + trace + " -o " + folder.file("t.kvt");
   ASSERT_EQ(exit_code(import + " 2>" + folder.file("err")), 0);
   const std::string kvt = read_file(folder.file("t.kvt"));

@@ -25,7 +25,7 @@ const char* const kBad[]{"",     "99999999999999999999",
 
 struct NumericOption {
   const char* program;
-  const char* command;  ///< with all that is needed besides
+  const char* command;  ///< with all other required options
   const char* name;
   const char* expected;
 };

@@ -19,7 +19,7 @@ using traces::testing::write_file;
 
 constexpr const char* kRows = "arrival_ns,input_tokens,output_tokens\n0,100,20\n5,7,9\n";
 
-/// A file can have no more than so many bytes: the larger output fails, and the smaller one stays away too.
+/// The file size is limited: the larger output fails, and the smaller one does not appear either.
 TEST(Outputs, AllAppearOrNone) {
   const TemporaryFolder folder;
   write_file(folder.file("t.csv"), kRows);

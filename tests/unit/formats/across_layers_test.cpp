@@ -23,7 +23,7 @@ double angle_of(const Vector& a, const Vector& b) {
   return lengths == 0 ? 0 : static_cast<double>(std::acos(std::clamp<long double>(product / lengths, -1, 1)));
 }
 
-/// What comes back of `own` when it is merged: the point at t of the arc, as long as `own`.
+/// The decoded value of `own` when it is merged: the point at t of the arc, with the length of `own`.
 Vector merged(const Vector& lower, const Vector& upper, const Vector& own, double t) {
   const double angle = angle_of(lower, upper);
   const double sine = std::sin(angle);

@@ -25,7 +25,7 @@ class Files {
  public:
   explicit Files(const TemporaryFolder& folder) : folder_(folder) {
     auto sample = io::tensor_sample(3, 12, attention::Element::kF16);
-    for (auto& head : sample.values) head.resize(12 * 8, 0.5F);  // as many channels as keys have
+    for (auto& head : sample.values) head.resize(12 * 8, 0.5F);  // the same number of channels as keys
     sample.info.value_size = 8;
     queries = sample.queries;
     keys = sample.keys;
@@ -111,7 +111,7 @@ TEST(FormatCommand, EvictStoresWhatStaysInAFormat) {
               simdjson::minify(format["after_prefill"]["bytes"]));
   }
 
-  // All layers: bytes add up, and of errors the mean and the greatest are told.
+  // All layers: bytes add up, and for errors the mean and the largest are printed.
   const dom::element all = parsed(a, evict + " --format kivi:group=8,residual=8");
   std::int64_t bytes = 0, peak = 0, layers = 0;
   double error = 0, most = 0;
@@ -221,7 +221,7 @@ TEST(FormatCommand, AnErrorRelativeToNothingIsNoNumber) {
   EXPECT_EQ(text.out[text.out.find('\n', row) - 1], '-') << text.out;
 }
 
-/// With a policy that goes on dropping, a format that encodes when it appends stores what the policy keeps.
+/// With a policy that keeps dropping, a format that encodes when it appends stores what the policy keeps.
 TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
   const std::string input = kInputs + "A.json";
   const std::string policy = "h2o:hh=10,recent=14";
@@ -253,7 +253,7 @@ constexpr const char* kConfig =
     R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
     R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})";
 
-/// A short name takes the bytes that `kvplan bytes` tells of it, but for the scales beside the cache.
+/// A short name takes the bytes of `kvplan bytes`, except for the scales stored separately.
 TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
   write_file(folder.file("config.json"), kConfig);
@@ -272,7 +272,8 @@ TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   }
 }
 
-/// Lengths say what encoding counts: in every region, with a policy that cuts the prompt or one that goes on dropping.
+/// Bytes from lengths equal the count of encoding: in every region, with a policy that cuts the prompt or one that
+/// keeps dropping.
 TEST(FormatCommand, CodecsTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
   write_file(folder.file("config.json"), kConfig);

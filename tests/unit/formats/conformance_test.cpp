@@ -129,7 +129,7 @@ class FormatConformance : public testing::TestWithParam<std::string> {
           ASSERT_FALSE(coded.code || coded.scale || coded.zero);
         }
       }
-      // Beside exact tokens some formats keep exact elements, with an index of their places.
+      // In addition to exact tokens some formats keep exact elements, with an index of their positions.
       ASSERT_GE(bytes.exact, exact * codec.shape().size(side) * 2);
       if (bytes.index == 0) {
         ASSERT_EQ(bytes.exact, exact * codec.shape().size(side) * 2);
@@ -140,7 +140,7 @@ class FormatConformance : public testing::TestWithParam<std::string> {
     }
   }
 
-  /// Whatever comes back differently was written.
+  /// Every number that is decoded differently was written.
   static void check_versions(const Snapshot& before, const Snapshot& after) {
     for (const auto& [key, seen] : before) {
       const auto now = after.find(key);
@@ -187,7 +187,7 @@ class FormatConformance : public testing::TestWithParam<std::string> {
     }
   }
 
-  /// Weights of a query, where the format is told of them.
+  /// Weights of a query, if the format needs them.
   static void attend(Random& random, Codec& codec) {
     if (codec.weight_use() == WeightUse::kNone) return;
     for (std::int32_t h = 0; h < codec.shape().kv_heads; ++h) {
@@ -295,8 +295,8 @@ TEST(FormatLowRank, ErrorsAreThoseOfEckartAndYoung) {
   }
 }
 
-/// By energy the rank is the least with so great a share of the squares, which are eigenvalues of the sum of outer
-/// products; what comes back is what that rank gives.
+/// With energy, the rank is the smallest with that share of the squares, which are eigenvalues of the sum of outer
+/// products; the decoded numbers are those of that rank.
 TEST(FormatLowRank, EnergySaysTheLeastRank) {
   std::set<std::int64_t> ranks;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -450,7 +450,7 @@ TEST(FormatGear, CorrectsWhatIntegersLose) {
     }
     EXPECT_LT(before[0], 1e-10);
     EXPECT_LT(before[1], 1e-10);
-    // Half of 0.5 x 16 of a key's channel at either end, and of 0.5 x 8 of a value, come back as they were.
+    // Half of 0.5 x 16 of a key's channel at either end, and of 0.5 x 8 of a value, are decoded exactly.
     const auto sparse = run("gear:group=4,residual=16,bits=2,outliers=0.5,rank=0");
     EXPECT_EQ(sparse->regions(Side::kKeys).index, 8 * 8 * 2);
     EXPECT_EQ(sparse->regions(Side::kKeys).exact, 8 * 8 * 2);

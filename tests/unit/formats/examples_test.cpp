@@ -1,4 +1,4 @@
-// Examples small enough to check by hand: codes, numbers that come back, and what stays exact. They were worked out on
+// Examples small enough to check by hand: codes, decoded numbers, and what stays exact. They were worked out on
 // paper, independently of this program.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ double largest_error(const Codec& codec, const Vector& x) {
   return out;
 }
 
-/// A scale of .01 and errors 0 .004 .003 0, at most half of it; truncated 63 in the place of 64, off by .007.
+/// A scale of .01 and errors 0 .004 .003 0, at most half of it; truncation would give 63 instead of 64, off by .007.
 TEST(FormatExamples, EightBitsAroundZero) {
   const Vector x{-1.27, .004, .637, 1.0};
   for (const std::string format : {"int-tensor", "int-token:symmetric=true"}) {
@@ -93,8 +93,8 @@ TEST(FormatExamples, FourBitFloatsInABlock) {
   EXPECT_NEAR(largest_error(*codec, x), .4, 1e-6);
 }
 
-/// KIVI with residuals of 4 in groups of 2: of 6 tokens 4 keys and 2 values are encoded, of 7 as many keys and 3
-/// values, of 8 all keys.
+/// KIVI with residuals of 4 in groups of 2: of 6 tokens 4 keys and 2 values are encoded, of 7 the same number of keys
+/// and 3 values, of 8 all keys.
 TEST(FormatExamples, WhatKiviKeepsExactly) {
   const Shape shape{.key_size = 2, .value_size = 2};
   Random random(1);
@@ -154,7 +154,7 @@ TEST(FormatExamples, AverageBitsOfKvquant) {
   }
 }
 
-/// 3.0 + 13 (r_K + r_V) / 2T: 3.05 with as many exact tokens as there can be.
+/// 3.0 + 13 (r_K + r_V) / 2T: 3.05 with the largest number of exact tokens.
 TEST(FormatExamples, AverageBitsOfKivi) {
   EXPECT_NEAR(bits_per_element("kivi", 1, 128, 32767), 3.05, .005);
   EXPECT_NEAR(bits_per_element("kivi", 1, 128, 32767), 3 + 13.0 * (127 + 128) / (2 * 32767), 1e-9);

@@ -247,7 +247,7 @@ TEST_P(FormatLengthsOf, EveryRegionAfterThePromptAndAfterEachStep) {
   }
 }
 
-/// Where any tokens may go, the count says it all; elsewhere runs that dropped as many take other bytes.
+/// If any tokens may be dropped, the count suffices; otherwise runs with the same number of drops take other bytes.
 TEST_P(FormatLengthsOf, WhatIsLeftAfterDrops) {
   std::size_t refused = 0;
   std::size_t different = 0;
@@ -281,7 +281,7 @@ TEST_P(FormatLengthsOf, WhatIsLeftAfterDrops) {
   }
 }
 
-/// Where positions decide which tokens go: a codec that is told each of them, after each step.
+/// If positions decide which tokens are dropped: compared with a codec that gets each of them, after each step.
 TEST_P(FormatLengthsOf, WhatPositionsLeave) {
   std::size_t told = 0, gone = 0;
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
@@ -335,7 +335,7 @@ TEST(FormatLengths, PagingClassesAreTold) {
   EXPECT_EQ(text_of_member("fp8"), "Paging class " + tokens + "; with scale=amax " + own + ".");
 }
 
-/// Outliers of a chunk lie where numbers put them, so a part of it that goes takes as many as it happens to have.
+/// Outliers of a chunk lie where the numbers put them, so a dropped part of it has as many as it happens to have.
 TEST(FormatLengths, OutliersOfAPartOfAChunkDoNotFollow) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
   EXPECT_FALSE(follows_from_positions(choice_of("gear:group=4,residual=8"), 0));
@@ -356,7 +356,7 @@ TEST(FormatLengths, OutliersOfAPartOfAChunkDoNotFollow) {
   EXPECT_GT(totals.size(), 1U);
 }
 
-/// KIVI with groups of 4 and residuals of 8 behind a window of 12, one head of 16 channels, by hand.
+/// KIVI with groups of 4 and residuals of 8 after a window of 12, one head of 16 channels, by hand.
 TEST(FormatLengths, AGroupGoesWithItsLastToken) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 16, .value_size = 16};
   const auto of = [&](std::int64_t generated) {
@@ -454,8 +454,8 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
   // A later key has 1024 elements: 10 of one, 102 of ten.
   EXPECT_EQ(of("kvquant", {.prompt = 199, .generated = 1}).keys.exact, 2 * 10);
   EXPECT_EQ(of("kvquant", {.prompt = 399, .generated = 10}).keys.exact, 2 * (8 * 128 * 2 + 102));
-  // Of a token's 8 x 400 numbers of values 16 lie at either end, whenever it came; places take as much. A token has one
-  // pointer of 4 bytes on either side, and one scale and zero point of its values.
+  // Of a token's 8 x 400 numbers of values 16 lie at either end, whenever it was added; positions take the same
+  // number of bytes. A token has one pointer of 4 bytes on either side, and one scale and zero point of its values.
   const LayerBytes both = of("kvquant", {.prompt = 399, .generated = 10});
   EXPECT_EQ(both.values.exact, 2 * 409 * 32);
   EXPECT_EQ(both.values.index, 2 * 409 * 32 + 4 * 409);

@@ -1,5 +1,5 @@
-// What goes is merged into what stays: against slow second implementations on random layers, by hand, and behind
-// policies on the bundled recording.
+// Dropped tokens are merged into kept ones: compared with slow second implementations on random layers, by hand, and
+// with policies on the bundled recording.
 #include <gtest/gtest.h>
 
 #include "simulator/formats/evaluation.h"

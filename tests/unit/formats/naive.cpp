@@ -117,7 +117,7 @@ class Model {
   }
   [[nodiscard]] std::int64_t heads() const { return static_cast<std::int64_t>(in_.heads.size()); }
 
-  // Bytes, of so many tokens in each head.
+  // Bytes of `tokens` exact tokens in each head.
   void exact(std::size_t tokens) {
     state_.bytes.exact += heads() * static_cast<std::int64_t>(tokens * size_ * 2);
   }

@@ -86,7 +86,7 @@ TEST(SampleFormats, QuantisersErrByHalfAStep) {
   }
 }
 
-/// 14: of T tokens as many are coded as fill groups; keys keep fewer than a group exactly, values the last ones.
+/// 14: of T tokens those are coded that fill groups; keys keep fewer than a group exactly, values the last ones.
 TEST(SampleFormats, KiviKeepsATail) {
   constexpr std::int64_t kResidual = 32;
   const Recorded in = recorded(2);
@@ -108,7 +108,7 @@ TEST(SampleFormats, KiviKeepsATail) {
   }
 }
 
-/// 17: as many clusters as tokens leave every token as it was.
+/// 17: with as many clusters as tokens, every token stays as it was.
 TEST(SampleFormats, AsManyClustersAsTokensAreTheTokens) {
   const Recorded in = recorded(4);
   const auto codec = encoded("kmeans:recent=0,sinks=0,clusters=" + std::to_string(in.tokens), in);

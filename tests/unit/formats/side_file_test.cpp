@@ -1,4 +1,4 @@
-// Side files: what they hold, and every way in which they are refused, with the place.
+// Side files: their contents, and every error with its position.
 #include "simulator/io/side_file.h"
 
 #include <gtest/gtest.h>
@@ -196,7 +196,8 @@ Said axes(std::size_t groups, std::size_t rank, std::size_t channels) {
   return out;
 }
 
-/// A file that stands beside its scenario: what a run stores at last is what `kvplan bytes` counts of as many tokens.
+/// A file beside its scenario: the bytes that a run stores at the end are what `kvplan bytes` counts for as many
+/// tokens.
 TEST(SideFile, RunsReadIt) {
   const traces::testing::TemporaryFolder folder;
   const auto run = [&](const std::string& arguments) { return traces::testing::run_kvplan(arguments); };
@@ -269,8 +270,8 @@ TEST(SideFile, RunsReadIt) {
       << pool.err;
 }
 
-/// On recordings every token of every layer is counted as it is encoded: as many bytes as a run of their model has room
-/// for.
+/// On recordings, every token of every layer is counted as it is encoded: the same bytes that a run of their model
+/// provides for.
 TEST(SideFile, FrontiersCountWhatRunsStore) {
   const traces::testing::TemporaryFolder folder;
   const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
@@ -300,7 +301,7 @@ TEST(SideFile, FrontiersCountWhatRunsStore) {
       << run.out;
 }
 
-/// A sweep goes on with the file that it began with.
+/// A sweep continues with the file with which it began.
 TEST(SideFile, SweepsKnowItsContent) {
   const traces::testing::TemporaryFolder folder;
   const auto write = [&](std::size_t rank) {

@@ -1,5 +1,5 @@
-// Formats that are told of weights or calibration: projections and KVQuant beside slow second implementations, and keys
-// before and after their rotation on the bundled recording.
+// Formats that use weights or calibration: projections and KVQuant compared with slow second implementations, and
+// keys before and after their rotation on the bundled recording.
 #include <gtest/gtest.h>
 
 #include "simulator/formats/evaluation.h"
@@ -10,7 +10,7 @@
 namespace kvplan::formats::test {
 namespace {
 
-/// Orthonormal vectors over so many channels.
+/// `rank` orthonormal vectors over `size` channels.
 Matrix random_basis(Random& random, std::size_t rank, std::size_t channels) {
   Matrix out(rank, channels);
   for (double& v : out.data) v = 2 * random.unit() - 1;

@@ -94,7 +94,7 @@ TEST(FormatsTogether, StopWhenAskedTo) {
   EXPECT_EQ(found.error().to_string(), "enough");
 }
 
-/// A bound works before the first step ends; its decisions do not matter once a stop was asked for.
+/// A bound is computed before the first step ends; its decisions do not matter once a stop was requested.
 TEST(FormatsTogether, StopWhileABoundLooksAhead) {
   const auto sample =
       io::open_attention(std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva").value();

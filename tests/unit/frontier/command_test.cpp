@@ -167,7 +167,7 @@ TEST(FrontierCommand, TakesSeveralRecordingsAndPoliciesOfFiles) {
   EXPECT_TRUE(point["output_error_mean"].is_null()) << "one of them has no values";
 }
 
-/// Of each query head at each step; without the option nothing is told of it.
+/// For each query head at each step; without the option it is not printed.
 TEST(FrontierCommand, OverlapIsTheMeanOfWhatEvictTells) {
   dom::parser a, b;
   for (const char* policy : {"tova", "h2o:recent=4", "window", "snapkv:window=4,kernel=1,pooling=max"}) {

@@ -47,7 +47,7 @@ std::vector<std::vector<double>> sorted_rows(const Recording& recording, std::in
   return out;
 }
 
-/// Of every decode step and query head: which of the attended tokens are among as many greatest weights.
+/// For every decode step and query head: which of the attended tokens are among the same number of largest weights.
 void add_overlaps(std::vector<double>& to, const Recording& recording, std::int32_t layer,
                   const Outcome& alone, const std::string& policy, std::int64_t prompt) {
   const auto rows = recording.open(0, layer).value();
@@ -330,7 +330,7 @@ Result<attention::Grants> grants(const Choice& scheme, const Recording& recordin
   return attention::grants_of(retained.value());
 }
 
-/// One sequence of so many layers that have the same sizes.
+/// One sequence with `layers` layers of the same sizes.
 std::shared_ptr<const Recording> layers_of(Random& random, int layers, int tokens, std::int64_t window = 0) {
   std::vector<attention::LayerTensors> out{attention::random_tensors(random, 2, 2, tokens, false)};
   while (std::ssize(out) < layers) {
@@ -466,7 +466,7 @@ TEST(Frontier, SchemesAreReadAndRefused) {
       << few.error().to_string();
 }
 
-/// The first layer keeps the 6 tokens that it shows, exactly, whatever the lane says of the other.
+/// The first layer keeps the 6 tokens that its window shows, exactly, whatever the lane says about the other.
 TEST(Frontier, LayersWithAWindowKeepWhatItShows) {
   Random random(7, "windows");
   constexpr std::int64_t kWindow = 6;

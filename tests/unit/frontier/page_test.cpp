@@ -1,4 +1,4 @@
-// The page is well-formed whatever it is told, and the chart's points read back as the numbers.
+// The page is well-formed for any input, and the chart's points read back as the numbers.
 #include "simulator/frontier/page.h"
 
 #include <gtest/gtest.h>

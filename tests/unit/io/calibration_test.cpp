@@ -1,4 +1,5 @@
-// Calibrations: the page's example is read and comes back, keys are the schema's, every kind of mistake has its line.
+// Calibrations: the page's example is read and written back, keys are the schema's, every kind of mistake has its
+// line.
 #include "simulator/io/calibration.h"
 
 #include <google/protobuf/descriptor.h>
@@ -62,7 +63,7 @@ TEST(Calibration, TheExampleOfThePageIsReadAsItStands) {
   EXPECT_EQ(c.fits[0].held_out_rows, 1);
 }
 
-/// The same values, whatever the spaces.
+/// The same values, for any spaces.
 void expect_same(const dom::element a, const dom::element b, const std::string& path) {
   dom::object object;
   dom::array array;

@@ -1,4 +1,4 @@
-// The command line: result keys, exit codes, one line of error, nothing left behind.
+// The command line: result keys, exit codes, one line of error, no files left.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 #include <sys/wait.h>
@@ -126,7 +126,7 @@ TEST_F(Command, BudgetPrintsWhatEachLayerRetains) {
             std::string::npos);
 }
 
-/// A budget scheme takes the place of the policy's own number, layer by layer.
+/// A budget scheme replaces the policy's own number, layer by layer.
 TEST_F(Command, BudgetsComposeWithPolicies) {
   const std::string input = kGolden + "inputs/A.json --prefill 8";
   dom::parser one;

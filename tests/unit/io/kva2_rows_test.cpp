@@ -27,7 +27,7 @@ std::shared_ptr<const Recording> opened(const FullSample& sample) {
 }
 
 struct NaiveRow {
-  std::vector<double> weights;  ///< of the positions asked for
+  std::vector<double> weights;  ///< of the requested positions
   double sink{0};
 };
 

@@ -192,7 +192,7 @@ std::int64_t whole_by_hand(const FullSample& sample, const WalkedFile& walked, s
   return out;
 }
 
-/// The byte behind the frame at `at`.
+/// The byte after the frame at `at`.
 std::size_t frame_end(const std::string& bytes, std::size_t at) {
   std::uint64_t length = 0;
   if (at + 16 <= bytes.size()) std::memcpy(&length, bytes.data() + at + 8, 8);
@@ -271,7 +271,7 @@ TEST(KvaTwo, EveryFlippedBitIsNoticed) {
   Random random(3, "flip");
   fill_sample(sample, random);
   const std::string bytes = kva2_of(sample, Codec::kPlanesZlib, 2);
-  // What a sequence's own frames say stands in the index again, which is what is read.
+  // The index repeats what a sequence's own frames say; the index is what is read.
   std::vector<bool> repeated(bytes.size());
   for (std::size_t at = 8; at + 20 < bytes.size(); at = frame_end(bytes, at))
     if (bytes.compare(at, 4, "SEQN") == 0)

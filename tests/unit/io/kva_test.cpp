@@ -222,7 +222,7 @@ TEST(Kva, SoftmaxOverAVanishingRestIsTakenFromTheLogits) {
   EXPECT_GT(window.error.back()[0], 0.0);
 }
 
-/// Everything that can be asked of a file: sets and masses of two policies on every layer, or the error.
+/// All that a file can be asked: sets and masses of two policies on every layer, or the error.
 std::string answers(const std::string& bytes) {
   const auto recording = open_bytes(bytes);
   if (!recording.ok()) return "error: " + recording.error().to_string();

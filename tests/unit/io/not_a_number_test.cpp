@@ -1,5 +1,5 @@
-// NaN in every form of recording, given to policies that read it: each ends in an error that names the place, or cannot
-// be reached. So policies are never asked about NaN (attention/selection.h).
+// NaN in every form of recording, given to policies that read it: each ends in an error that names the position, or
+// cannot be reached. So policies never get NaN (attention/selection.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Files as runs read them: what tells them apart is all of their content.
+// Files as runs read them: they are distinguished by all of their content.
 #include "simulator/io/openers.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ TEST(Openers, OnlyPlainFilesAreLookedAt) {
   ASSERT_TRUE(look);
   EXPECT_EQ(look->bytes, 4);
   EXPECT_EQ(look_at(folder.file("f")), look);
-  // Written anew at another time, with as many bytes.
+  // Rewritten at another time, with the same number of bytes.
   struct timespec times[2] = {{1'000'000'000, 0}, {1'000'000'000, 7}};
   ASSERT_EQ(::utimensat(AT_FDCWD, folder.file("f").c_str(), times, 0), 0);
   EXPECT_NE(look_at(folder.file("f")), look);

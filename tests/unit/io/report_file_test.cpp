@@ -1,4 +1,4 @@
-// Reports in binary form: the JSON that comes out is that of the run, whatever the run was.
+// Reports in binary form: the JSON converted from them is that of the run, for any run.
 #include <gtest/gtest.h>
 
 #include "proto/report.pb.h"

@@ -1,4 +1,4 @@
-// Reports as the runs that they tell of: the numbers come back, and none that no run can have.
+// Reports read back as runs: the numbers are the same, and impossible ones are rejected.
 #include <gtest/gtest.h>
 
 #include <limits>

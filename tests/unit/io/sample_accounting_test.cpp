@@ -72,7 +72,7 @@ TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
         const auto course = Course::make(
             {.prompt = kPrompt, .final_tokens = tokens, .alloc_unit_tokens = block, .placement = placement},
             drops);
-        // A unit is a pair of a layer and a KV head, or a layer, or all of them where they drop alike.
+        // A unit is a pair of a layer and a KV head, or a layer, or all of them if they drop the same tokens.
         ASSERT_EQ(6 * 4 % course->units(), 0);
         const std::int64_t pairs = 6 * 4 / course->units();
         std::int64_t returned = 0;
@@ -134,8 +134,8 @@ TEST(SampleAccounting, LayersSumToTheWhole) {
   }
 }
 
-/// What is moved in a compaction is what the recording says is left: each survivor is read and written once, and
-/// nothing else; behind the survivors there is no hole left.
+/// A compaction moves exactly the survivors of the recording: each is read and written once, and nothing else; after
+/// it there is no hole among them.
 TEST(SampleAccounting, CompactionMovesTheSurvivors) {
   for (const std::string policy :
        {"h2o:hh=12,recent=12", "tova:budget=24", "scissorhands:recent=2,drop=1,budget=24"})

@@ -66,7 +66,7 @@ TEST(SampleBudget, D2oMeasuresTheRecordedPrompt) {
       EXPECT_NEAR(found.value()[static_cast<std::size_t>(layer)].at(head), variances.back(),
                   1e-9 * variances.back());
     }
-    // Uneven heads: there is something to tell apart.
+    // Heads differ enough to be distinguished.
     const auto [low, high] = std::minmax_element(variances.begin(), variances.end());
     EXPECT_GT(*high, 1.1 * *low);
     double figure = 0;

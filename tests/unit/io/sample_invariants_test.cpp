@@ -135,7 +135,7 @@ bool contains(const std::vector<std::int32_t>& set, std::int64_t p) {
   return std::binary_search(set.begin(), set.end(), static_cast<std::int32_t>(p));
 }
 
-/// 1 and 2: sizes; sets are sorted, and nothing comes back.
+/// 1 and 2: sizes; sets are sorted, and no dropped token returns.
 TEST(SampleInvariant, SizesAndNesting) {
   each_case([](const LayerOf& recording) {
     for (const int budget : kBudgets)

@@ -1,4 +1,4 @@
-// Scenarios in binary form: every path and every component goes there and comes back.
+// Scenarios in binary form: every path and every component is written and read back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void expect_round_trip(const plan::Scenario& scenario) {
     EXPECT_EQ(found->origin, scenario.origin(i)) << path;
   }
   EXPECT_EQ(values, settings.value().size()) << "values that no scenario has";
-  // The schema stands in the order of the paths and has no more of them.
+  // The schema has exactly the paths, in their order.
   JsonWriter from_message, from_scenario;
   from_message.begin_object();
   EXPECT_TRUE(write_scenario(from_message, again).ok());
@@ -257,7 +257,7 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
   EXPECT_EQ(error_of(message), "file: engine: expected the origin GIVEN or DEFAULT, found 17");
 }
 
-/// What a user is told of a scenario's text, reading or resolving it.
+/// The user's error message for a scenario's text, from reading or resolving it.
 std::string json_error(const std::string& text) {
   const auto settings = parse_scenario(text, "s.json");
   if (!settings.ok()) return settings.error().to_string();
@@ -321,10 +321,10 @@ TEST(ScenarioOrigins, ParametersHaveTheirOwn) {
   EXPECT_EQ(origins({{"engine", "vllm-v1:max_seqs=7", {}, 0}}), "engine engine.max_seqs");
   EXPECT_EQ(origins({{"engine.max_seqs", "7", {}, 0}, {"engine.token_budget", "64", {}, 0}}),
             "engine engine.token_budget engine.max_seqs");
-  // A whole component takes the place of what was set in it before.
+  // A whole component replaces what was set in it before.
   EXPECT_EQ(origins({{"engine.max_seqs", "7", {}, 0}, {"engine", "vllm-v1:prefix_cache=false", {}, 0}}),
             "engine engine.prefix_cache");
-  // Read back: what stands in the text need not have been given.
+  // Read back: values in the text need not have been given.
   EXPECT_EQ(
       origins({{"engine", "vllm-v1:max_seqs=7,token_budget=8192", {}, 0, Origin::kGiven, {"token_budget"}}}),
       "engine engine.max_seqs");

@@ -90,7 +90,7 @@ std::size_t hold_out(const KernelTable& table, const std::function<bool(const Me
   return out.size();
 }
 
-/// Holds back, value by value of what `of` tells, all calls of a table with that value.
+/// Holds back, for each value returned by `of`, all calls of a table with that value.
 std::size_t hold_out_each(const std::function<std::int64_t(const MeasuredCall&)>& of,
                           const std::function<bool(const GridAxes&, std::int64_t)>& wanted, Errors& errors) {
   std::size_t calls = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using testing::made_up;
 
-/// 10 us and 1 us for each 128 tokens of a KV head, whatever the query heads.
+/// 10 us, plus 1 us for each 128 tokens of a KV head, for any number of query heads.
 double straight(std::int64_t batch, double length, std::int64_t kv_heads) {
   return 10 + static_cast<double>(batch * kv_heads) * length / 128;
 }
@@ -51,7 +51,7 @@ TEST(MeasuredGrid, RefusesWhatIsNoTable) {
 }
 
 TEST(GridEstimate, MeansOfPairsWeightedByWhatTheyAgree) {
-  // One time is missing; along the batch 10 and 30 are beside it, along the cached tokens 19 and 21.
+  // One time is missing; its neighbours along the batch are 10 and 30, along the cached tokens 19 and 21.
   const auto grid =
       MeasuredGrid::make({{1, 256, 1, 2, 10}, {3, 256, 1, 2, 30}, {2, 128, 1, 2, 19}, {2, 384, 1, 2, 21}})
           .value();
@@ -182,7 +182,7 @@ TEST(DecodeTimes, OrderOfVersions) {
 
 TEST(AttentionRoofline, ByHand) {
   const model::DeviceShape& h100 = *model::find_device("H100").value();
-  // 64 x 8 x 8192 tokens x 2 x 128 elements x 2 bytes, and 64 x 32 x 128 queries and as many outputs.
+  // 64 x 8 x 8192 tokens x 2 x 128 elements x 2 bytes, and 64 x 32 x 128 queries and the same number of outputs.
   DecodeCall call{.batch = 64, .kv_len = 8192, .q_heads = 32, .kv_heads = 8};
   const double bytes = 64.0 * 8 * 8192 * 512 + 64.0 * 32 * 128 * 4;
   EXPECT_NEAR(attention_roofline(call, h100).us, 12 + bytes / 3.2e6, 1e-9);

@@ -142,7 +142,7 @@ TEST_F(CliLatency, TheExample) {
     EXPECT_NE(outcome.out.find(source), std::string::npos) << source;
 }
 
-/// The rows that the tables were made of, GPU by GPU and engine by engine: each comes back with its time.
+/// The rows of the tables, GPU by GPU and engine by engine: each is answered with its own time.
 TEST_F(CliLatency, EveryMeasuredRow) {
   KVPLAN_NEED_SHARED();
   std::istringstream table(
@@ -155,7 +155,7 @@ TEST_F(CliLatency, EveryMeasuredRow) {
     auto& [asked, measured] =
         parts["--gpu " + line.substr(0, gpu) + " --engine " + line.substr(gpu + 1, engine - gpu - 1)];
     asked += line.substr(0, time) + "\n";
-    // As numbers are written: without zeros behind the point.
+    // Numbers in their usual form: without zeros at the end.
     while (line.find('.', time) != std::string::npos && (line.ends_with('0') || line.ends_with('.')))
       line.pop_back();
     measured += line + ",table\n";

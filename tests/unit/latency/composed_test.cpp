@@ -1,5 +1,5 @@
-// The latency model `composed` as a whole: known truths, what it says of itself, and runs that are told in closed form
-// beside runs step by step.
+// The latency model `composed` as a whole: known results, its assumptions, and runs in closed form compared with runs
+// step by step.
 #include <gtest/gtest.h>
 
 #include <algorithm>

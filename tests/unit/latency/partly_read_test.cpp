@@ -29,7 +29,7 @@ PartlyRead partly_read(const model::ModelShape& shape, double share, std::int64_
   return {std::vector<double>(static_cast<std::size_t>(shape.layers), share), metadata};
 }
 
-/// Requests that decode, each of which sees so many tokens and fetches `fetched`.
+/// Decoding requests that see `tokens` tokens each and fetch `fetched`.
 core::StepLoad decoding(std::int64_t tokens, std::int64_t fetched) {
   return {.requests = kRequests,
           .tokens = kRequests,

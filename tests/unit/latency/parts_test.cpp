@@ -34,7 +34,7 @@ kernels::DecodeTimes tables_of(std::string_view gpu, const char* engine = "vllm"
   return {kernels::kernel_tables(), {{std::string(gpu)}, engine, ""}};
 }
 
-/// Requests that decode, with as many tokens each, their new one included.
+/// Decoding requests with `length` tokens each, the new one included.
 core::StepLoad decoding(std::int64_t requests, std::int64_t length) {
   const std::int64_t context = requests * (length - 1);
   return {.requests = requests,
@@ -75,7 +75,7 @@ TEST(TickCurve, HitsItsKnotsAndIsStraightBetween) {
   }
 }
 
-/// Every measured call of the model's heads, with as many layers as it has, to the tick.
+/// Every measured call for the model's heads, times its number of layers, to the tick.
 TEST(Attention, IsTheTableAtItsPoints) {
   std::int64_t points = 0;
   for (const std::string_view name : {"llama-3-8b", "llama-3-70b", "qwen3-32b"})
@@ -241,7 +241,7 @@ TEST(Weights, AreReadByFewAndMultipliedByMany) {
   EXPECT_NEAR(ms(part.ticks(1, 1)), 2e3 * static_cast<double>(counts.read) / (0.8 * 3.35e12), 1e-3);
   const auto output = static_cast<double>(m.weight_shape.vocabulary * m.hidden);
   const double layers = static_cast<double>(counts.multiplied) - output;
-  // The output layer is read for one request, whatever the tokens.
+  // The output layer is read for one request, whatever the number of tokens.
   EXPECT_NEAR(ms(part.ticks(8192, 1)), 2e3 * 8192 * layers / (0.5 * 989e12) + 2e3 * output / (0.8 * 3.35e12),
               1e-2);
   // Ranks share; stages come one after the other.

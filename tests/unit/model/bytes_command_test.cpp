@@ -118,7 +118,7 @@ double decimal(dom::element root, const char* pointer) {
   return out;
 }
 
-/// 32 layers of 8 heads of 128 channels. Of 1000 keys 7 x 128 are coded, of as many values all but 128.
+/// 32 layers of 8 heads of 128 channels. Of 1000 keys 7 x 128 are coded, of the values all but 128.
 TEST(CliBytes, RegionsOfCodecs) {
   with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kivi", [](dom::element root) {
     constexpr std::int64_t kChannels = 32 * 8 * 128;

@@ -1,4 +1,4 @@
-// The page simulator/docs/claims.md: each of its commands gives the figure that stands behind it.
+// The page simulator/docs/claims.md: each of its commands gives the figure on the page.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 

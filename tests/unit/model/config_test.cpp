@@ -199,7 +199,7 @@ TEST(ModelCatalogue, AliasesAreOtherNamesOfOneModelEach) {
     EXPECT_TRUE(names.insert(name).second) << name << " names two models";
   };
   for (const ModelShape& shape : models()) {
-    std::set<std::string> own{shape.name};  // behind the slash an alias may be the model's name
+    std::set<std::string> own{shape.name};  // after the slash an alias may be the model's name
     for (const std::string& alias : model_aliases(shape)) {
       EXPECT_EQ(find_model(alias).value(), &shape) << alias;
       EXPECT_EQ(std::count(alias.begin(), alias.end(), '/'), 1) << alias << " is a repository";

@@ -37,7 +37,7 @@ TEST(LayerGroups, OneKindIsOneGroup) {
   EXPECT_EQ(groups_of({{7, seeing(128)}}).size, 7);
 }
 
-/// The example in vLLM's own words (kv_cache_utils.py): three groups of two layers, of which each stage has one.
+/// The example in vLLM's own words (kv_cache_utils.py): three groups of two layers, one of each for every stage.
 TEST(LayerGroups, StagesHaveAPartOfEach) {
   const std::vector<LayerRun> runs{{1, seeing(0)}, {2, seeing(64)}, {1, seeing(0)}, {2, seeing(64)}};
   const ModelShape shape{.name = "made up", .source = "", .layers = 6, .runs = runs};
@@ -73,7 +73,7 @@ TEST(LayerGroups, HalfAndHalf) {
   EXPECT_EQ(layer_groups(*find_model("gpt-oss-20b").value()).groups, groups.groups);
 }
 
-/// Less than 1.25 times as many: the larger number is the size; from 1.25 on it is not.
+/// Less than 1.25 times the number: the larger number is the size; from 1.25 on it is not.
 TEST(LayerGroups, ALittleMoreIsNoGroupOfItsOwn) {
   EXPECT_EQ(groups_of({{12, seeing(0)}, {14, seeing(256)}}).groups,
             (std::vector<LayerGroup>{{12, 0}, {14, 256}}));

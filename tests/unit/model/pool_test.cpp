@@ -32,7 +32,7 @@ std::int64_t gib(double amount) {
   return std::llround(amount * kGiB);
 }
 
-/// A device of so many bytes, and nothing else that matters.
+/// A device with this memory; nothing else matters.
 DeviceShape device_of(std::int64_t bytes) {
   DeviceShape device;
   device.name = "test";
@@ -90,7 +90,8 @@ TEST(PoolRule, EveryByteOfTheDeviceIsOnOneLine) {
     if (!pool.ok()) continue;
     EXPECT_EQ(sum_of(pool.value()), pool.value().items.front().bytes);
     EXPECT_EQ(pool.value().items.back().bytes, pool.value().rank().pool_bytes);
-    for (const StagePool& stage : pool.value().stages)  // the fewest tokens decide, whatever the block
+    // the stage with the fewest tokens decides, for any block size
+    for (const StagePool& stage : pool.value().stages)
       for (const std::int64_t block : {1, 16, 100})
         EXPECT_LE(pool.value().blocks(block), stage.pool_bytes / (block * stage.bytes_per_token));
   }
@@ -263,7 +264,7 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   given.weight_bits = 16;
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
   EXPECT_EQ(error("llama-3-70b", given).find("weight_bits"), std::string::npos) << "the number was given";
-  // What a model is published with is told, and what is counted stays: the same for all models.
+  // Published sizes of a model are printed, and the counted ones stay: the same for all models.
   const DeviceShape& h200 = *find_device("h200-sxm").value();
   const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 8));
   EXPECT_NE(

@@ -1,4 +1,4 @@
-// The pool over the radix tree: what comes back by pages, by hand.
+// The pool over the radix tree: freed pages, by hand.
 #include "simulator/prefix/radix_pool.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(RadixPool, CopiesOfWhatIsThereComeBack) {
   EXPECT_EQ(pool.available_tokens(), 40);
   pool.settle(second, tokens, 12);
   EXPECT_EQ(pool.available_tokens(), 52);
-  // Retracted: what it put into the tree stays, what came after it comes back.
+  // Retracted: what it put into the tree stays, later pages are freed.
   pool.extend(12, 14);
   EXPECT_EQ(pool.available_tokens(), 48);
   pool.drop(second, 14);
@@ -71,7 +71,7 @@ TEST(RadixPool, RoomIsMadeForAllThatIsAskedNotForWhatIsLacking) {
   EXPECT_EQ(pool.available_tokens(), 2);
   pool.make_room(2);
   EXPECT_EQ(pool.evictions().calls, 0);
-  pool.make_room(7);  // five are lacking, seven are asked for: two leaves of six
+  pool.make_room(7);  // five are missing, seven are requested: two leaves of six
   EXPECT_EQ(pool.available_tokens(), 14);
   EXPECT_EQ(pool.evictions().calls, 1);
   EXPECT_EQ(pool.evictions().tokens, 12);

@@ -232,7 +232,8 @@ TEST(RadixTree, LessThanAPageIsNothing) {
   EXPECT_EQ(tree.nodes().size(), 1U);
 }
 
-/// A hundred thousand tokens, and as many prompts that share all but their ends: time goes with runs, not tokens.
+/// A hundred thousand tokens, and as many prompts that share all but their ends: the time depends on runs, not on
+/// tokens.
 TEST(RadixTree, LongPromptsAreFewSteps) {
   RadixTree tree(16);
   constexpr std::int64_t kPrompt = 100'000;

@@ -146,7 +146,7 @@ TEST(ReaderExamples, ATokenIsFetchedOnceForAStoredHead) {
 }
 
 TEST(ReaderExamples, QuestReadsAnEighthAsItsPaperHasIt) {
-  // 1/16 for bounds and 2048 of 32768 tokens: 0.125 (arXiv 2406.10774). Smaller here by 16, the shares alike.
+  // 1/16 for bounds and 2048 of 32768 tokens: 0.125 (arXiv 2406.10774). Here 16 times smaller, with the same shares.
   constexpr std::int64_t kTokens = 2048;
   Random random(1, "eighth");
   LayerTensors in = attention::random_tensors(random, 1, 1, kTokens, false);

@@ -180,7 +180,7 @@ TEST(ReaderInvariants, ZerosAreNoTrouble) {
   const auto found = evaluate(recording, request_of(recording, 20), go_on);
   ASSERT_TRUE(found.ok());
   for (const LaneResult& lane : found.value().lanes)
-    EXPECT_NEAR(lane.total.mass, lane.total.oracle_mass, 1e-9);  // all weights are alike
+    EXPECT_NEAR(lane.total.mass, lane.total.oracle_mass, 1e-9);  // all weights are equal
 }
 
 TEST(ReaderInvariants, WithoutValuesThereIsNoError) {

@@ -100,7 +100,7 @@ TEST(SampledCurve, NeedsEnoughBlocks) {
   EXPECT_EQ(curve.error().field, "--sample");
 }
 
-/// The most reuses of which never more than `capacity` overlap, by trying all sets.
+/// The most reuses without more than `capacity` overlapping ones, by trying all sets.
 std::int64_t most_by_trying(const std::vector<Id>& ids, std::int64_t capacity) {
   std::vector<std::pair<std::size_t, std::size_t>> reuses;
   for (std::size_t k = 0; k < ids.size(); ++k)

@@ -42,8 +42,8 @@ TEST(Examples, BeladysAnomaly) {
       {{"fifo", 3, 9}, {"fifo", 4, 10}, {"lru", 3, 10}, {"lru", 4, 8}, {"belady", 3, 7}, {"belady", 4, 6}});
 }
 
-// By hand. 1 is used twice when 3 is inserted: LFU evicts 2, with the least count; so do SIEVE and CLOCK, which spare
-// 1 once. 4 then replaces 3. FIFO evicts 1, then 2.
+// By hand. 1 is used twice when 3 is inserted: LFU evicts 2, with the lowest count; so do SIEVE and CLOCK, which
+// spare 1 once. 4 then replaces 3. FIFO evicts 1, then 2.
 TEST(Examples, UsedOnceGoesFirst) {
   const std::vector<Id> ids{1, 1, 2, 3, 1, 4, 1};
   expect_faults(ids, {{"lfu", 2, 4}, {"sieve", 2, 4}, {"clock", 2, 4}, {"fifo", 2, 5}, {"gdsf", 2, 4}});
@@ -61,8 +61,8 @@ TEST(Examples, HyperbolicCountsUsesForTheTimeSinceABlockCame) {
   expect_faults({1, 1, 2, 3, 1}, {{"hyperbolic", 2, 4}, {"lfu", 2, 3}});
 }
 
-// By hand, 3 blocks. When 4 comes 1 was used twice in four, 2 once in two, 3 once in one: of the equal 1 and 2 the
-// older goes. All three are drawn, whatever the seed.
+// By hand, 3 blocks. When 4 comes 1 was used twice in four uses, 2 once in two, 3 once in one: of the equal 1 and 2
+// the older is evicted. All three are drawn, for any seed.
 TEST(Examples, HyperbolicTiesTheOlderGoes) {
   expect_faults({1, 1, 2, 3, 4, 2}, {{"hyperbolic", 3, 4}, {"hyperbolic:sample=3,seed=7", 3, 4}});
   expect_faults({1, 1, 2, 3, 4, 1}, {{"hyperbolic", 3, 5}, {"hyperbolic:sample=3,seed=7", 3, 5}});
@@ -77,7 +77,7 @@ TEST(Examples, SieveHandStaysAndStartsOver) {
 }
 
 // By hand, 10 blocks: the small queue has 1, the ghost 9. 1 to 10 fill the small queue; 11 pushes 1 out of it, to the
-// ghost; 1 comes back from there to the main queue, for 2. New blocks then leave through the small queue and spare 1.
+// ghost; 1 returns from there to the main queue, for 2. New blocks then leave through the small queue and spare 1.
 TEST(Examples, S3FifoGhostsComeBackToTheMainQueue) {
   std::vector<Id> ids;
   for (Id id = 1; id <= 11; ++id) ids.push_back(id);
@@ -108,7 +108,7 @@ TEST(Examples, LirsHitsInALoopThatIsTooLong) {
   std::vector<Id> ids;
   for (int round = 0; round < 10; ++round)
     for (Id id = 0; id < 11; ++id) ids.push_back(id);
-  // Nine of the ten places keep their blocks; the other two blocks miss in each round.
+  // Nine of the ten blocks stay; the other two blocks miss in each round.
   expect_faults(ids, {{"lru", 10, 110}, {"lirs", 10, 11 + 9 * 2}});
 }
 
@@ -123,8 +123,8 @@ TEST(Examples, TtlCountsFromTheLastUseOrTheFirst) {
   EXPECT_EQ(hits_of("ttl:life_s=5,renew=false", trace, 9).object, 1);
 }
 
-// A prompt's blocks count as found only up to the first that is not. FIFO of 3: 8 gives up 1, and when 1 comes back it
-// gives up 9; so 2 is still there when the last prompt asks for 1 and 2.
+// A prompt's blocks count as hit only up to the first miss. FIFO of 3: 8 evicts 1, and when 1 returns it evicts 9; so
+// 2 is still cached when the last prompt asks for 1 and 2.
 TEST(Examples, PrefixHitsEndAtTheFirstMiss) {
   const traces::Trace trace = trace_of({{{1}, {9}, {1, 2}, {8}, {1, 2}}, {}, {}});
   EXPECT_EQ(hits_of("fifo", trace, 3), (Hits{.object = 2, .prefix = 1}));

@@ -273,7 +273,7 @@ class NaiveArc final : public Naive {
   std::int64_t c_;
   double p_{0};
   List t1_, t2_, b1_, b2_;
-  List from_b1_, from_b2_;  // asked for, and not inserted yet
+  List from_b1_, from_b2_;  // referenced, and not inserted yet
 };
 
 class NaiveS3Fifo final : public Naive {

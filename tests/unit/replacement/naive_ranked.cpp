@@ -186,7 +186,7 @@ class NaiveLruK final : public Ranked {
   std::size_t k_;
   std::int64_t most_;
   std::vector<std::pair<Id, Seen>> history_;
-  std::map<Id, Seen> asked_;  // was remembered when it was asked for
+  std::map<Id, Seen> asked_;  // remembered when it was referenced
 };
 
 class NaiveLecar final : public Naive {
@@ -272,7 +272,7 @@ class NaiveLecar final : public Naive {
   std::int64_t now_{0}, recency_{0};
   std::map<Id, Block> blocks_;
   std::vector<Gone> went_by_recency_, went_by_count_;
-  std::map<Id, std::int64_t> asked_;  // uses of what was remembered when it was asked for
+  std::map<Id, std::int64_t> asked_;  // uses of blocks that were remembered when they were referenced
 };
 
 class NaiveWorkloadAware final : public Naive {

@@ -142,8 +142,8 @@ TEST_P(EveryPolicy, GivesUpWhatItsModelGivesUpInAPool) {
   }
 }
 
-/// The definition word by word: first what is found, then every block is touched or inserted first to last. `leaves`:
-/// a block goes only if none that is cached, or is about to come, was first seen behind it.
+/// The definition word by word: first the hits, then every block is touched or inserted first to last. `leaves`: a
+/// block is evicted only if no block that is cached, or about to be, was first seen after it.
 class Play {
  public:
   Play(Naive& policy, const References& refs, bool leaves)

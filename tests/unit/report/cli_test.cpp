@@ -475,7 +475,7 @@ TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
   const std::string run = plain + " --holders -";
   const Outcome none = run_kvplan(run + " --holders-at 0");
   EXPECT_EQ(none.exit_code, 0) << none.err;
-  // 10 tokens in one block of 16, of which 12 will be written: 131,072 bytes each.
+  // 10 tokens in one block of 16; 12 will be written: 131,072 bytes each.
   EXPECT_EQ(none.out,
             "replica,time_ns,kind,group,id,quanta,holders,metadata,live,reserved,hole,tail,padding,internal,"
             "cached,stranded,free\n"
@@ -517,7 +517,8 @@ TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
       << longer.err;
 }
 
-/// Layers with windows drop in place, whatever the policy beside them does; a log has one placement for all tables.
+/// Layers with windows drop in place, whatever the policy of other layers does; a log has one placement for all
+/// tables.
 TEST(RunCommand, ALogHasWindowsBesideAPolicyThatLeavesHoles) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,200,30\n");

@@ -112,8 +112,8 @@ TEST(DeploymentRun, GroupedPoolsAreCountedInBlocksOfAGroup) {
       " --set deployment.device=h100-sxm --set memory.allocator=grouped --set model=gemma-3-27b";
   const Answer pool("pool --device h100-sxm" + gemma);
   const Answer run(run_of(gemma + " --set workload.limit=10"));
-  // 10 full layers and 52 with a window of 1,024: six groups of windows and one of full layers, 10 places each;
-  // 16 tokens of 16 heads of 128 + 128 elements of two bytes.
+  // 10 full layers and 52 with a window of 1,024: six groups of windows and one of full layers, room for 10 layers
+  // each; 16 tokens of 16 heads of 128 + 128 elements of two bytes.
   EXPECT_EQ(pool.whole("/layer_groups"), 7);
   EXPECT_EQ(pool.whole("/block_bytes"), 10 * 16 * 16 * 256 * 2);
   EXPECT_EQ(pool.whole("/blocks"), pool.whole("/pool_bytes") / (10 * 16 * 16 * 256 * 2));

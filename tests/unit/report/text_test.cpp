@@ -147,7 +147,7 @@ TEST(ReportText, SaysEveryNumberOfTheResult) {
     says(label, percent(result.memory->mean_fraction[s]));
     says(label, bytes_text(static_cast<double>(result.memory->peak_bytes[s])));
   }
-  // What was given is told from what was not.
+  // Given settings are distinguished from others.
   says("memory.pool_blocks", "given");
   says("model", "default");
   EXPECT_EQ(text.find("memory.pool_bytes"), std::string::npos);

@@ -1,4 +1,4 @@
-// Files of many runs: each read once, equal ones together, whatever the order and the threads in which they are asked.
+// Files of many runs: each read once, equal ones as one, in any order and on any threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using report::testing::small_settings;
 using report::testing::small_trace;
 
-/// Files in memory, with counts of what is asked of them.
+/// Files in memory, with counts of their reads.
 struct Disk {
   struct File {
     std::string content;
@@ -204,7 +204,7 @@ TEST(Inputs, WhatChangedOrIsNotAskedForAnyMoreIsForgotten) {
   inputs.keep_only({"a", "b", "c"});
   for (const char* path : {"a", "b", "c"}) content(path);
   EXPECT_EQ(disk.reads, (Counts{{"a", 1}, {"c", 1}}));
-  // Written anew, with as many bytes: b has the old content still.
+  // Rewritten with the same number of bytes: b still has the old content.
   disk.files["a"] = {"two", 1};
   EXPECT_EQ(content("a"), "one");
   inputs.keep_only({"a", "b"});

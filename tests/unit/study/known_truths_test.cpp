@@ -1,4 +1,4 @@
-// What must be so whatever the numbers are: memory without end, and twice the load on twice the replicas.
+// Known results for any numbers: memory without end, and twice the load on twice the replicas.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
@@ -54,7 +54,7 @@ TEST(KnownTruths, MemoryWithoutEndRefusesNothing) {
   }
 }
 
-/// Each request twice, one right behind the other. REQUIRES: no prefix ids.
+/// Each request twice, one directly after the other. REQUIRES: no prefix ids.
 traces::Trace twice(const traces::Trace& trace) {
   traces::Trace out = trace;
   out.arrival_ns.clear();

@@ -1,5 +1,5 @@
-// Figures of kvplan's founding notes that runs say: places that a request holds and never uses, and throughput beside
-// the times of output tokens.
+// Figures of kvplan's founding notes that runs reproduce: slots that a request holds and never uses, and throughput
+// compared with times per output token.
 #include <gtest/gtest.h>
 
 #include "simulator/observe/ledger_sink.h"
@@ -28,7 +28,7 @@ class FirstSettled final : public core::Observer {
   const observe::Ledger& ledger_;
 };
 
-/// The figure of PagedAttention: of 2048 places 5 tokens are written, and 3 will be. 99.6 % of the request is unused.
+/// The figure of PagedAttention: of 2048 slots 5 are written, and 3 will be. 99.6 % of the request is unused.
 TEST(FoundingNotes, PlacesOfARequestThatAreNeverUsed) {
   std::optional<FirstSettled> settled;
   RunOptions options;

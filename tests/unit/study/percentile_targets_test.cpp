@@ -118,7 +118,7 @@ void expect_counted(const RunResult& r, LatencyKind kind, int percent, const Per
   }
   std::sort(values.begin(), values.end());
   ASSERT_FALSE(values.empty());
-  std::size_t rank = 0;  // the least of which at least so many percent are not above
+  std::size_t rank = 0;  // index of the smallest value that at least this many percent do not exceed
   while (100 * (rank + 1) < static_cast<std::size_t>(percent) * values.size()) ++rank;
   EXPECT_EQ(told.have_s, std::isfinite(values[rank]) ? std::optional(values[rank]) : std::nullopt)
       << told.name;

@@ -88,7 +88,7 @@ TEST(RunsWithReaders, SteppingIsTheSame) {
   }
 }
 
-/// A budget that no request comes to changes no time, whatever lies beside the tokens.
+/// A budget that no request reaches changes no time, even with metadata stored beside the tokens.
 TEST(RunsWithReaders, WhoeverReadsEverythingIsNotFaster) {
   const traces::Trace trace = long_requests(2);
   const RunResult plain = good_run(kPlain, trace);

@@ -43,7 +43,7 @@ TEST(Saturation, ByHand) {
   EXPECT_EQ(even.saturated, false);
   EXPECT_EQ(even.backlog, 0);
   EXPECT_EQ(even.drain, Ticks{});
-  // A rate takes two moments.
+  // A rate needs two different times.
   const Saturation batch = *run(rows_of({0, 0, 0}, 10), "1").saturation;
   EXPECT_EQ(batch.saturated, std::nullopt);
   EXPECT_EQ(batch.backlog, 2);

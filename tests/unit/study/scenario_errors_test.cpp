@@ -1,4 +1,4 @@
-// Anything wrong in a scenario is one line with its place, through the program.
+// Every mistake in a scenario is one line with its position, through the program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -170,7 +170,7 @@ TEST(ScenarioErrors, NamesAndFirstBytesSayThatAScenarioIsMeant) {
   EXPECT_EQ(error_with("run", "s.kvs", "damaged"), ": byte 0: expected a scenario file (.kvs)\n");
   EXPECT_EQ(error_with("run", "s.kvs", "\x89KVS\r\n"), ": byte 0: expected a scenario file (.kvs)\n");
   EXPECT_EQ(error_with("convert", "r.kvr", "damaged", " -"), ": byte 0: expected a report file (.kvr)\n");
-  // A table is no scenario: lines that are whole objects, and whatever an importer knows.
+  // A table is no scenario: lines that are whole objects, and all that an importer recognises.
   EXPECT_EQ(error_with("run", "t.jsonl", "{\"x\": 1}\n").substr(0, 38),
             ": no known format has these columns: x");
   write_file(folder.file("m.json"),

@@ -120,7 +120,7 @@ TEST(Source, AComparisonSaysWhatWasVaried) {
   EXPECT_NE(outcome.out.find("\"name\": \"--vary\""), std::string::npos);
 }
 
-/// A default of which parameters are derived is not shown as the default.
+/// A default with derived parameters is not shown as the default.
 TEST(Source, TablesShowWhatIsDerived) {
   const std::string run =
       "run '" + std::string(kMicroTrace) + "' --set workload.limit=5 --set memory.pool_tokens=4096";

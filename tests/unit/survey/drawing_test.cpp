@@ -1,4 +1,4 @@
-// Drawings and pages are well-formed whatever they are told, and their fields read back as the numbers.
+// Drawings and pages are well-formed for any input, and their fields read back as the numbers.
 #include "simulator/survey/drawing.h"
 
 #include <gtest/gtest.h>

@@ -226,7 +226,7 @@ std::vector<double> naive_angles(const std::vector<float>& a, const std::vector<
     if (product(x, x) == 0 || product(y, y) == 0) continue;
     const double cosine = product(x, y) / std::sqrt(product(x, x) * product(y, y));
     const double degrees = std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::acos(-1.0);
-    // An angle on an end of a step is above it, whatever its last digits came to.
+    // An angle at the border of a step belongs to the step above, whatever its last digits.
     ++out[std::min<std::size_t>(11, static_cast<std::size_t>((degrees + 1e-9) / 15))];
     ++count;
   }

@@ -1,5 +1,5 @@
-// The survey of the bundled recording beside the table that traces/recorder/sample/measure.py made of it, which stands
-// in traces/samples/SOURCES.md.
+// The survey of the bundled recording compared with the table that traces/recorder/sample/measure.py made of it, in
+// traces/samples/SOURCES.md.
 #include <gtest/gtest.h>
 
 #include <array>

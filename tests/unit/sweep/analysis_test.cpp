@@ -25,7 +25,7 @@ namespace {
 
 using plan::Better;
 
-/// At least as good everywhere and better somewhere, asked of every pair.
+/// At least as good everywhere and better somewhere, tested on every pair.
 std::vector<std::int64_t> naive_front(const std::vector<Point>& points,
                                       const std::vector<NumberColumn>& columns) {
   std::vector<std::int64_t> front;
@@ -410,7 +410,7 @@ TEST(Heat, TheDrawingCanBeRead) {
   }
   EXPECT_EQ(fields, map.cells.size());
   EXPECT_EQ(marked, 1U);
-  // The number in a field stands on the field's colour, not on that of the page: at least 4.5 to 1.
+  // A field's number is on the field's colour, not on the page's: contrast at least 4.5 to 1.
   std::size_t numbers = 0;
   for (const auto* text : svg.named("text")) {
     const auto style = text->attributes.find("style");

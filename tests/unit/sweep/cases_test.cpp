@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
   return rows;
 }
 
-/// What a file is called counts as little as where it lies, even where other values are written alike.
+/// A file's name matters as little as its folder, even if other values are written in the same way.
 TEST(SweepCases, AreTheSameWhateverTheTraceIsCalled) {
   const TemporaryFolder folder;
   const std::string sample = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";

@@ -29,7 +29,7 @@ using traces::testing::TemporaryFolder;
 using traces::testing::write_file;
 
 const std::string kTrace = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
-/// 24 cases, of which those with blocks of 32 cannot run (the trace has hash blocks of 16).
+/// 24 cases; those with blocks of 32 cannot run (the trace has hash blocks of 16).
 const std::string kCases = kTrace +
                            " --set workload.limit=200 --vary 'memory.pool_tokens=20000..50000:10000'"
                            " --vary 'memory.allocator=paged;paged:block_tokens=32;contiguous:reserve=pow2'"
@@ -243,7 +243,7 @@ TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
 pid_t start(const std::vector<std::string>& arguments) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(300);  // with sanitizers, beside other programs, a minute is not enough
+  ::alarm(300);  // with sanitizers, among other programs, a minute is not enough
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);
   ::dup2(null, STDERR_FILENO);
@@ -323,7 +323,7 @@ TEST(SweepCommand, ASignalKeepsWhatIsDone) {
   for (const int signal : {SIGTERM, SIGINT}) {
     const std::string name = folder.file(std::to_string(signal));
     const pid_t child = start(many_cases(name, "10"));
-    // Until there are some rows behind the tables.
+    // Until there are some rows after the tables.
     std::error_code none;
     int status = 0;
     while (!std::filesystem::exists(name) || std::filesystem::file_size(name, none) < 150'000) {

@@ -37,7 +37,8 @@ TEST(Draw, HowSpreadsAreWritten) {
             "--vary a.b: expected a logarithmic range that begins above 0, found \"0..1:log\"");
   EXPECT_EQ(spread_text("0..9223372036854775808"),
             "--vary a.b: expected a range of numbers that fit 63 bits, found \"0..9223372036854775808\"");
-  EXPECT_EQ(spread_text("1..5;7"), "--vary a.b: expected A..B:STEP, found \"1..5\"");  // a range stands alone
+  // a range without others
+  EXPECT_EQ(spread_text("1..5;7"), "--vary a.b: expected A..B:STEP, found \"1..5\"");
   EXPECT_EQ(spread_text("1..5:lag"), "--vary a.b: expected A..B:STEP, found \"1..5:lag\"");
   EXPECT_EQ(parse_spread("=1..2").error().to_string(),
             "--vary: expected PATH=VALUE;VALUE;..., found \"=1..2\"");
@@ -85,7 +86,7 @@ TEST(Draw, EveryCaseOnce) {
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "a=x;y;z"}), 3, 1).error().to_string(),
             "--vary: expected each path once, found a again");
   EXPECT_EQ(draw_cases(spreads({"a=0.000000000000000001..1:log", "b=x"}), 200, 1).value().count(), 200);
-  // The last of so many takes more draws than are made.
+  // The last cases need more draws than are made.
   EXPECT_NE(draw_cases(spreads({"a=1..400", "b=1..400"}), 160'000, 1)
                 .error()
                 .to_string()

@@ -67,7 +67,7 @@ TEST(Figures, AreTheNumbersOfTheReport) {
   settings.push_back({"targets.ttft_s", "1", {}, 0});
   settings.push_back({"targets.percentiles_s", "ttft.p50=0.3", {}, 0});
   RunResult result = report::testing::result_of(settings, report::testing::small_trace(), 0);
-  // What a small run has not: numbers that tell each key from every other.
+  // Figures that a small run does not have: numbers that distinguish all keys.
   result.coverage = Coverage{11, 12, 13, 14, 0.25, 0.125};
   result.placing = {21, 22, 23, 24, {25'000}, 0.5};
   result.evicted_tokens = 31;

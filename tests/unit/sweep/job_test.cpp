@@ -1,5 +1,6 @@
-// The files that run a sweep on clusters, without a cluster: what Slurm and Kubernetes promise a task is set by hand. A
-// task is stopped and goes on elsewhere, another is killed and comes back, and the merged CSV is that of a local run.
+// The files that run a sweep on clusters, without a cluster: what Slurm and Kubernetes promise a task is set by hand.
+// A task is stopped and continues elsewhere, another is killed and restarted, and the merged CSV is that of a local
+// run.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -64,7 +65,7 @@ class Task {
   pid_t child_{0};
 };
 
-/// Until the only database below a machine's folder has some rows behind its tables.
+/// Until the only database below a machine's folder has some rows after its tables.
 void wait_for_rows(const std::string& local) {
   for (int i = 0; i < 6000; ++i) {
     std::error_code none;
@@ -103,7 +104,7 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
   EXPECT_EQ(task("1", "one").wait(), 0) << log("1");
   EXPECT_TRUE(there(shard("1")));
 
-  // Asked to stop: what is done is kept, and goes on on another machine.
+  // Asked to stop: finished cases are kept, and the rest continues on another machine.
   {
     const Task stopped = task("2", "one");
     wait_for_rows(folder.file("one"));
@@ -119,7 +120,7 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
   EXPECT_TRUE(there(shard("2")));
   EXPECT_FALSE(there(shard("2") + ".part"));
 
-  // Stopped, then killed with all it started, where it has more than was kept: it goes on from that.
+  // Stopped, then killed with all its processes, with more finished than was kept: it continues from that.
   {
     const Task stopped = task("3", "one");
     wait_for_rows(folder.file("one"));
@@ -140,8 +141,8 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
     EXPECT_TRUE(there(database));
     EXPECT_NE(log("3").find("goes on after " + std::to_string(part - 1) + " cases"), std::string::npos)
         << log("3");
-    // There it goes on from what the kill left, elsewhere from what was kept.
-    // The shell has ended; what it started may hold the lock of the database for a moment longer.
+    // Here it continues from what the kill left, elsewhere from what was kept. The shell has ended; its processes may
+    // hold the lock of the database a little longer.
     std::size_t left = 0;
     for (int tries = 0; tries < 1000 && left == 0; ++tries) {
       if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));

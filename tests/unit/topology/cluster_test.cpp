@@ -35,7 +35,7 @@ TEST(Cluster, SeveralNodesMeetOverTheNetwork) {
     EXPECT_DOUBLE_EQ(ring.round_ns(), (14 * 470 + 2 * 2700) / 16.0) << "two of the routes pass the network";
   }
   EXPECT_EQ(ring_of("L40S", {.devices = 16}).bytes_per_s(), 32'000'000'000) << "PCIe is narrower";
-  // Devices of one place in two nodes each have their own adapter.
+  // Devices with the same index in two nodes each have their own adapter.
   const Cluster cluster = make_cluster(device("H100"), {.devices = 16}).value();
   std::vector<Route> routes;
   for (std::size_t i = 0; i < 8; ++i)

@@ -11,7 +11,7 @@
 namespace kvplan::topology {
 namespace {
 
-/// All routes that pass no place twice.
+/// All routes that pass no node twice.
 std::vector<Route> every_route(const Topology& topology, Place from, Place to) {
   std::vector<Route> out;
   std::vector<bool> passed(topology.places().size());

@@ -147,7 +147,7 @@ TEST(CliTrace, TheEndingOfAnImportSaysWhatIsWritten) {
       "file's order for equal times.\n";
   const Outcome csv = run_kvplan(import + quoted(folder.file("b.csv")));
   EXPECT_EQ(csv.exit_code, 0);
-  EXPECT_EQ(csv.err, warning);  // which a table has no place for
+  EXPECT_EQ(csv.err, warning);  // which tables cannot show
   EXPECT_EQ(testing::read_file(folder.file("b.csv")),
             "arrival_ns,input_tokens,output_tokens\n2000000000,5,6\n1000000000,7,8\n");
   EXPECT_EQ(run_kvplan(import + quoted(folder.file("b.jsonl"))).exit_code, 0);
@@ -366,7 +366,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
       EXPECT_NE(run.out.find("\"completed\": 1,"), std::string::npos) << name;
     }
   }
-  // Scenarios, resolved ones and reports are no traces, whatever stands in them.
+  // Scenarios, resolved ones and reports are no traces, whatever they contain.
   const std::string refusal = ": not a trace in any known format (" + testing::known_formats() + ")";
   const auto expect_no_trace = [&](const std::string& path) {
     expect_one_line(run_kvplan("trace info " + quoted(path)), "kvplan: " + path + refusal);
@@ -419,7 +419,7 @@ TEST(CliTrace, InterruptLeavesNothingAndExitsWithThree) {
   }
   ::close(pipe_ends[0]);
   const auto before = std::signal(SIGPIPE, SIG_IGN);
-  // An input without an end. Once an output is begun the program is told to stop; rows go on until it has.
+  // An input without an end. Once an output has begun the program is asked to stop; rows continue until it has.
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   bool told = false;
   int status = 0;

@@ -1,5 +1,5 @@
-// The quick ways of reading numbers and times beside the long ones of fields.h, which are tested by themselves:
-// whatever a quick way takes has the value that the long way gives it, and it takes all that is plain.
+// The fast paths for numbers and times compared with the general ones of fields.h, which have their own tests: every
+// value of a fast path equals that of the general one, and it takes all plain text.
 #include "traces/import/digits.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// A text with something behind it that must not count: the end of a line, or digits.
+/// A text followed by something that must not count: the end of a line, or digits.
 struct Padded {
   explicit Padded(std::string text, bool digits = false)
       : size(text.size()), bytes(std::move(text) + (digits ? "12345678" : "\n1234567")) {}

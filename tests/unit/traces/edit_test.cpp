@@ -213,7 +213,7 @@ TEST(Edit, SpreadingIsItsDefinition) {
   Random random(13, "edit");
   for (int round = 0; round < 30; ++round) {
     Trace trace = random_trace(random, round % 2 == 0, 60);
-    // Times on a coarse clock: 7 ms ticks, of which some occur.
+    // Times on a coarse clock: 7 ms ticks, some of them used.
     const std::int64_t tick = 7'000'000;
     std::int64_t common = 0;
     for (std::int64_t& arrival : trace.arrival_ns) {

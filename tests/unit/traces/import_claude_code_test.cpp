@@ -73,7 +73,7 @@ TEST(ClaudeCode, IdsOfAGlobalScopeAreShared) {
 TEST(ClaudeCode, LargeIdsStayApartOrAreRefused) {
   const std::string largest = "18446744073709551615";
   EXPECT_EQ(imported(session("x", request("0", 8, "1," + largest))).prefix.ids, (Ids{0, 1}));
-  // One behind the largest of the first: the second session has room for ids up to 5.
+  // One more than the largest of the first: the second session has room for ids up to 5.
   const std::string first = session("x", request("0", 4, "18446744073709551609"));
   EXPECT_EQ(imported(first + session("y", request("0", 8, "0,5"))).prefix.ids, (Ids{0, 1, 2}));
   EXPECT_EQ(import_error(first + session("y", request("0", 8, "0,6"))),
@@ -405,7 +405,7 @@ TEST(ClaudeCode, TheSmallSelectionOfThem) {
 TEST(ClaudeCode, TheImportHoldsOneSessionAtATime) {
   KVPLAN_NEED_SHARED();
   const testing::TemporaryFolder folder;
-  // 281 MB of text, of which the longest line has 4; the decompressor's window alone takes 128 MB.
+  // 281 MB of text; its longest line has 4; the decompressor's window alone takes 128 MB.
   const testing::Outcome outcome =
       testing::run_kvplan("trace import '" + testing::shared_traces() +
                               "/claude_code_sessions.jsonl.zst' -o '" + folder.file("out.kvt") + "'",

@@ -103,7 +103,7 @@ TEST(Dynamo, AnAgentWaitsForItsCallsAndItsSubAgents) {
 }
 
 TEST(Dynamo, WhatRunsSideBySideDoesNotWait) {
-  // Two calls of one session at once; a sub-agent that runs on while its parent goes on; an answer without an end.
+  // Two calls of one session at once; a sub-agent that runs on while its parent continues; an answer without an end.
   const Trace trace = imported(turn("s", "", 0, 10) +      // 0
                                turn("s", "", 5, 10) +      // 1: while 0 runs
                                turn("c", "s", 16, 4) +     // 2: begun by 1, the latest that had ended
@@ -235,7 +235,7 @@ TEST(Dynamo, TheRecordedLog) {
   EXPECT_NEAR(found.prefix->infinite_hit_tokens.value(), 0.7168, 5e-5);
   EXPECT_TRUE(read.value().prefix.last_may_be_partial);
   // Read off the log by hand: the agent's second call starts two scouts (one of six calls, one of three) and a
-  // reviewer (of two), each call of which follows the one before; its third call has all three behind it.
+  // reviewer (of two), each call following the one before; its third call waits for all three.
   EXPECT_EQ(pairs_of(read.value().waits), (Pairs{{2, 1},
                                                  {3, 2},
                                                  {4, 2},
@@ -255,7 +255,7 @@ TEST(Dynamo, TheRecordedLog) {
                                                  {15, 14},
                                                  {16, 15}}));
   EXPECT_EQ(read.value().think_ns[2], 16'526'881);   // a tool that failed
-  EXPECT_EQ(read.value().think_ns[14], 22'220'677);  // behind the last scout's answer
+  EXPECT_EQ(read.value().think_ns[14], 22'220'677);  // after the last scout's answer
   EXPECT_EQ(read.value().provenance.warnings,
             (std::vector<std::string>{"3 of 17 arrivals are earlier than the arrival before them; runs sort "
                                       "them, and keep the file's order for equal times.",

@@ -315,7 +315,7 @@ TEST(Detection, AProposalThatFitsWorks) {
   };
   const std::string table = "arrival_time_ms,prefill_tokens,decode_tokens\n500,1,2\n";
   EXPECT_EQ(imported(table, proposed(table)).arrival_ns, Times{500000000});
-  // Where the name says no unit, the proposal as it stands is refused.
+  // If the name has no unit, the proposal is refused unchanged.
   const std::string open = "arrival_time,prefill_tokens,decode_tokens\n500,1,2\n";
   EXPECT_EQ(
       import_error(open, proposed(open)),
@@ -362,7 +362,7 @@ TEST(Map, NamesInQuotes) {
   EXPECT_EQ(trace.session_names, std::vector<std::string>{"me"});
   EXPECT_EQ(trace.provenance.options, std::vector<std::string>{"map=" + map});
   EXPECT_EQ(to_text(parse_column_map(map).value()), map);
-  // As in a JSON key with a colon, behind which no unit stands.
+  // As in a JSON key with a colon that no unit follows.
   EXPECT_EQ(imported("\"a:b\",i,o\n5,6,7\n", with_map("csv", "arrival=\"a:b\",input=i,output=o")).arrival_ns,
             Times{5000000000});
   const auto error = [](const std::string& text) {
@@ -490,7 +490,7 @@ TEST(Detection, TheShapeOfAFile) {
     EXPECT_EQ(shape(unknown), Shape::kUnknown) << unknown;
   EXPECT_EQ(shape("a,b\n{"), Shape::kCsv);
   EXPECT_EQ(shape("  a,b\n{"), Shape::kCsv);
-  // Longer than what is looked at: the keys in view count, and broken text in view still tells.
+  // Longer than the part that is read: the visible keys count, and visible broken text is still reported.
   const std::string longer(std::size_t{1} << 20, 'x');
   EXPECT_EQ(shape("{\"a\": \"" + longer + "\"}"), Shape::kJsonDocument);
   EXPECT_EQ(shape("[{\"a\": \"" + longer + "\"}]"), Shape::kJsonArray);

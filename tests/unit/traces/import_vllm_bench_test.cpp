@@ -13,7 +13,7 @@ using testing::run_kvplan;
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
 
-/// What stands in front of the arrays of vLLM.
+/// The text before the arrays of vLLM.
 const std::string kTotals =
     R"("date": "20260101-000000", "endpoint_type": "openai", "label": null, "model_id": "m", "num_prompts": 3, )"
     R"("request_rate": "inf", "burstiness": 1.0, "max_concurrency": null, "duration": 10.5, "completed": 2, )"

@@ -139,7 +139,7 @@ TEST(Waits, SurviveConversion) {
 /// Positions in waits have 31 bits, so a trace may be too long for them; here the limit is five requests.
 class FiveWithWaits : public ::testing::Test {
  protected:
-  /// Adds `rows` rows to a piece, of which `waiting` waits for the first one.
+  /// Adds `rows` rows to a piece; `waiting` of them wait for the first one.
   bool add(PieceBuilder& builder, std::int64_t rows, std::int64_t waiting) {
     for (std::int64_t i = 0; i < rows; ++i) {
       Row row;

@@ -1,4 +1,4 @@
-// Bytes in and out: compression told by content, lines, bounded memory, outputs whole or absent.
+// Bytes in and out: compression recognised by content, lines, bounded memory, outputs whole or absent.
 #include "traces/io/input.h"
 
 #include <gtest/gtest.h>

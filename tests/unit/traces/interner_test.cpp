@@ -1,5 +1,5 @@
-// Numbers of prefix ids beside the obvious model, a map: which ids are looked up by position and which by hash
-// makes no difference, nor does the moment at which they change from one to the other.
+// Numbers of prefix ids compared with the obvious model, a map: it makes no difference which ids are looked up by
+// position and which by hash, nor when that changes.
 #include "traces/import/interner.h"
 
 #include <gtest/gtest.h>

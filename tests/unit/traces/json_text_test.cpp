@@ -1,5 +1,5 @@
-// Where text between quotes ends, beside looking at every byte; in memory of exactly its size, so that a tool for
-// memory errors sees a byte read behind it.
+// The end of text between quotes, compared with looking at every byte; in memory of exactly its size, so that a
+// memory checker sees a read beyond it.
 #include "traces/import/json_text.h"
 
 #include <gtest/gtest.h>

@@ -264,7 +264,7 @@ Parts small_parts() {
   return parts;
 }
 
-/// `chunk`: bytes in its place.
+/// `chunk`: bytes that replace it.
 std::string assembled(Parts parts, const std::string& between = "",
                       const std::optional<std::string>& chunk = std::nullopt) {
   std::string out(kvt::kMagic);
@@ -278,7 +278,7 @@ std::string assembled(Parts parts, const std::string& between = "",
   return out + std::string(kvt::kEndMagic);
 }
 
-/// What the reader says after the place, which is a byte offset.
+/// The reader's message after the position, which is a byte offset.
 std::string complaint(const Parts& parts, const std::optional<std::string>& chunk = std::nullopt) {
   const std::string error = error_of(assembled(parts, "", chunk));
   const std::size_t place = error.find(": ", 3);
@@ -292,7 +292,7 @@ std::string complaint_after(Change change) {
   return complaint(parts);
 }
 
-/// The forms of a column that Protobuf allows: what is read is told by the digest, about which alone is complained.
+/// The forms of a column that Protobuf allows: the digest shows what was read, and is the only complaint.
 TEST(KvtContent, ColumnsInPiecesAndAsSingleNumbers) {
   Parts parts = small_parts();
   v1::TraceChunk second;
@@ -350,7 +350,7 @@ TEST(KvtContent, WrongCountsAndRangesAreNamed) {
             "hash_id_step: expected an id from 0 to 1, found 2");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.set_hash_id_step(1, -1); }),
             "hash_id_step: expected an id from 0 to 1, found -1");
-  // The first wrong one is named, and what comes behind it changes nothing.
+  // The first wrong one is named; what follows it changes nothing.
   EXPECT_EQ(complaint_after([](Parts& p) {
               p.chunk.set_input_tokens(0, 64);
               p.chunk.set_hash_count(0, 4);

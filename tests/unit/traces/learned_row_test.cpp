@@ -28,7 +28,7 @@ struct Shape {
   LearnedRow learned;
 };
 
-/// Takes digits; what it took, with the names it was asked for.
+/// Takes digits; what it took, with the names that it was given.
 struct Taken {
   std::string values;
   const char* operator()(int name, const char* at, const char* end) {
@@ -39,7 +39,7 @@ struct Taken {
   }
 };
 
-/// How many bytes are read of a text that has other things behind it; 0 = not like the learned one.
+/// How many bytes of a text are read if something follows; 0: not like the learned one.
 std::size_t read(const LearnedRow& learned, std::string_view text, std::string& values,
                  const std::string& behind = "5,6\n7890123") {
   const std::string held = std::string(text) + behind;

@@ -58,7 +58,8 @@ TEST(PackedColumn, IsWhatProtobufReads) {
   }
 }
 
-/// Numbers of all sizes beside each other, at every place of the eight bytes that are looked at together; cut anywhere.
+/// Numbers of all sizes next to each other, at every position of the eight bytes that are read together; cut
+/// anywhere.
 TEST(PackedColumn, NumbersOfAllSizesAsReadOneByOne) {
   Random random(5, "packed");
   for (int i = 0; i < 20'000; ++i) {
@@ -87,7 +88,7 @@ TEST(PackedColumn, NumbersOfAllSizesAsReadOneByOne) {
   }
 }
 
-/// Runs of ones of all lengths, at all places, between jumps of all sizes; right ids and wrong ones.
+/// Runs of ones of all lengths, at all positions, between jumps of all sizes; right ids and wrong ones.
 TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
   Random random(3, "packed");
   int dense = 0;

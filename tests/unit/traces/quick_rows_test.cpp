@@ -25,7 +25,7 @@ std::string pick(Random& random, std::initializer_list<const char*> list) {
   return std::data(list)[random.below(list.size())];
 }
 
-/// What can stand for a number: plain, or anything else. `hostile`: one in so many is not plain.
+/// A text for a number: plain, or anything else. `hostile`: one in `hostile` is not plain.
 std::string count_text(Random& random, std::uint64_t hostile) {
   if (!random.chance(1, hostile))
     return std::to_string(random.below(random.chance(1, 9) ? 2'000'000'000 : 20'000));
@@ -75,7 +75,7 @@ struct Table {
 Table random_csv(std::uint64_t seed) {
   Random random(seed, "quick csv");
   const bool dates = random.chance(1, 2);
-  // Most tables are good for a while, so that errors are found behind good rows and good tables are whole.
+  // Most tables are valid for a while, so that errors are found after valid rows, and valid tables are complete.
   const std::uint64_t most = std::uint64_t{1} << (3 + 3 * random.below(4));
   const std::string unit = dates ? "iso" : pick(random, {"s", "ms", "us", "ns"});
   Table table;

@@ -156,8 +156,8 @@ TEST(SynthContent, TurnsHitTheWholeHistory) {
                              .turns = "sessions:turns=3,count=fixed,think_s=0,token_s=0.5",
                              .requests = 9,
                              .block_tokens = 8});
-  // Turns come 6 s apart: sessions begin at 0, 1, 2, ... and the first goes on at 6 and 12, before those that
-  // begin then.
+  // Turns are 6 s apart: sessions begin at 0, 1, 2, ... and the first continues at 6 and 12, before those that begin
+  // then.
   EXPECT_EQ(trace.arrival_ns,
             (std::vector<std::int64_t>{0, 1'000'000'000, 2'000'000'000, 3'000'000'000, 4'000'000'000,
                                        5'000'000'000, 6'000'000'000, 6'000'000'000, 7'000'000'000}));

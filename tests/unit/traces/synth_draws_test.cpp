@@ -1,5 +1,5 @@
-// Draws of made-up traces: their functions beside those of <cmath>, their distributions beside exact ones
-// (moments, and the Kolmogorov-Smirnov distance), always with the same seeds.
+// Draws of synthetic traces: their functions compared with <cmath>, their distributions with exact ones (moments, and
+// the Kolmogorov-Smirnov distance), always with the same seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -113,7 +113,7 @@ TEST(SynthDraws, GammaOfEveryShape) {
     SCOPED_TRACE(shape);
     const auto values = draws([&](Random& random) { return draw_gamma(random, shape); }, 3);
     EXPECT_LT(ks_distance(values, [&](double x) { return gamma_cdf(shape, x); }), kKsBound);
-    // The mean and the variance are the shape; six standard errors, the fourth moment being 3 k^2 + 6 k.
+    // Mean and variance equal the shape; six standard errors, with the fourth moment 3 k^2 + 6 k.
     const double n = std::sqrt(static_cast<double>(kDraws));
     EXPECT_NEAR(mean_of(values), shape, 6 * std::sqrt(shape) / n);
     EXPECT_NEAR(variance_of(values), shape, 6 * std::sqrt(2 * shape * shape + 6 * shape) / n);

@@ -99,7 +99,7 @@ TEST(SynthServegen, ClientsHaveTheirRatesAndLengths) {
     whole.input += found[client].input / 36'999;
     whole.output += found[client].output / 36'999;
   }
-  // Five standard errors, as if requests were alike (they are drawn by client, which makes it less).
+  // Five standard errors, as if requests were drawn independently (they are drawn by client, so it is less).
   EXPECT_NEAR(whole.input, mean.input,
               5 * std::sqrt(input_square / 36'999 - mean.input * mean.input) / 192.3);
   EXPECT_NEAR(whole.output, mean.output,

@@ -146,7 +146,7 @@ TEST(SessionWaits, StatedOnesStay) {
   EXPECT_EQ(session_waits(trace, 3).before, expected.before);
 }
 
-/// Ten thousand requests side by side, then as many more: not a hundred million pairs.
+/// Ten thousand requests at once, then the same number again: not a hundred million pairs.
 TEST(SessionWaits, ManySideBySideStayFew) {
   std::vector<std::array<std::int64_t, 3>> rows;
   for (std::int64_t i = 0; i < 10'000; ++i) rows.push_back({0, i, 20'000});

@@ -45,7 +45,7 @@ TEST(Numbers, Fp16IsItsDefinition) {
   }
 }
 
-/// Halfway between two neighbours goes to the even one, a hair beside it to the nearer.
+/// Halfway between two neighbours goes to the even one, anything else to the nearer.
 template <class Value, class Bits>
 void expect_nearest(std::uint32_t last, Value value, Bits bits_of_float) {
   for (std::uint32_t bits = 0; bits < last; ++bits) {
