@@ -38,7 +38,7 @@ class Lecar {
     heap_.grow(ids);
     if (uses_.size() < ids) uses_.resize(ids, 0);
     if (went_.size() < ids) went_.resize(ids, 0);
-    if (named_by_.size() < ids) named_by_.resize(ids, kNobody);
+    if (named_by_.size() < ids) named_by_.resize(ids, kNoExpert);
   }
   [[nodiscard]] bool resident(Id id) const { return heap_.holds(id); }
   [[nodiscard]] std::int64_t size() const { return size_; }
@@ -84,7 +84,7 @@ class Lecar {
   }
 
  private:
-  static constexpr std::uint8_t kByRecency = 0, kByCount = 1, kNobody = 2;
+  static constexpr std::uint8_t kByRecency = 0, kByCount = 1, kNoExpert = 2;
   // index of the recency list, after the histories of the experts
   static constexpr std::uint32_t kRecency = 2;
 
@@ -96,7 +96,7 @@ class Lecar {
 
   void recall(Id id) {
     const std::uint8_t expert = named_by_[id];
-    if (expert == kNobody) return;
+    if (expert == kNoExpert) return;
     forget(id);
     const double share = static_cast<double>(now_ - went_[id]) / static_cast<double>(capacity_);
     const double factor = exponential(-params_.rate * exponential(share * kLogOfDiscount));
@@ -108,7 +108,7 @@ class Lecar {
   void forget(Id id) {
     links_.remove(id);
     --remembered_[named_by_[id]];
-    named_by_[id] = kNobody;
+    named_by_[id] = kNoExpert;
   }
   void remember(Id id, std::uint8_t expert, std::uint32_t uses) {
     if (remembered_[expert] == params_.history_blocks) {

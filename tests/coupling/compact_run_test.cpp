@@ -105,7 +105,7 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
 
 /// A request that is longer than its recording is counted, the others are replayed: one run with one that is counted
 /// throughout. Its share of requests and of memory over time is what the coverage leaves out.
-TEST(CompactRuns, WhoNoRecordingDrivesIsCounted) {
+TEST(CompactRuns, RequestsThatNoRecordingDrivesAreCounted) {
   const auto trace = trace_of(40, 200);  // recordings have 150 tokens
   for (const char* policy : {"h2o:hh=10,recent=12", "tova:budget=20", "snapkv:window=4,capacity=30"}) {
     SCOPED_TRACE(policy);

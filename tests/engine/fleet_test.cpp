@@ -141,9 +141,9 @@ class Standing {
 };
 
 std::unique_ptr<core::Router> router_of(const std::string& text, std::int64_t replicas) {
-  static const core::Workload kNobody;
+  static const core::Workload kNone;
   const Choice choice = parse_component(text, "router", routing::router_descriptors()).value();
-  return routing::router_entry(choice).make(choice, kNobody, replicas);
+  return routing::router_entry(choice).make(choice, kNone, replicas);
 }
 
 std::string two_choices(std::int64_t choices, const std::string& by, std::uint64_t seed) {

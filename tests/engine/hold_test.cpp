@@ -82,7 +82,7 @@ TEST(Hold, FastEqualsPlainOnRandomTraces) {
   for (const std::int64_t seen : {hits, evicted, rejected, waited}) EXPECT_GT(seen, 0);
 }
 
-TEST(Hold, WhatNobodyCanHoldNeverJoins) {
+TEST(Hold, RequestsTooLargeForThePoolNeverJoin) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0, 0};
   trace.input_tokens = {9, 2, 0};

@@ -129,7 +129,7 @@ TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
 
 /// The hand-worked parts of vLLM's policy "priority": a preempted request may have been scheduled before in the same
 /// pass.
-TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
+TEST(Order, ByPriorityAScheduledRequestMayBePreempted) {
   // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it comes later by
   // priority, although it has run for longer and is already scheduled for a token in this step.
   core::Workload workload = requests({{0, 4, 4}, {1024, 4, 4}});
@@ -157,7 +157,7 @@ TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
   EXPECT_EQ(diary(workload, 4, true, 8, false, true), expected);
 }
 
-TEST(Order, ByPriorityThoseBehindWhoGivesWayToItselfWait) {
+TEST(Order, ByPriorityRequestsAfterASelfPreemptionWait) {
   // Five blocks. At tick 3072 request 1 needs a third one, and has the greatest number: it gives way itself. The
   // scheduler ends its walk there, so that request 2, behind it in the running list, computes nothing in that step.
   core::Workload workload = requests({{0, 5, 5}, {0, 6, 5}, {1024, 1, 4}});

@@ -95,7 +95,7 @@ TEST(Placing, WithoutSlidingTheThirdWaits) {
 
 /// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine besides the held one. The request is
 /// preempted, which leaves none running, and is admitted again at the same time, at slot 0.
-TEST(Placing, APassThatLeavesNobodyIsFollowedByAnother) {
+TEST(Placing, AStepThatLeavesNoRequestIsFollowedByAnother) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};
   trace.input_tokens = {4, 4};

@@ -325,7 +325,7 @@ TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
   }
 }
 
-TEST(Replacement, WhoGoesAndWho) {
+TEST(Replacement, EachPolicyChoosesItsVictim) {
   // Three contents inserted in order; the first is used again, and freed last.
   const auto after = [](const std::string& policy) {
     Bench b(policy, 4, {{4, 0}, {4, 1}, {4, 2}, {5, 0}, {4, 3}, {2, 0}});
@@ -413,7 +413,7 @@ TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
       << "each group's end first, then what is one";
 }
 
-TEST(Replacement, NobodyTakesWhatIsHeldAndACopyFreesTheOther) {
+TEST(Replacement, HeldBlocksAreNotTakenAndACopyFreesTheOther) {
   Bench b("fifo", 3, {{4, 0}, {4, 1}, {4, 0}, {2, 0}, {2, 0}});
   b.admit(0);
   b.admit(1);
@@ -427,7 +427,7 @@ TEST(Replacement, NobodyTakesWhatIsHeldAndACopyFreesTheOther) {
   EXPECT_EQ(b.cached(0), 4) << "the one that is held";
 }
 
-TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
+TEST(Replacement, BlocksWithALifetimeExpireAtTheNextLookup) {
   Bench b("ttl:life_s=10", 4, {{4, 0}, {5, 0}, {5, 0}, {4, 1}});
   const auto seconds = [&](std::int64_t s) { b.set_time(s * 1'000'000'000); };
   const auto found = [&](std::int32_t request) {

@@ -45,7 +45,7 @@ TEST_P(HandMade, CountsAsWorkedOut) {
 }
 
 /// The message for each change of a log of a run by priority.
-TEST(Replay, WhoIsHeldBackFollowsFromWhoGaveWay) {
+TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
   const auto made = test::hand_made_priority_log();
   const auto index_of = [&](const char* name) {
     const auto at = std::find_if(made.second.begin(), made.second.end(), [&](const auto& record) {
@@ -417,7 +417,7 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
 
 /// The same runs in a memory of a few more blocks, which stay idle: nothing changes, except that a request is
 /// preempted although there would be room.
-TEST(Replay, APreemptionThatNobodyNeedsIsFound) {
+TEST(Replay, AnUnneededPreemptionIsFound) {
   std::map<std::string, int> found;
   for (const LogCase& c : test::small_cases()) {
     auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));

@@ -410,7 +410,7 @@ TEST(Trajectory, BoundsStopInTheMiddle) {
   }
 }
 
-TEST(TrajectoryStore, ForgetsRecordingsThatNobodyHas) {
+TEST(TrajectoryStore, ForgetsRecordingsWithoutOwners) {
   Random random(12, "store");
   auto left = recording_of(random_layers(random, 1, 2, 60));
   const auto kept = recording_of(random_layers(random, 1, 2, 60));

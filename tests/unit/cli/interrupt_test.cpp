@@ -42,7 +42,7 @@ void expect_interrupted(pid_t child, const TemporaryFolder& folder) {
   EXPECT_EQ(read_file(folder.file("err")), "kvplan: interrupted\n");
 }
 
-TEST(Interrupt, EndsAWriteThatNobodyReads) {
+TEST(Interrupt, EndsAWriteWithoutAReader) {
   const TemporaryFolder folder;
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   for (int i = 0; i < 20'000; ++i) rows += std::to_string(i) + ",1,1\n";
@@ -60,7 +60,7 @@ TEST(Interrupt, EndsAWriteThatNobodyReads) {
   ::close(ends[0]);
 }
 
-TEST(Interrupt, EndsAReadThatNobodyFeeds) {
+TEST(Interrupt, EndsAReadWithoutAWriter) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.file("t.csv").c_str(), 0600), 0);
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -108,7 +108,7 @@ TEST(CountedReads, BoundWhatIsReadOfTheSample) {
 }
 
 /// Some readers read by clusters, with sizes that depend on the keys.
-TEST(CountedReads, AreSaidOfReadersWhoseReadsLengthsSay) {
+TEST(CountedReads, AreGivenForReadersWithReadsFromLengths) {
   std::vector<std::string> counted;
   for (const ReaderKind* kind : readers())
     if (kind->counted != nullptr) counted.emplace_back(kind->descriptor.name);

@@ -147,7 +147,7 @@ TEST(Laws, SieveAndLfuCoincideUntilTheHandStartsOver) {
   }
 }
 
-TEST(Laws, NobodyBeatsTheOptimumAndAllAgreeWhereNothingGoes) {
+TEST(Laws, NoPolicyBeatsTheOptimumAndAllAgreeWithoutEvictions) {
   for (std::int64_t seed = 0; seed < testing::cases(60); ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "optimum");
     const traces::Trace trace = trace_of(testing::random_prompts(random));

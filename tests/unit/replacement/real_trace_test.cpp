@@ -89,7 +89,7 @@ TEST_F(Conversation, CurveAndSampleAgreeWithSingleSizes) {
   }
 }
 
-TEST_F(Conversation, NobodyBeatsTheBound) {
+TEST_F(Conversation, NoPolicyBeatsTheBound) {
   const auto refs = references_of(trace_);
   for (const std::int64_t capacity : {1'828, 18'279}) {
     const auto bound = flow_bound(refs.value(), capacity, nullptr);

@@ -191,7 +191,7 @@ TEST(Charts, SharesAreBarsOfTheirLength) {
   EXPECT_NEAR(sum, kWide, 4 * kPixel);
 }
 
-TEST(Charts, AreToldToThoseWhoDoNotSeeThem) {
+TEST(Charts, HaveDescriptionsForScreenReaders) {
   const plan::RunResult result = result_of(small_settings(), small_trace(), kBins);
   for (const std::string& chart :
        {memory_chart(result, "a"), batch_chart(result, "b"), latency_chart(result, "c")}) {

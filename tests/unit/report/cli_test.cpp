@@ -422,7 +422,7 @@ TEST(CliCompare, AnInterruptLeavesNothing) {
                      folder);
 }
 
-TEST(RunCommand, AFleetWhoseStepsTakeNoTimeIsTheSameStepByStep) {
+TEST(RunCommand, AFleetWithStepsOfNoTimeIsTheSameStepByStep) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"),
                               "arrival_ns,input_tokens,output_tokens\n0,1,3\n0,20,9\n5,7,4\n5,40,2\n");

@@ -94,7 +94,7 @@ TEST_P(Batches, AnInterruptionKeepsWhatIsDone) {
   EXPECT_EQ(f.handed.rbegin()->first, 49);
 }
 
-TEST_P(Batches, WhoGetsNoMemoryRunsAgainAlone) {
+TEST_P(Batches, RunsWithoutMemoryRunAgainAlone) {
   Fixture f(GetParam(), 200);
   std::atomic<int> running{0};
   std::atomic<int> beside{0};

@@ -66,7 +66,7 @@ TEST(PercentileTargets, HoldTogetherAndWithTheShare) {
   EXPECT_EQ(with_share("0.75", "e2e.p76=0.01"), false);
 }
 
-TEST(PercentileTargets, WhoDoesNotCompleteIsSlowerThanAny) {
+TEST(PercentileTargets, AnIncompleteRequestIsSlowerThanAny) {
   const traces::Trace trace = apart({3, 50, 4, 5});
   const auto rejecting = [&](const std::string& percentiles) {
     return run(trace, percentiles, {{"engine.max_model_len", "20"}});

@@ -89,7 +89,7 @@ TEST(RunsWithReaders, SteppingIsTheSame) {
 }
 
 /// A budget that no request reaches changes no time, even with metadata stored beside the tokens.
-TEST(RunsWithReaders, WhoeverReadsEverythingIsNotFaster) {
+TEST(RunsWithReaders, ReadersOfEverythingAreNotFaster) {
   const traces::Trace trace = long_requests(2);
   const RunResult plain = good_run(kPlain, trace);
   for (const char* reader : {"reader=full", "reader=oracle:budget=100000", "reader=quest:budget=100000"}) {

@@ -52,7 +52,7 @@ TEST(Saturation, ByHand) {
       << "a rejected request is no load";
 }
 
-TEST(Saturation, TheLastArrivalIsOfWhoIsServed) {
+TEST(Saturation, TheLastArrivalIsOfAServedRequest) {
   const std::string rows = rows_of({0, 10 * kMs, 20 * kMs}, 10) + "900000000,500,5\n";
   const RunResult r = run(rows, "1", true);
   ASSERT_EQ(r.rejected, 1);

@@ -46,7 +46,7 @@ std::vector<std::int64_t> naive_front(const std::vector<Point>& points,
   return front;
 }
 
-TEST(Pareto, IsWhatNobodyBeats) {
+TEST(Pareto, IsWhatNoOtherPointBeats) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "pareto");

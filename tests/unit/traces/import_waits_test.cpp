@@ -73,7 +73,7 @@ TEST(Waits, MooncakeTurnsOfASession) {
   EXPECT_EQ(trace.think_ns, (std::vector<std::int64_t>{-1, -1, 1'500'000, -1, 5'000'000}));
 }
 
-TEST(Waits, MooncakeRowsThatSayForWhom) {
+TEST(Waits, MooncakeRowsThatNameTheirWaits) {
   const Trace trace = imported(row(0, R"(, "request_id": "p", "session_id": "a")") +
                                row(1, R"(, "request_id": "q", "session_id": "a", "wait_for": ["r", "p"])") +
                                row(2, R"(, "request_id": "r", "session_id": "a", "wait_for": [])") +

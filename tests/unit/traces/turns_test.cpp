@@ -20,7 +20,7 @@ Waits waits_of(std::vector<std::pair<std::int32_t, std::int32_t>> pairs) {
   return waits;
 }
 
-TEST(Turns, NobodyWaits) {
+TEST(Turns, NoRequestWaits) {
   const Turns turns = turns_of({}, 5).value();
   EXPECT_FALSE(turns.present());
   EXPECT_EQ(turns.longest_chain, 0);
