@@ -315,11 +315,11 @@ TEST(LruAndTheQueue, DifferInEmptyBlocksAndSpareCopies) {
       for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), r + 1);
       for (const std::int32_t r : {0, 1, 2}) b.end(r);
       EXPECT_EQ(b.counts().duplicates, 1);
-      EXPECT_EQ(b.admit(3), queue ? 1 : 2) << "the older copy, let go before the younger";
+      EXPECT_EQ(b.admit(3), queue ? 1 : 2) << "the older copy, freed before the younger";
       EXPECT_EQ(b.counts().duplicates, queue ? 1 : 0);
       EXPECT_EQ(b.cached(0), queue ? 0 : 4);
       EXPECT_EQ(b.cached(1), 4);
-      EXPECT_EQ(b.admit(4), queue ? 2 : 1) << "now what was let go first";
+      EXPECT_EQ(b.admit(4), queue ? 2 : 1) << "now the one that was freed first";
       EXPECT_EQ(b.cached(1), 4) << "the younger copy";
     }
   }
@@ -341,7 +341,7 @@ TEST(Replacement, EachPolicyChoosesItsVictim) {
       if (b.cached(r) == 4) left += static_cast<char>('0' + r);
     return left;
   };
-  EXPECT_EQ(after("lru"), "01") << "2 was let go first";
+  EXPECT_EQ(after("lru"), "01") << "2 was freed first";
   EXPECT_EQ(after("fifo"), "12") << "0 came first";
   EXPECT_EQ(after("lfu"), "02") << "1 and 2 were used once, 1 first";
 }
@@ -406,7 +406,7 @@ TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
     return out;
   };
   using Ids = std::vector<std::int32_t>;
-  EXPECT_EQ(taken("lru"), (Ids{2, 1})) << "let go group by group, each from its end";
+  EXPECT_EQ(taken("lru"), (Ids{2, 1})) << "freed group by group, each from its end";
   EXPECT_EQ(taken("fifo"), (Ids{1, 2})) << "published group by group";
   EXPECT_EQ(taken("cost-aware:flat=1"), (Ids{1, 3})) << "the first blocks cost least, in either group";
   EXPECT_EQ(taken("cost-aware:flat=1,leaves=true"), (Ids{2, 1}))
