@@ -130,13 +130,13 @@ class Recording(unittest.TestCase):
                   "layer 5")
 
     def test_heavy_tokens_stay_heavy(self):
-        self.says(f"{self.between(self.of_layers('stay'))} % were so in the first half, where chance makes "
-                  f"{self.between(self.of_layers('stay_by_chance'))} %")
+        self.says(f"{self.between(self.of_layers('stay'))} % of them had it in the first half too; by chance it "
+                  f"would be {self.between(self.of_layers('stay_by_chance'))} %")
 
     def test_layers_and_heads(self):
-        self.says(f"two layers share {self.between(self.overlaps['layers'])} % of them, two heads of a layer "
-                  f"{self.between(self.overlaps['heads'])} % in the mean, 10 % by chance")
-        self.says(f"of two heads with one KV head it is {100 * self.overlaps['one_kv_head']:.0f} %, of others "
+        self.says(f"two layers share {self.between(self.overlaps['layers'])} % of the heavy tokens, and two heads of a "
+                  f"layer {self.between(self.overlaps['heads'])} % in the mean; by chance it would be 10 %")
+        self.says(f"Two query heads of one KV head share {100 * self.overlaps['one_kv_head']:.0f} %, others "
                   f"{100 * self.overlaps['other_heads']:.0f} %")
 
     def test_norms_of_keys(self):
@@ -144,12 +144,12 @@ class Recording(unittest.TestCase):
 
     def test_adjacent_layers(self):
         means = [np.mean([np.mean(one) for one in found]) for found in self.adjacent.values()]
-        self.says(f"mean cosines from {self.between(means, 1, 2)};")
+        self.says(f"mean cosines are from {self.between(means, 1, 2)};")
         near = [np.mean([np.mean(one > 0.5) for one in found]) for found in self.adjacent.values()]
-        self.says(f"of no layer more than {100 * max(near):.0f} % of the tokens are at less than 60 degrees")
+        self.says(f"in no layer are more than {100 * max(near):.0f} % of the tokens at less than 60 degrees")
 
     def test_ranks(self):
-        self.says(f"take {self.between(self.of_layers('rank'), 1)} directions in the mean of a layer, and the best "
+        self.says(f"needs {self.between(self.of_layers('rank'), 1)} directions in the mean of a layer. The best "
                   f"quarter of all directions leaves an error of {self.between(self.of_layers('tail'))} %")
 
 

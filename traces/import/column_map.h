@@ -60,7 +60,7 @@ std::string to_text(const ColumnMap& map);
 /// In double quotes, those inside doubled.
 std::string quoted_name(std::string_view name);
 /// A `--map` line that could fit a table with these columns, guessed from their names, for error messages. Units are
-/// not guessed: if a name has none, the line has a placeholder that is not accepted.
+/// not guessed: if a name has none, the line has the word UNIT, which `--map` does not accept.
 std::string propose_column_map(const std::vector<std::string>& columns);
 
 }  // namespace kvplan::traces
