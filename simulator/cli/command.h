@@ -53,6 +53,7 @@ void add_pool(Command& app, Outcome& outcome);
 void add_merge(Command& app, Outcome& outcome);
 void add_report(Command& app, Outcome& outcome);
 void add_run(Command& app, Outcome& outcome);
+void add_scenario(Command& app, Outcome& outcome);
 void add_sweep(Command& app, Outcome& outcome);
 void add_trace(Command& app, Outcome& outcome);
 void add_format(Command& app, Outcome& outcome);

@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   add_bytes(app, outcome);
   add_cache(app, outcome);
   add_run(app, outcome);
+  add_scenario(app, outcome);
   add_compare(app, outcome);
   add_sweep(app, outcome);
   add_merge(app, outcome);

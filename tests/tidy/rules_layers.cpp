@@ -29,6 +29,8 @@ const std::vector<Layer>& layers() {
     };
     level({"simulator/base"});
     level({"simulator/courses"});
+    // What servers say of themselves: texts only.
+    table.push_back({"simulator/startup", {"simulator/base"}});
     level({"traces/record"});
     level({"simulator/model"});
     table.push_back({"simulator/replacement", {"simulator/base", "traces/record"}});
@@ -85,7 +87,7 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/import", {"simulator/base", "traces/record", "traces/io"}});
     table.push_back({"traces/edit", {"simulator/base", "traces/record"}});
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
-    below.insert(below.end(), {"simulator/frame", "traces/io"});
+    below.insert(below.end(), {"simulator/frame", "traces/io", "simulator/startup"});
     level({"simulator/io"});
     below.insert(below.end(),
                  {"simulator/formats", "simulator/frontier", "simulator/picture", "simulator/report",

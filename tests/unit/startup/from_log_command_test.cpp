@@ -1,0 +1,91 @@
+// `kvplan scenario from-log`: the scenario that it writes has the pool that the log reports.
+#include <gtest/gtest.h>
+
+#include <simdjson.h>
+
+#include "tests/unit/traces/support.h"
+
+namespace kvplan {
+namespace {
+
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+namespace dom = simdjson::dom;
+
+const std::string kGolden = KVPLAN_SOURCE_DIR "/tests/golden/startup/";
+const std::string kTrace = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
+
+std::int64_t number(dom::element root, const char* pointer) {
+  std::int64_t out = -1;
+  EXPECT_EQ(root.at_pointer(pointer).get_int64().get(out), simdjson::SUCCESS) << pointer;
+  return out;
+}
+
+TEST(FromLog, TheScenarioRunsWithThePoolOfTheLog) {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.file("scenario.json");
+  const Outcome made =
+      run_kvplan("scenario from-log " + kGolden + "llama-3.1-8b-tp2.log --model llama-3-8b -o " + scenario);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(made.out.find("vllm-v1 0.19.0, meta-llama/Llama-3.1-8B-Instruct"), std::string::npos) << made.out;
+  const Outcome run =
+      run_kvplan("run " + scenario + " --set workload.trace=" + kTrace + " --set workload.limit=20 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  dom::parser parser;
+  dom::element root;
+  ASSERT_EQ(parser.parse(run.out).get(root), simdjson::SUCCESS);
+  // 65,293 blocks of 16 tokens; a rank of two has 4 of 8 KV heads of 32 layers, 128 elements each, keys and values.
+  constexpr std::int64_t kTokenBytes = 2 * 4 * 128 * 32 * 2;
+  EXPECT_EQ(number(root, "/memory/capacity_bytes"), 65'293 * 16 * kTokenBytes);
+  EXPECT_EQ(number(root, "/scenario/engine/max_seqs"), 1024);
+  EXPECT_EQ(number(root, "/scenario/engine/max_model_len"), 8192);
+}
+
+TEST(FromLog, LoggedBesidePredicted) {
+  const Outcome outcome = run_kvplan("scenario from-log " + kGolden +
+                                     "llama-3.1-8b-tp2.log --model llama-3-8b --device h100-sxm --json -");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  dom::parser parser;
+  dom::element root;
+  ASSERT_EQ(parser.parse(outcome.out).get(root), simdjson::SUCCESS);
+  EXPECT_EQ(number(root, "/pool_tokens"), 1'044'688);
+  EXPECT_EQ(number(root, "/pool_blocks"), 65'293);
+  EXPECT_EQ(number(root, "/tensor_parallel"), 2);
+  int both = 0;
+  for (const dom::element term : root["terms"].get_array().value_unsafe())
+    both += !term["logged"].is_null() && !term["predicted"].is_null() ? 1 : 0;
+  EXPECT_EQ(both, 7);
+}
+
+TEST(FromLog, WhatIsMissingIsNamed) {
+  const Outcome unknown = run_kvplan("scenario from-log " + kGolden + "gemma-3-12b.log");
+  EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
+  EXPECT_NE(unknown.out.find("\"google/gemma-3-12b-it\" is not bundled; give its config.json with --model"),
+            std::string::npos)
+      << unknown.out;
+  EXPECT_NE(unknown.out.find("give it with --device"), std::string::npos) << unknown.out;
+  const Outcome failed = run_kvplan("scenario from-log " + kGolden + "gpt-oss-20b-failed.log");
+  EXPECT_EQ(failed.exit_code, 0) << failed.err;
+  EXPECT_NE(failed.out.find("The server did not start"), std::string::npos) << failed.out;
+}
+
+TEST(FromLog, NoLogAndNoModel) {
+  const Outcome trace = run_kvplan("scenario from-log " + kTrace);
+  EXPECT_EQ(trace.exit_code, 2);
+  EXPECT_NE(trace.err.find("expected the start-up log of vLLM"), std::string::npos) << trace.err;
+  const Outcome model = run_kvplan("scenario from-log " + kGolden + "gemma-3-12b.log --model no-such-model");
+  EXPECT_EQ(model.exit_code, 2);
+  const TemporaryFolder folder;
+  const std::string copy = folder.file("server.log");
+  write_file(copy, read_file(kGolden + "gemma-3-12b.log"));
+  const Outcome over = run_kvplan("scenario from-log " + copy + " -o " + copy);
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_EQ(read_file(copy), read_file(kGolden + "gemma-3-12b.log"));
+}
+
+}  // namespace
+}  // namespace kvplan
