@@ -194,7 +194,7 @@ int score(const Size& size) {
   const std::uint64_t digest = score_obviously(tensors);
   const double obvious = (cpu_seconds() - begin) * size.heads;
   if (logits_of(tensors) != digest) {
-    std::puts("rows from queries and keys: other logits than those of the obvious loop");
+    std::puts("rows from queries and keys: logits differ from those of the simple loop");
     return 1;
   }
   std::vector<double> times;

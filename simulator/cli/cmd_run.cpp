@@ -128,7 +128,7 @@ void add_run(Command& app, Outcome& outcome) {
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
                    "Bins of the timeline and of the charts over time");
   add_whole_number(*command, "--threads", {1, 1024},
-                   "Threads for replicas that nothing joins; the result does not depend on it",
+                   "Threads that simulate independent replicas; the result does not depend on their number",
                    "all of the machine",
                    [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
   command->add_flag("--step-by-step", flags->step_by_step,
