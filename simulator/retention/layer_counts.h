@@ -2,10 +2,10 @@
 // policy like pyramidkv, or one with tables of heads), and what that asks of the ranks of a deployment.
 //
 // A run is of one rank. Other ranks have the same block table, so a block is held as long as any of them needs it.
-// Where survivors move together and lengths say how many there are, the rank that keeps most says how long the table is;
-// where it is known which tokens are evicted, tracks of the other ranks hold blocks too (PlacedPolicy::rank_tracks).
-// Where ranks share no tables (tables of heads; tables of layers, between stages), a deployment is followed if each
-// rank keeps the same numbers, whatever their order.
+// Where survivors move together and lengths say how many there are, the rank that keeps most says how long the table
+// is. Where it is known which tokens are evicted, tracks of the other ranks hold blocks too
+// (PlacedPolicy::rank_tracks). Where ranks share no tables (tables of heads; tables of layers, between stages), a
+// deployment is followed if each rank keeps the same numbers, whatever their order.
 #pragma once
 
 #include <cstdint>

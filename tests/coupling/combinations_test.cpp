@@ -193,7 +193,6 @@ const plan::Combination* row_of(const std::string& error) {
 bool is_outside(const std::string& error) {
   for (const char* text :
        {"the allocator \"grouped\" needs layers with equal bytes", "policy=priority can preempt a request",
-        "which the radix tree of engine sglang needs",
         "this allocator stores keys and values of each layer in", "no steps here", "selects tokens per layer",
         "budget: layer 0: expected a budget for each of", "expected the model's shape",
         "heads or windows differ", "on different pipeline stages", "eviction: duo-attention:gates: "})
