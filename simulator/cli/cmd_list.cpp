@@ -252,7 +252,7 @@ std::vector<std::string> model_lines(const model::ModelShape& m) {
   if (m.weight_shape.experts > 0)
     shape += ", " + grouped(m.weight_shape.experts) + " experts of " +
              grouped(m.weight_shape.expert_feed_forward) + " (" + grouped(m.weight_shape.experts_per_token) +
-             " a token)";
+             " per token)";
   shape += ", vocabulary " + grouped(m.weight_shape.vocabulary);
   std::vector<std::string> lines{shape};
   if (m.window_layers() > 0) {
