@@ -46,7 +46,7 @@ int uses_stdout(const RunFlags& flags) {
 Status check_outputs(const RunFlags& flags) {
   if (uses_stdout(flags) > 1) return bad_input("expected at most one output on standard output");
   if (flags.holders.empty() != flags.holders_at.empty())
-    return bad_input("expected --holders and --holders-at together");
+    return bad_input("expected both --holders and --holders-at, found one");
   return Done{};
 }
 
@@ -105,34 +105,31 @@ Status run(const RunFlags& flags) {
 }  // namespace
 
 void add_run(Command& app, Outcome& outcome) {
-  Command* const command =
-      app.add_subcommand("run", "Run a scenario, or a bare trace in the default scenario");
+  Command* const command = app.add_subcommand("run", "Run a scenario, or a trace in the default scenario");
   auto flags = std::make_shared<RunFlags>();
   add_scenario_options(*command, flags->input);
   add_json_option(*command, flags->json, "the report");
   command->add_flag("--verbose", flags->verbose,
                     "Print every setting, memory state and assumption, and where the pool comes from");
   command->add_option("--report", flags->report,
-                      "Write the report in binary form (.kvr), with the timeline where --timeline is given");
-  command->add_option("--requests", flags->requests, "Write one CSV line per request");
-  command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
+                      "Write the report in binary form (.kvr), with the timeline if --timeline is given");
+  command->add_option("--requests", flags->requests, "Write one CSV line per request to FILE");
+  command->add_option("--timeline", flags->timeline, "Write the memory ledger over time as CSV");
   command->add_option("--events", flags->events,
-                      "Write the event log of all replicas, for kvplan-validate replay");
-  command->add_option(
-      "--holders", flags->holders,
-      "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "
-      "state; the run is stepped one by one");
+                      "Write the event log of all replicas, for `kvplan-validate replay`");
+  command->add_option("--holders", flags->holders,
+                      "Write the owners of all memory at one moment as CSV: each block or range, its "
+                      "requests, its bytes by state. The run is simulated step by step for this");
   command->add_option("--holders-at", flags->holders_at,
-                      "That moment, in seconds: the last settled one that is not after it");
+                      "The moment for --holders, in seconds: the last settled one that is not later");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
-                   "Bins of the timeline and of the charts over time");
+                   "Time bins of the timeline and of the charts");
   add_whole_number(*command, "--threads", {1, 1024},
                    "Threads that simulate independent replicas; the result does not depend on their number",
                    "all of the machine",
                    [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
-  command->add_flag("--step-by-step", flags->step_by_step,
-                    "Use the naive engine: slower, with the same result");
+  command->add_flag("--step-by-step", flags->step_by_step, "Use the naive engine: slower, same result");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

@@ -1,4 +1,4 @@
-// `kvplan list combinations`: the table of what works together (simulator/scenario/combinations.h).
+// `kvplan list combinations`: the table of choices that do not work together (simulator/scenario/combinations.h).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace kvplan::cli {
 
 inline constexpr std::string_view kCombinations = "combinations";
 
-/// Two tables: the pairs of parts that do not work together, and what the parts are.
+/// Two tables: the pairs of parts that do not work together, and an explanation of each part.
 std::string combinations_text();
 /// {"combinations": [{part, other, result, known, reason, use}], "parts": [{name, path, about}]}
 std::string combinations_json();

@@ -13,8 +13,8 @@ namespace {
 
 using DropsPtr = std::shared_ptr<const core::Drops>;
 
-/// A recording says which tokens go; as many have to stay as lengths say, in each track that the policy decides about.
-/// Tracks are those of the whole model: one for all layers, or as many for each.
+/// Recordings say which tokens go; the number that stays must be the number that lengths give, in each track about
+/// which the policy decides. Tracks are those of the whole model: one for all layers, or the same number for each.
 Status check_counts(const PlacedPolicy& p, const CourseAsked& asked, const core::Drops& dropped) {
   const core::CourseShape& shape = asked.shape;
   const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
@@ -48,7 +48,7 @@ Status check_counts(const PlacedPolicy& p, const CourseAsked& asked, const core:
   return Done{};
 }
 
-/// Of units that are counted, each by what it keeps of every length.
+/// The course of units that are counted: each keeps a number of tokens for every length.
 CoursePtr course_of_counts(const PlacedPolicy& p, const core::CourseShape& shape,
                            const std::vector<core::CountedUnits>& units, DropsPtr drops) {
   if (!p.counts_by_steps) return core::make_counted_course(shape, units, std::move(drops));
@@ -93,7 +93,7 @@ CoursePtr counted_course(const PlacedPolicy& p, const CourseAsked& asked, DropsP
   };
   return course_of_tables(
       p, shape, [&](std::int64_t t) { return course_of_counts(p, shape, count(t), gone(t)); },
-      [&](std::int64_t t) {  // else each drops its own
+      [&](std::int64_t t) {  // otherwise each drops its own
         return tracks <= 1 && count(t).size() == 1 && count(t - 1).size() == 1 &&
                count(t).front().kept == count(t - 1).front().kept;
       });

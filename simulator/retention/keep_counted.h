@@ -1,6 +1,7 @@
-// Lengths say how many tokens stay, and survivors move together (placement=compact): which tokens stay changes nothing
-// of a run, so no recording is needed. Where recordings are given they say which tokens go, for the event log; as many
-// have to stay as lengths say. A request that its recording cannot drive is counted.
+// The number of kept tokens follows from lengths, and survivors are compacted (placement=compact). Which tokens stay
+// then has no influence on a run, so no recording is needed. Recordings, if given, say which tokens go, for the event
+// log; the number that stays must be the number that lengths give. A request that its recording cannot drive is only
+// counted.
 #pragma once
 
 #include "simulator/retention/retention.h"
@@ -30,13 +31,14 @@ class KeepCounted final : public KeepsByPolicy {
   DrivingRecordings driving_;
 };
 
-/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together; where they
-/// are counted by steps, what the budget grants. Where another rank may keep more and all cells have one table, its
-/// count stands last, with no cells. `grants`: of the policy's budget for this prompt.
+/// How many tokens of a request stay, for each of its cells in order; neighbouring cells with equal counts are
+/// joined. If tokens are counted by steps, the counts are what the budget grants. If another rank may keep more and
+/// all cells have one table, that rank's count comes last, with no cells. `grants`: of the policy's budget for this
+/// prompt.
 std::vector<core::CountedUnits> counted_units_of(const PlacedPolicy& policy, std::int64_t prompt,
                                                  const attention::Grants& grants);
 
-/// By layer of the policy's rank, and in each by head where heads keep numbers of their own.
+/// Counts by layer of the policy's rank, and within a layer by head if heads have their own counts.
 std::vector<std::vector<core::KeptCount>> counts_of_rank(const PlacedPolicy& policy, std::int64_t prompt,
                                                          const attention::Grants& grants);
 

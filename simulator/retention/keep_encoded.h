@@ -14,7 +14,7 @@ namespace kvplan::plan {
 
 class KeepEncoded final : public Retention {
  public:
-  /// `counted`: nothing where every token stays. Neighbouring layers that store alike stand together.
+  /// `counted`: none if every token stays. Neighbouring layers with the same storage are one element.
   KeepEncoded(std::vector<EncodedLayers> layers, std::optional<KeepCounted> counted)
       : layers_(std::move(layers)), counted_(std::move(counted)) {}
   [[nodiscard]] const PlacedPolicy* policy() const override {
@@ -44,8 +44,8 @@ struct EncodedRank {
   std::vector<EncodedLayers> layers;
   std::int64_t token_bytes{0};  ///< of an exact token
 };
-/// `policy`: the token policy, or null. Adds the parts that the model tells, and assumptions. Errors: those of
-/// encoded_layers (run_format.h), and combinations that do not work.
+/// `policy`: the policy that drops tokens, or null. Adds the run parts that follow from the model, and assumptions.
+/// Errors: those of run_format.h's encoded_layers, and combinations that do not work.
 Result<EncodedRank> encode_rank(const Scenario& scenario, const model::ModelShape& model,
                                 const ModelOnRanks& placed, const PlacedPolicy* policy, RunParts& parts,
                                 std::vector<std::string>& assumptions);

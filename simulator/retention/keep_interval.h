@@ -1,8 +1,9 @@
-// First and newest tokens stay, as positions say: window, streaming-llm, and policies whose tables say which heads keep
-// everything. No recording is needed.
+// First and newest tokens stay, decided by position alone: window, streaming-llm, and policies with tables that say
+// which
+// heads keep everything. No recording is needed.
 //
-// Where all layers keep alike and evicted tokens leave holes, one keep rule serves all requests, and blocks may be
-// shared. Elsewhere (slots are used again, a budget, heads or tables of their own) requests follow courses.
+// If all layers keep the same tokens and evicted tokens leave holes, one keep rule serves all requests, and blocks may
+// be shared. Otherwise (slots are used again, a budget, tables of heads or layers) requests follow courses.
 #pragma once
 
 #include "simulator/base/check.h"

@@ -1,5 +1,5 @@
-// Retained sets of a file (eviction=recorded) are of one prompt: requests with that prompt follow them, others are an
-// error.
+// A file has the retained sets of one prompt (eviction=recorded): requests with that prompt follow them, any other
+// request is an error.
 #pragma once
 
 #include "simulator/retention/retention.h"
@@ -8,7 +8,7 @@ namespace kvplan::plan {
 
 class KeepSets final : public KeepsByPolicy {
  public:
-  /// REQUIRES: the policy has its sets (PolicyChoice::recorded), of all layers of the model.
+  /// REQUIRES: the policy has its sets (PolicyChoice::recorded), for all layers of the model.
   explicit KeepSets(PlacedPolicy policy);
   Result<CoursePtr> course(const CourseAsked& asked, CourseInputs& inputs) const override;
   [[nodiscard]] Status check_requests(const core::Workload& workload, const core::Memory& memory,

@@ -37,7 +37,7 @@ Error refused(const PlacedPolicy& policy, const std::string& others, std::int64_
       "of a prompt of " + std::to_string(prompt) + " tokens it keeps different numbers in " + others);
 }
 
-/// The first tensor-parallel rank whose heads of this layer keep other numbers than those of the first one; 0: none.
+/// The first tensor-parallel rank with other counts for its heads of this layer than the first rank; 0: none.
 std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t ranks) {
   const auto count = static_cast<std::int64_t>(heads.size());
   if (count == 1 || std::all_of(heads.begin(), heads.end(), [&](const auto& h) { return h == heads[0]; }))

@@ -13,7 +13,7 @@
 namespace kvplan::plan {
 namespace {
 
-/// By layer, 0 where it sees everything; empty where all do.
+/// By layer; 0: it sees everything. Empty if all layers see everything.
 std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const RankBytes& rank) {
   std::vector<std::int64_t> all;
   for (const model::LayerRun& run : model.runs)
@@ -24,8 +24,8 @@ std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const 
   return none ? std::vector<std::int64_t>{} : windows;
 }
 
-/// Tracks of each layer, of so many stored heads, where which tokens go is known of each of them; 0: all cells are
-/// alike. `replayed`: of recordings, or the sets of a file.
+/// Tracks of each layer with `heads` KV heads, if it is known which tokens go; 0: all cells drop the same tokens.
+/// `replayed`: from recordings, or the sets of a file.
 std::int64_t tracks_of_layer(const PlacedPolicy& p, bool replayed, std::int64_t heads) {
   const attention::PolicyTraits traits = p.traits();
   if (!replayed && !p.keeps_by_layer()) return 0;
@@ -34,9 +34,9 @@ std::int64_t tracks_of_layer(const PlacedPolicy& p, bool replayed, std::int64_t 
   return traits.scope == attention::Scope::kLayer ? 1 : heads;
 }
 
-/// Where it is known which tokens go, ranks that share their tables may keep others than each other. Ranks of which the
-/// numbers alone are known are asked for request by request (check_alike_ranks). Recordings may stand for the model.
-/// `replayed`: of recordings, of the model's shape, or of the sets of a file.
+/// If it is known which tokens go, ranks that share their tables may keep different ones. If only counts are known,
+/// ranks are compared request by request (check_alike_ranks). Recordings may stand for the model. `replayed`: from
+/// recordings, the model's shape, or the sets of a file.
 Status set_rank_tracks(const PolicyPlace& place, bool replayed, PlacedPolicy& p, RunParts& parts) {
   const RankBytes& rank = p.rank;
   const std::int64_t in_layer = tracks_of_layer(p, replayed, place.model.kv_heads);
@@ -46,7 +46,7 @@ Status set_rank_tracks(const PolicyPlace& place, bool replayed, PlacedPolicy& p,
   const bool has_all = (in_layer == 1 || p.layer_heads == in_layer) && rank.layers == p.layers;
   if (has_all && !place.standing) return Done{};
   if (!has_all && !p.ranks_share_tables()) {
-    if (!replayed) return Done{};  // the error is of the first request whose ranks are not alike
+    if (!replayed) return Done{};  // the error names the first request with different ranks
     parts.add(Part::kKnownByPart);
     parts.add(Part::kApartRanks);
     return check_combinations(parts, place.scenario, Known::kModel);
@@ -62,7 +62,7 @@ Status set_rank_tracks(const PolicyPlace& place, bool replayed, PlacedPolicy& p,
   return Done{};
 }
 
-/// Tables of a request, and the cells of a token that they or the policy tell apart.
+/// Sets the tables of a request, and the cells of a token that the tables or the policy distinguish.
 Status set_units(const PolicyPlace& place, bool replayed, PlacedPolicy& p, RunParts& parts) {
   using memory::TablePer;
   const attention::CellMetadata metadata = cell_metadata(p.policy, p.traits());
@@ -93,7 +93,7 @@ Status set_units(const PolicyPlace& place, bool replayed, PlacedPolicy& p, RunPa
   return Done{};
 }
 
-/// Cells that a policy, its budget or tables tell apart have one size.
+/// Cells that a policy, its budget or tables distinguish must have the same size.
 Status check_alike_widths(const PolicyPlace& place, const PlacedPolicy& p, RunParts& parts) {
   parts.add(Part::kWidths, !place.placed.of_token().by_layer.empty() && p.units.per_token > 1);
   return check_combinations(parts, place.scenario, Known::kModel);

@@ -1,4 +1,4 @@
-// Puts the token policy of a scenario on the rank that a run is of (placed_policy.h).
+// Puts a scenario's token policy on the rank that the run simulates (placed_policy.h).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace kvplan::plan {
 
-/// What a policy is placed with.
+/// Inputs of place_policy.
 struct PolicyPlace {
   const Scenario& scenario;
   const model::ModelShape& model;
@@ -23,13 +23,13 @@ struct PolicyPlace {
   std::optional<TrackShape> standing{};
 };
 
-/// Adds the parts that the model tells, warnings, and what is assumed. Errors: a budget that does not fit, tables of
-/// heads or retained sets that cannot be read or are of another shape than the model, and combinations that do not
-/// work. REQUIRES: the scenario has a policy, and its requests follow courses.
+/// Adds the run parts that follow from the model, warnings and assumptions. Errors: a budget that does not fit,
+/// tables of heads or retained sets that cannot be read or have another shape than the model, and combinations that
+/// do not work. REQUIRES: the scenario has a policy, and its requests follow courses.
 Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles& open, RunParts& parts,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
-/// KV heads of a token on the rank, over its layers.
+/// KV heads of the rank, summed over its layers.
 std::int64_t kv_heads_of_rank(const model::ModelShape& model, const RankBytes& rank);
 
 }  // namespace kvplan::plan

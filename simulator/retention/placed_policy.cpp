@@ -90,8 +90,8 @@ std::shared_ptr<const core::Drops> interval_drops(const PlacedPolicy& p, const c
   const bool whole = p.rank_tracks.has_value();
   const auto units = whole ? 1 : p.units.per_token / static_cast<std::int64_t>(tracks.size());
   const attention::IntervalDrops each(std::move(tracks), shape.prompt, static_cast<std::int32_t>(units));
-  // Of several tables or ranks, and where survivors move, tracks are dealt out by their number. Blocks that are counted
-  // by id have the same tracks in all requests, which a budget that depends on the prompt would join differently.
+  // With several tables or ranks, or compaction, tracks are dealt out by their number. Blocks that are counted by id
+  // need the same tracks in all requests; a budget that depends on the prompt would join tracks differently.
   const bool by_number =
       whole || p.tables > 1 || p.placement == core::Placement::kCompact || (block_ids && p.budget);
   return std::make_shared<attention::IntervalDrops>(by_number ? each : each.joined());

@@ -1,4 +1,4 @@
-// What reads the files that say what a run keeps: recordings, models, tables of heads, retained sets, side files of
+// Readers of the files that say what a run keeps: recordings, models, tables of heads, retained sets, side files of
 // formats. Each reads one file by its path, and may be called from any thread.
 #pragma once
 
@@ -17,16 +17,16 @@ struct RecordedLayers;
 
 namespace kvplan::plan {
 
-/// A recording of attention.
+/// Opens a recording of attention.
 using RecordingOpener =
     std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
-/// The config of a model.
+/// Opens the config of a model.
 using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
-/// Retained sets.
+/// Opens retained sets.
 using SetsOpener =
     std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
 
-/// What reads the files that a plan needs.
+/// Readers of all files that a plan needs.
 struct TokenPlanFiles {
   const RecordingOpener& recording;
   const ModelOpener& model;

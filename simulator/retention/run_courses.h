@@ -1,4 +1,4 @@
-// The courses of a run's requests (courses/course.h): what the retention of the run does to each.
+// The courses of a run's requests (courses/course.h): what the run's retention does to each request.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,15 @@
 
 namespace kvplan::plan {
 
-/// Trajectories that no running request follows are kept up to this, for those to come.
+/// Trajectories that no running request follows are cached up to this many bytes, for later requests.
 inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
 
-/// The courses of one replica's run. It keeps those of the requests in flight.
+/// The courses of one replica's run. It owns those of the requests in flight.
 class RunCourses final : public core::CourseSource {
  public:
-  /// All outlive it; replicas of one run share `longest` and `trajectories`, on any threads. `control` may be null; a
-  /// wish to stop is seen between pieces of a trajectory too. REQUIRES: retention.follows_courses().
+  /// All arguments outlive it; replicas of one run share `longest` and `trajectories`, on any threads. `control` may
+  /// be null; a request to stop also takes effect between pieces of a trajectory. REQUIRES:
+  /// retention.follows_courses().
   RunCourses(const Retention& retention, const core::Workload& workload, const LongestDriven& longest,
              const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
              const core::RunControl* control);

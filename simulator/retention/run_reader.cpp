@@ -29,8 +29,8 @@ Status read_tables(readers::ReaderChoice& reader, const ScoresOpener& open) {
   return Done{};
 }
 
-/// The KV heads of a layer that a tensor-parallel rank has, [begin, end): neighbours, or one that others have, too
-/// (model/ranks.h).
+/// The KV heads [begin, end) of a layer that a tensor-parallel rank has: neighbours, or one that is replicated on
+/// several ranks (model/ranks.h).
 std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int64_t ranks,
                                                     std::int64_t rank) {
   const std::int64_t begin = heads >= ranks ? rank * (heads / ranks) : rank * heads / ranks;
@@ -40,8 +40,8 @@ std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int
 /// One layer on the ranks of its stage.
 struct LayerReads {
   double part{0};         ///< share of the heads that read a part, on the rank where it is least
-  std::int64_t heads{0};  ///< so many of all do
-  /// Of CountedReads::metadata_tokens tokens, on the rank where it is most.
+  std::int64_t heads{0};  ///< number of heads that read so
+  /// Bytes of CountedReads::metadata_tokens tokens, on the rank that has most.
   std::int64_t metadata_bytes{0};
 };
 
@@ -151,7 +151,7 @@ std::vector<std::string> RunReader::assumptions() const {
             " bytes of metadata, in the model's element size, are stored with every token";
   std::vector<std::string> out{text + "."};
   if (const double slowest = partly.of_layers(); slowest < heads_in_part)
-    out.push_back("A layer is as slow as the rank whose heads read most of it: of that rank's heads, " +
+    out.push_back("A layer is as slow as the rank with the heads that read most of it: of these heads, " +
                   percent(slowest) + " read a part, averaged over layers.");
   if (at_most)
     out.emplace_back(

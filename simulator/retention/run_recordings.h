@@ -1,4 +1,4 @@
-// The recordings of a run: opened, and held against the model that they drive.
+// The recordings of a run, opened and compared with the model that they drive.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,36 @@ struct Recorded {
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t sequence{0};
   std::int64_t tokens{0};  ///< of all layers
-  std::string name;        ///< path, and the sequence where there are several
+  std::string name;        ///< path, and the sequence's number if there are several
 };
 
-/// All sequences of these files, in order; of FILE@N sequence N alone. Errors: one that cannot be opened, lacks heads
-/// of a layer, or none that has all layers. Warns of what recordings do not have, and of several models.
+/// All sequences of these files, in order; of FILE@N only sequence N. Errors: a recording that cannot be opened or
+/// lacks heads of a layer; none that has all layers. Warns about what recordings lack, and about recordings of
+/// different models.
 Result<std::vector<Recorded>> open_recordings(const std::vector<std::string>& paths,
                                               const RecordingOpener& open,
                                               std::vector<std::string>& warnings);
 
-/// The shape that a recording was made of. What it does not say is assumed, and matters to step times alone.
+/// The shape of the model that was recorded. What the recording does not say is assumed; only step times depend on
+/// it.
 Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t kv_heads,
                                    std::vector<std::string>& assumptions);
 
-/// Layers and KV heads of recordings whose place in the model others take. Empty: all have the model's own.
-/// Errors: recordings of several shapes.
+/// Layers and KV heads of recordings that stand for another model. Empty: all recordings have the model's own shape.
+/// Errors: recordings of different shapes.
 Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& recordings,
                                                  const model::ModelShape& model,
                                                  const attention::PolicyChoice& policy);
 
-/// Has it all that the policy asks for? `for_rows`: attention decides.
+/// Checks that the recording has all that the policy needs. `for_rows`: attention decides.
 Status check_whole(const Recorded& recorded, bool for_rows);
-/// The same, and is it of the model's shape? Which tokens stay does not depend on the bytes of
-/// an element, which may have been others when it was recorded.
+/// The same, and that it has the model's shape. Bytes per element may differ: which tokens stay does not depend on
+/// them.
 Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    const attention::PolicyChoice& policy, bool for_rows);
 
-/// Drives every request by the model's shape alone, of a policy that asks for no attention.
+/// A stand-in for recordings that drives every request by the model's shape alone, for a policy that uses no
+/// attention.
 Recorded any_sequence(const model::ModelShape& model);
 
 }  // namespace kvplan::plan

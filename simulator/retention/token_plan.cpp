@@ -98,8 +98,8 @@ bool PlanMaker::needs_recordings() const {
           (s_.budget && attention::measures_scores(*s_.budget)));
 }
 
-/// Recordings of another shape may stand for the model, where the scenario says so. Counted policies
-/// do without: recordings would have to say how many tokens stay, too.
+/// Recordings of another shape may stand for the model, if the scenario says so. Counted policies do not use them:
+/// recordings would also have to say how many tokens stay.
 Status PlanMaker::set_standing() {
   KVPLAN_TRY(standing_, standing_shape(recordings_, plan_.model, named_policy(s_)));
   if (!standing_) return Done{};
@@ -127,7 +127,7 @@ Status PlanMaker::set_standing() {
   return Done{};
 }
 
-/// The model, and the recordings where they are asked for.
+/// Opens the model, and the recordings if they are needed.
 Status PlanMaker::open_model() {
   const bool has_model = s_.model != nullptr || !s_.model_file.empty();
   replayed_ = needs_recordings();
@@ -162,7 +162,7 @@ Status PlanMaker::open_model() {
 Status PlanMaker::place() {
   KVPLAN_TRY(plan_.placed, place_model(s_, plan_.model, open_.side, warnings_, assumptions_));
   const bool tables = table_per_ != memory::TablePer::kRequest;
-  // One keep rule serves layers that all keep alike; beside windows, tables keep different tokens.
+  // One keep rule can serve only layers that keep the same tokens; with windows, tables keep different tokens.
   const bool beside_windows = tables && plan_.model.window_layers() > 0;
   const bool by_courses = s_.eviction && (s_.follows_courses() || beside_windows);
   if (!by_courses && tables)
@@ -182,13 +182,13 @@ Status PlanMaker::place() {
   return Done{};
 }
 
-/// Scales of the format lie beside the cells that the policy tells apart.
+/// The format's scales are stored with the cells that the policy distinguishes.
 Status PlanMaker::add_scales() {
   const RankBytes& bytes = plan_.placed.bytes;
   const std::int64_t cells = plan_.memory.cells.per_token;
   if (bytes.scale_bytes % cells != 0 || (bytes.token_bytes - bytes.scale_bytes) % cells != 0)
-    return bad_input("expected a format whose " + std::to_string(bytes.token_bytes) +
-                     " bytes per token can be divided evenly among the " + std::to_string(cells) +
+    return bad_input("expected a format with " + std::to_string(bytes.token_bytes) +
+                     " bytes per token that can be divided evenly among the " + std::to_string(cells) +
                      " parts of a token that the policy evicts separately")
         .at_field("format");
   plan_.memory.cells.metadata_bytes += bytes.scale_bytes / cells;

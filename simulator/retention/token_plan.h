@@ -1,5 +1,5 @@
-// The tokens of a run: the model on its ranks, what the run keeps of the tokens of its requests (retention.h), and what
-// that needs of memory.
+// The tokens of a run: the model on its ranks, what the run keeps of its requests' tokens (retention.h), and the
+// memory that needs.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,11 @@
 
 namespace kvplan::plan {
 
-/// What a token needs of memory, on the rank that the run is of.
+/// Memory that a token needs, on the rank that the run simulates.
 struct TokenMemory {
-  attention::CellUnits
-      cells{};             ///< scales of the format, and what a policy or reader keeps, are their metadata
-  std::int64_t tables{1};  ///< block tables of a request; cells.per_token is a multiple
-  std::int64_t token_bytes{0};         ///< of all cells, with their metadata
+  attention::CellUnits cells{};  ///< scales of the format, and data of a policy or reader, count as metadata
+  std::int64_t tables{1};        ///< block tables of a request; cells.per_token is a multiple
+  std::int64_t token_bytes{0};   ///< of all cells, with their metadata
   std::int64_t alloc_units_beyond{0};  ///< memory::AllocatorRequest::alloc_units_beyond
 };
 
@@ -34,12 +33,12 @@ using RetentionKind =
     std::variant<KeepAll, KeepByRule, KeepInterval, KeepCounted, KeepRecorded, KeepSets, KeepEncoded>;
 
 struct TokenPlan {
-  RunParts parts;  ///< of the run, as far as the scenario and its model tell them
+  RunParts parts;  ///< parts of the run that follow from the scenario and its model
   model::ModelShape model;
   ModelOnRanks placed;
   TokenMemory memory;
   PrefixRule prefixes;
-  std::optional<RunReader> reader;  ///< decode steps read a part; then every token is kept
+  std::optional<RunReader> reader;  ///< decode steps read only a part; then every token is kept
   RetentionKind kind;
 
   [[nodiscard]] const Retention& retention() const {
@@ -47,8 +46,8 @@ struct TokenPlan {
   }
 };
 
-/// Errors: a model, recording or side file that cannot be opened, a recording of another shape than the model, those of
-/// place_model, place_policy, encode_rank and run_reader. Appends what is ignored or assumed.
+/// Errors: a model, recording or side file that cannot be opened, a recording of another shape than the model, and
+/// those of place_model, place_policy, encode_rank and run_reader. Appends notes on what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 

@@ -99,7 +99,7 @@ constexpr auto kParts = std::to_array<PartKind>({
     {Part::kStages, "stages", "deployment.pp", "", "several pipeline stages"},
     {Part::kRanks, "ranks", kDeploymentPath, "a deployment of several ranks",
      "deployment.tp or deployment.pp above 1"},
-    {Part::kApartRanks, "separate-tables", kDeploymentPath, "a deployment whose ranks share no block tables",
+    {Part::kApartRanks, "separate-tables", kDeploymentPath, "a deployment with ranks that share no block tables",
      "tables of layers with several stages, or tables of heads with several ranks"},
     {Part::kLatentModel, "latent-model", kModelPath, "", "a model that stores a latent vector (MLA)"},
     {Part::kNoWindows, "no-windows", kModelPath, "", "a model without sliding-window layers"},
@@ -274,7 +274,7 @@ std::string_view name_in(std::string_view text) {
   return text.substr(0, text.find(':'));
 }
 
-/// Where a scenario says the part. What `format` and `window_format` share is said by one of them.
+/// The scenario path of the part. A part of both `format` and `window_format` is named after one of them.
 std::string_view path_of(Part part, const Scenario& s) {
   const bool by_window = s.window_format && (part == kEncoded || part == kEncodedLayers ? !s.encoded
                                              : part == kLayersTogether ? !stores_layers_together(s)

@@ -1,4 +1,5 @@
-// Values of a scenario that a run cannot have, whatever else it has. What does not work together, combinations.h says.
+// Checks of values that no run can have, whatever else it has. combinations.h says which choices do not work
+// together.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -6,7 +7,8 @@
 
 namespace kvplan::plan {
 
-/// Errors: a reader or a window_format whose reads or bytes lengths do not say. REQUIRES: both are chosen.
+/// Errors: a reader with reads, or a window_format with bytes, that do not follow from lengths. REQUIRES: both are
+/// chosen.
 Status check_told_by_lengths(const Scenario& scenario);
 
 }  // namespace kvplan::plan

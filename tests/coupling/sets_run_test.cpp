@@ -116,8 +116,9 @@ TEST(SetsRuns, SayWhatTheyNeed) {
   back.layers[2].after[5][0] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   back.layers[2].after[4][0] = {0, 2};
   refused(field + "only positions that were kept before or are new", trace, with_sets(back));
-  refused("deployment: a deployment whose ranks share no block tables does not work with eviction=recorded",
-          trace, with_sets(sets), {{"deployment.pp", "2"}, {"memory.allocator", "paged:table=layer"}});
+  refused(
+      "deployment: a deployment with ranks that share no block tables does not work with eviction=recorded",
+      trace, with_sets(sets), {{"deployment.pp", "2"}, {"memory.allocator", "paged:table=layer"}});
   refused("budget: budget=uniform does not work with eviction=recorded", trace, with_sets(sets),
           {{"budget", "uniform:capacity=9"}});
   refused("eviction: placement=compact does not work with memory.allocator=contiguous", trace,

@@ -93,7 +93,8 @@ TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
     return result.ok() ? "" : result.error().to_string();
   };
   const std::string why =
-      "deployment: a deployment whose ranks share no block tables does not work with eviction=random: the "
+      "deployment: a deployment with ranks that share no block tables does not work with eviction=random: "
+      "the "
       "policy "
       "keeps different tokens in each layer or head, and a run simulates one rank. Use "
       "memory.allocator=paged:table=all, or one rank";

@@ -240,9 +240,10 @@ TEST(DeploymentRun, ErrorsAreOneLine) {
                                    "/simulator/examples/replay/h2o.json --set deployment.tp=2"
                                    " --set memory.allocator=paged:table=head");
   EXPECT_EQ(heads.exit_code, 2);
-  EXPECT_NE(heads.err.find(
-                "deployment: a deployment whose ranks share no block tables does not work with eviction=h2o"),
-            std::string::npos);
+  EXPECT_NE(
+      heads.err.find(
+          "deployment: a deployment with ranks that share no block tables does not work with eviction=h2o"),
+      std::string::npos);
   const Outcome uneven =
       run_kvplan("run " KVPLAN_SOURCE_DIR "/simulator/examples/replay/h2o.json --set format=int4:group=7");
   EXPECT_EQ(uneven.exit_code, 0) << uneven.err << "a group lies in one head, so that heads are alike";
