@@ -195,7 +195,7 @@ bool is_outside(const std::string& error) {
        {"the allocator \"grouped\" needs layers with equal bytes", "policy=priority can preempt a request",
         "this allocator stores keys and values of each layer in", "no steps here", "selects tokens per layer",
         "budget: layer 0: expected a budget for each of", "expected the model's shape",
-        "heads or windows differ", "on different pipeline stages", "eviction: duo-attention:gates: "})
+        "different heads or windows", "on different pipeline stages", "eviction: duo-attention:gates: "})
     if (error.find(text) != std::string::npos) return true;
   return false;
 }
