@@ -1,4 +1,4 @@
-// kvplan scenario: scenarios made from what servers say. `from-log` reads a start-up log.
+// kvplan scenario: makes scenarios from servers' own output. `from-log` reads a start-up log.
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -25,7 +25,7 @@ struct LogOptions {
   std::string log, model, device, output, json;
 };
 
-/// A quantity that the log reports, and what kvplan predicts for it; GiB, or a count.
+/// A quantity that the log reports, and kvplan's prediction of it; GiB, or a count.
 struct Term {
   const char* name;
   std::optional<double> logged, predicted;
@@ -56,8 +56,8 @@ std::optional<double> count(const startup::Maybe<std::int64_t>& value) {
   return value ? std::optional(static_cast<double>(value->value)) : std::nullopt;
 }
 
-/// What kvplan predicts, by the names of a derivation. Nothing where no device or model is known, or the model does not
-/// fit: the reason goes to the notes.
+/// kvplan's predictions, by the names of a derivation. None if the device or model is unknown, or the model does not
+/// fit: the notes say why.
 void add_predictions(const io::StartupChoices& choices, LogAnswer& answer) {
   if (choices.device.empty() || choices.shape == nullptr) return;
   const auto predicted = [&]() -> Result<std::pair<plan::ModelOnRanks, plan::PoolLayout>> {
@@ -98,7 +98,7 @@ void add_terms(LogAnswer& answer) {
       {"blocks", count(answer.log.pool_blocks), {}, true}};
 }
 
-/// The model and device of the log, where kvplan knows them.
+/// The model and device of the log, if kvplan knows them.
 Result<std::optional<model::ModelShape>> choose(const LogOptions& options, LogAnswer& answer,
                                                 io::StartupChoices& choices) {
   std::optional<model::ModelShape> shape;

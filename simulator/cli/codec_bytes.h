@@ -66,7 +66,7 @@ struct CodecRequest {
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
                                std::int64_t number);
 
-/// Of so many layers.
+/// Sum over layers.
 struct CodecSum {
   formats::LayerBytes bytes;
   std::int64_t beside_bytes{0};

@@ -22,7 +22,7 @@ struct EvictOptions {
   std::int64_t prefill{0};
   std::int32_t sequence{0};
   std::int32_t layer{0};
-  bool all_layers{false};  ///< asked for
+  bool all_layers{false};  ///< all layers were requested
   bool overlap{false};     ///< measured
   bool one_layer{true};    ///< true: only `layer`; false: all layers
 };

@@ -1,4 +1,4 @@
-// Rows of a CSV table that a command reads by the names of its columns: in any order, with others between them.
+// Rows of a CSV table in which a command finds columns by name: in any order, among others.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace kvplan::cli {
 
 class KeyedRows {
  public:
-  /// `names`: the columns that are asked for. `added`: columns that the command appends, which must not be there.
-  /// Errors (field): a column that is missing, there twice, or one of `added`.
+  /// `names`: the requested columns. `added`: columns that the command appends, which must not exist. Errors (field):
+  /// a column that is missing or repeated, or one of `added`.
   static Result<KeyedRows> open(std::string_view header, const std::vector<std::string_view>& names,
                                 const std::vector<std::string_view>& added);
   /// The values of the columns, in the order of `names`. Errors: too few or too many cells.

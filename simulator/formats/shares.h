@@ -33,7 +33,7 @@ class Share {
     return static_cast<std::int64_t>(Wide{parts} * n / whole);
   }
 
-  std::int64_t parts_{0};  ///< of kWhole
+  std::int64_t parts_{0};  ///< numerator over kWhole
 };
 
 }  // namespace kvplan::formats

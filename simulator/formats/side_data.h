@@ -23,7 +23,7 @@ struct SideLayer {
   /// [keys, values][group of heads]: orthonormal vectors as rows, over the channels of the group's heads, one head
   /// after the other. Empty: not in the file.
   std::array<std::vector<Matrix>, 2> bases{};
-  std::vector<std::vector<Thresholds>> key_thresholds{};  ///< [KV head][channel]; empty likewise
+  std::vector<std::vector<Thresholds>> key_thresholds{};  ///< [KV head][channel]; empty: not in the file
   /// [keys, values]: the numbers that codes stand for, ascending. Empty: not in the file.
   std::array<std::vector<double>, 2> tables{};
 };

@@ -18,7 +18,7 @@ void add(std::vector<Setting>& to, const char* path, std::string text) {
   to.push_back({path, std::move(text), {}, 0});
 }
 
-/// "name:key=value,..." of the values that the log has.
+/// "name:key=value,..." of the values that the log states.
 class Parts {
  public:
   explicit Parts(std::string name) : text_(std::move(name)) {}
@@ -114,7 +114,7 @@ std::vector<Setting> predicted_settings(const StartupLog& log, const StartupChoi
 
 std::string settings_json(const std::vector<Setting>& given) {
   const auto outer_of = [](const Setting& setting) { return setting.path.substr(0, setting.path.find('.')); };
-  // What stands in one object comes together, in the order of its first member.
+  // Settings of one object are adjacent, at the position of its first member.
   std::vector<Setting> settings;
   for (const Setting& first : given) {
     const std::string outer = outer_of(first);

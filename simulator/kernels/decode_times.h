@@ -23,7 +23,7 @@ namespace kvplan::kernels {
 
 /// The tables to be used.
 struct TableNames {
-  std::vector<std::string> gpu;  ///< any of these
+  std::vector<std::string> gpu;  ///< any of these names
   std::string engine;
   std::string engine_version;  ///< empty: the version that the tables have
 };

@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const model::DeviceShape& device) {
   return out;
 }
 
-/// Measured points of a row: at, and the logarithm of time over roofline.
+/// Measured points of a row: position, and the logarithm of time over roofline.
 struct Point {
   double at{0}, us{0}, log_share{0};
 };
@@ -45,7 +45,7 @@ std::vector<Point> points_of(const TimeTable& table, const TimeRow& row, const K
   return points;
 }
 
-/// How far a row's numbers are from a call's, in weighted factors of two; nothing where texts differ.
+/// Distance of a row's numbers from a call's, in weighted factors of two; nothing if texts differ.
 std::optional<double> distance(const KernelKind& kind, const TimeRow& row, const KernelCall& call) {
   double sum = 0;
   for (std::size_t i = 0; i < kind.columns.size(); ++i) {
@@ -153,7 +153,7 @@ std::optional<SourcedTime> time_of_alike(const TimeTable& table, const KernelKin
     if (used == kMostAlike) break;
     const auto time = time_in_row(table, *each.row, kind, call.at, device);
     if (!time) continue;
-    // The square of the square: the nearest row counts most, and two that are as near count alike.
+    // The fourth power: the nearest row counts most, and two equally near rows count the same.
     const double weight = 1 / (1e-9 + std::pow(each.distance, 4));
     sum += weight * std::log(time->us / kind.roofline({each.row->key, each.row->numbers, call.at}, device));
     weights += weight;

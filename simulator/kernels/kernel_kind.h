@@ -1,16 +1,17 @@
-// Kinds of kernels with measured tables beside decode attention: products, experts, all-reduce, prompt attention. A kind
-// is a file in kinds/ and a line in kernel_kinds().
+// Kinds of kernels with measured tables besides decode attention: matrix products, experts, all-reduce, prompt
+// attention. A kind is a file in kinds/ and a line in kernel_kinds().
 //
-// How a call is read, for every kind:
+// Sources of a call's time, for every kind:
 //
 //   table         its shape and its tokens were measured
 //   interpolated  its shape was measured, its tokens lie between measured ones; products also between measured n and k
-//   extrapolated  beyond the measured tokens, or from shapes that are alike
+//   extrapolated  beyond the measured tokens, or from similar shapes
 //   roofline      no table of this engine on this GPU, or none of this dtype
 //
-// What is interpolated is the time over the roofline of the same call, in logarithms: a roofline knows where memory ends
-// to limit and arithmetic begins, so that what is left changes slowly (kinds/*.cpp have the rooflines). Beyond the
-// table that share is held.
+// Interpolated is the logarithm of the time over the roofline of the same call: the roofline changes from
+// memory-bound to
+// compute-bound at the right place, so the ratio changes slowly (kinds/*.cpp have the rooflines). Beyond the table the
+// last ratio is kept.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +30,17 @@ namespace kvplan::kernels {
 
 enum class KeyForm : std::uint8_t {
   kText,    ///< a name, such as a dtype
-  kExact,   ///< a whole number, 0 too; other rows are not alike
-  kNumber,  ///< a positive whole number, in which shapes that are alike may differ
+  kExact,   ///< a whole number, 0 included; rows with another value are not similar
+  kNumber,  ///< a positive whole number, in which similar shapes may differ
 };
 
 struct KeyColumn {
   std::string_view name;
   KeyForm form{KeyForm::kText};
-  double weight{1};  ///< of a factor of two, where rows that are alike are looked for
+  double weight{1};  ///< of a factor of two, in the search for similar rows
 };
 
-/// One call: values of the key columns as they stand in tables, and what grows.
+/// One call: values of the key columns as in the tables, and the growing quantity.
 struct KernelCall {
   std::vector<std::string> key;
   std::vector<double> numbers;  ///< numbers_in(key)
@@ -48,12 +49,12 @@ struct KernelCall {
 
 struct KernelKind {
   std::string_view name;   ///< "gemm", as in kvplan latency --kernel
-  std::string_view files;  ///< how names of its tables begin
+  std::string_view files;  ///< how the names of its tables begin
   std::span<const KeyColumn> columns;
   std::string_view axis;  ///< the column of `at`: "m", "tokens", "message_size"
   /// A time of the call from the device's figures, in microseconds; positive. REQUIRES: checked numbers.
   double (*roofline)(const KernelCall& call, const model::DeviceShape& device);
-  /// Of a call whose key no row has, from a table; null where rows that are alike are all there is.
+  /// For a call with a key that no row has: a time from the table. Null: only similar rows are used.
   SourcedTime (*between)(const TimeTable& table, const KernelCall& call, const model::DeviceShape& device);
 };
 
@@ -64,16 +65,16 @@ const KernelKind* find_kernel_kind(std::string_view name);
 /// Names of its key columns, in their order.
 std::vector<std::string_view> column_names(const KernelKind& kind);
 
-/// That a key has numbers where columns are numbers. Errors (field): a column's value that is none.
+/// Checks that number columns of a key have numbers. Errors (field): the value of a column.
 Status check_key(const KernelKind& kind, const std::vector<std::string>& key);
 
 /// Times of one kind on one GPU with one engine.
 class KindTimes {
  public:
-  /// The tables of the program. Keeps references to the kind and the device.
+  /// Uses the tables of the program. Keeps references to the kind and the device.
   KindTimes(const KernelKind& kind, const model::DeviceShape& device, std::string_view engine,
             std::string_view engine_version);
-  /// A table of the caller; null: none. For tests.
+  /// Uses the caller's table; null: none. For tests.
   KindTimes(const KernelKind& kind, const model::DeviceShape& device, const TimeTable* table);
 
   [[nodiscard]] bool has_table() const { return table_.has_value(); }
@@ -90,13 +91,13 @@ class KindTimes {
 
 // For kinds:
 
-/// The time of a row at `at`: measured, between two measured ones, or beyond them with their share of the roofline.
-/// `call`: the row's own key. Nothing where the row has no times.
+/// The time of a row at `at`: measured, between two measured ones, or beyond them with their ratio to the roofline.
+/// `call`: the row's own key. Nothing if the row has no times.
 std::optional<SourcedTime> time_in_row(const TimeTable& table, const TimeRow& row, const KernelKind& kind,
                                        double at, const model::DeviceShape& device);
 
-/// From the rows that are most alike: the same texts, and the nearest numbers. Always extrapolated; nothing where no row
-/// has these texts.
+/// From the most similar rows: the same texts, and the nearest numbers. Always extrapolated; nothing if no row has
+/// these texts.
 std::optional<SourcedTime> time_of_alike(const TimeTable& table, const KernelKind& kind,
                                          const KernelCall& call, const model::DeviceShape& device);
 

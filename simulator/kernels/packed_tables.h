@@ -1,5 +1,5 @@
-// The measured tables that are part of the program: simulator/kernels/tables, compressed files named
-// KIND-GPU-ENGINE-VERSION.csv.gz (its README says where they are from).
+// The measured tables that are compiled into the program: simulator/kernels/tables, compressed files named
+// KIND-GPU-ENGINE-VERSION.csv.gz (its README has their sources).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct PackedTable {
 /// All of them, sorted by file name.
 std::span<const PackedTable> packed_tables();
 
-/// The text of a table. Stops the program where the bytes are none of gzip: they are part of it.
+/// The text of a table. Stops the program if the bytes are no gzip: they are part of it.
 std::string unpack(const PackedTable& table);
 
-/// The table of that kind, of any of these names of a GPU, of this engine; the newest version, or `engine_version` where
-/// there is one of it. Null where there is none.
+/// The table of that kind and engine for any of these GPU names; the newest version, or `engine_version` if there is
+/// one. Null if there is none.
 const PackedTable* find_packed(std::string_view kind, std::span<const std::string> gpu_names,
                                std::string_view engine, std::string_view engine_version);
 

@@ -56,7 +56,7 @@ const TimeRow* TimeTable::find(const std::vector<std::string>& key) const {
 Result<TimeTable> parse_time_table(std::string_view text, std::span<const std::string_view> columns,
                                    const std::string& file) {
   TimeTable table;
-  std::vector<std::size_t> places;  // of the file's index columns, among `columns`
+  std::vector<std::size_t> places;  // index among `columns` of each of the file's index columns
   std::int64_t number = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

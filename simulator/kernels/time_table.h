@@ -1,5 +1,6 @@
-// A measured table of one kind of kernel: a row for each shape, a column for each value of what grows with a step (tokens,
-// or elements of a message). Times of one call on one rank, in microseconds, warm, in a graph where the engine has one.
+// A measured table of one kind of kernel: a row for each shape, a column for each value of the quantity that grows
+// with a step (tokens, or elements of a message). Times of one call on one rank, in microseconds, warm, in a graph if
+// the engine uses one.
 #pragma once
 
 #include <span>
@@ -13,25 +14,25 @@ namespace kvplan::kernels {
 
 struct TimeRow {
   std::vector<std::string> key;  ///< the values of the index columns, as texts
-  std::vector<double> numbers;   ///< the same as numbers; 0 where a value is none
-  std::vector<double> us;        ///< one for each value of the axis; NaN where nothing was measured
+  std::vector<double> numbers;   ///< the same as numbers; 0 for a value that is no number
+  std::vector<double> us;        ///< one for each value of the axis; NaN if not measured
 };
 
 struct TimeTable {
   std::vector<double> axis;  ///< ascending
   std::vector<TimeRow> rows;
 
-  /// The row of exactly this key; null where there is none.
+  /// The row with exactly this key; null if there is none.
   [[nodiscard]] const TimeRow* find(const std::vector<std::string>& key) const;
 };
 
-/// The values of a key as numbers; 0 where one is none.
+/// The values of a key as numbers; 0 for one that is no number.
 std::vector<double> numbers_in(const std::vector<std::string>& key);
 
-/// Reads a table: a header with the names of index columns, then the values of the axis, and the rows. `columns`: the keys
-/// of the table, in this order; a column that an older table lacks is "0" in each row. Errors, with file, line and field:
-/// a column that is not among them, too few or too many cells, no number, an axis that does not ascend, a time that is
-/// not positive.
+/// Parses a table: a header with the names of index columns, then the values of the axis, and the rows. `columns`:
+/// the keys of the table, in this order; a column that an older table lacks is "0" in each row. Errors, with file,
+/// line and field: an unknown column, too few or too many cells, a value that is no number, an axis that does not
+/// ascend, a time that is not positive.
 Result<TimeTable> parse_time_table(std::string_view text, std::span<const std::string_view> columns,
                                    const std::string& file);
 

@@ -36,7 +36,7 @@ struct AffineTicks {
   std::int64_t pair{0};
   /// Parts of `context` and `pair` that belong to the layers of each window (StepLoad::unseen).
   std::array<std::int64_t, core::kMostWindows> window_context{}, window_pair{};
-  std::size_t windows{0};  ///< how many there are
+  std::size_t windows{0};  ///< number of windows
   /// Parts of `context` and `pair` that belong to layers with sparse attention (StepLoad::unread_tokens); and the
   /// time of a token that they rank.
   std::int64_t part_context{0}, part_pair{0}, ranked{0};

@@ -22,8 +22,8 @@ class GroupBlocks final : public GroupAccount {
   struct Block {
     /// Its entry in the tables of its holders; from that follow its group and first token
     std::int64_t entry{0};
-    std::int64_t written{0};           ///< tokens of it
-    std::int64_t will_be{0};           ///< tokens of it that are written or that its first holder will write
+    std::int64_t written{0};           ///< written tokens
+    std::int64_t will_be{0};           ///< tokens that are written or that its first holder will write
     std::vector<RequestId> holders{};  ///< empty: the block is not held
     core::HeldCells cells{};           ///< as it is counted
   };

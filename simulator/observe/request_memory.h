@@ -15,8 +15,8 @@ struct RequestHeld {
   Wide alloc_unit_ticks{0};  ///< over all its admissions, until `since`
   /// Most at one moment; while a range is copied, old and new range both count
   std::int64_t most_alloc_units{0};
-  std::int64_t alloc_units{0};  ///< now
-  SimTime since{};              ///< so many
+  std::int64_t alloc_units{0};  ///< held now
+  SimTime since{};              ///< start of the time with this number
 };
 
 /// The observer for one replica.

@@ -59,7 +59,7 @@ class SharedBlocks {
     std::int64_t written{0};                            ///< tokens; drops are counted up to here
     std::int64_t shares{0};                             ///< number of its blocks that others hold too
     std::unordered_map<std::int64_t, Cells> dropped{};  ///< by logical block, for shared blocks
-    std::int64_t dropped_cells{0};                      ///< in all of these
+    std::int64_t dropped_cells{0};                      ///< in all these blocks
   };
   struct Shared {
     std::int64_t logical{0};

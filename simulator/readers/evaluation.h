@@ -64,8 +64,8 @@ struct StepResult {
 /// The results of one reader.
 struct LaneResult {
   Tally total;
-  std::vector<LayerResult> layers;  ///< ascending
-  std::vector<HeadResult> heads;    ///< likewise, then by head
+  std::vector<LayerResult> layers;  ///< by layer
+  std::vector<HeadResult> heads;    ///< by layer, then by head
   std::vector<StepResult> steps;    ///< by sequence, then by t
   std::vector<Record> records;      ///< by sequence, layer, t, head (Request::keep_records)
   /// After the last token of each sequence, summed over sequences and layers.
@@ -74,10 +74,10 @@ struct LaneResult {
 };
 
 struct Evaluation {
-  std::vector<LaneResult> lanes;  ///< as asked
+  std::vector<LaneResult> lanes;  ///< in the order of the request
   std::int64_t sequences{0};
-  std::int64_t tokens{0};                ///< of these
-  std::int64_t steps{0};                 ///< decode steps of these
+  std::int64_t tokens{0};                ///< of these sequences
+  std::int64_t steps{0};                 ///< decode steps of these sequences
   std::vector<std::string> assumptions;  ///< whole sentences, each once
 };
 

@@ -73,7 +73,7 @@ class StackDistances {
   }
 
   std::vector<std::uint32_t> place_;  // by id: place of its last use
-  std::vector<Id> at_;                // by place
+  std::vector<Id> at_;                // by place: the id
   std::vector<std::uint64_t> bits_;   // by place: 1 if it is the last use of its id
   std::vector<std::uint32_t> tree_;   // sums of bits, from 1
   std::size_t next_{0};

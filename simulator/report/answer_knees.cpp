@@ -1,4 +1,4 @@
-// Where a larger pool stops to help, as sentences.
+// Sentences about the pool size beyond which a larger pool stops to help.
 #include "simulator/report/answer.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/variant_names.h"
@@ -8,7 +8,7 @@ namespace {
 
 using plan::Comparison;
 
-/// Where one figure stops to gain by a larger pool.
+/// The pool size beyond which one figure stops improving.
 std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const plan::Knee& knee) {
   const auto figure = [&](std::size_t at) {
     return metric_text(

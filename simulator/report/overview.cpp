@@ -13,11 +13,12 @@ namespace {
 
 using plan::RunSummary;
 
-/// Replicas with a row each; of more, only the first ones.
+/// Replicas with a row of their own; of more, only the first ones.
 constexpr std::size_t kMostReplicas = 6;
-/// Of the table of replicas beside its rows: a blank line, its title and its head.
+/// Lines of the table of replicas besides its rows: a blank line, its title and its head.
 constexpr std::size_t kReplicasHead = 3;
-/// Kept free for assumptions: a blank line, their title, a sentence of four lines, and how many more there are.
+/// Lines kept free for assumptions: a blank line, their title, a sentence of four lines, and the number of the
+/// others.
 constexpr std::size_t kAssumedLines = 7;
 
 std::string bytes_of(std::int64_t bytes) {
@@ -28,7 +29,7 @@ std::string rate_text(const std::optional<double>& rate) {
   return rate ? rounded(*rate) : "-";
 }
 
-/// Rows of words: a label and a sentence of numbers.
+/// Rows of text: a label and a sentence with numbers.
 class Words {
  public:
   explicit Words(std::string title)
@@ -71,7 +72,7 @@ Table work_table(const RunSummary& r) {
   return words.table();
 }
 
-/// What only some runs have: token policies, ranges that move, ranks.
+/// Results that only some runs have: token policies, ranges that move, ranks.
 Table more_table(const RunSummary& r) {
   Words words("Also");
   if (r.scenario.eviction) {
@@ -98,7 +99,7 @@ Table more_table(const RunSummary& r) {
   return words.table();
 }
 
-/// `rows` of it; the last one says how many replicas have none.
+/// The first `rows` rows; the last one says how many replicas are left out.
 Table replicas_table(const RunSummary& r, std::size_t rows) {
   Table table{.title = "Replicas",
               .columns = {"requests", "completed", "preemptions", "mean batch", "largest"},
@@ -118,14 +119,14 @@ Table replicas_table(const RunSummary& r, std::size_t rows) {
   return table;
 }
 
-/// Values that say that something is off or plain; no reader asks for them.
+/// Values that say that something is off or ordinary; readers do not need them.
 bool is_plain(std::string_view value) {
   constexpr std::array<std::string_view, 7> kPlain{"none", "full", "native",     "stated",
                                                    "0",    "1",    "round-robin"};
   return std::find(kPlain.begin(), kPlain.end(), value) != kPlain.end();
 }
 
-/// A setting that was given; of a component its name and the parameters that were given with it.
+/// A given setting; for a component its name and the parameters given with it.
 std::string as_given(const plan::Scenario& scenario, std::size_t field) {
   const std::string& text = scenario.texts[field];
   if (plan::scenario_fields()[field].kind != plan::FieldKind::kComponent) return text;
@@ -203,7 +204,7 @@ std::string overview_text(const RunSummary& r, std::size_t width) {
       r.assumptions.empty()
           ? 0
           : std::min(kAssumedLines, 1 + lines_of(list_text("Assumed", r.assumptions, width)));
-  // What is left beside the settings, one warning, the assumptions and the last line.
+  // Lines that are needed besides the settings: one warning, the assumptions and the last line.
   const std::size_t least =
       lines_of(out) + lines_of(settings) + 1 + (r.warnings.empty() ? 0 : 4) + assumed + 2;
   const std::size_t left = std::max(kOverviewLines, least) - least;

@@ -121,7 +121,7 @@ struct Scenario {
   /// Only requests that arrive in [from, to) count for latencies and targets; seconds since the first arrival.
   std::optional<double> target_from_s, target_to_s;
   Fraction target_fraction{1, 1};  ///< share of the arrived requests that must meet these three; at most 1
-  std::vector<PercentileTarget> percentiles;  ///< targets beside these
+  std::vector<PercentileTarget> percentiles;  ///< further targets
 
   /// Text of the field with this path. REQUIRES: there is one.
   [[nodiscard]] const std::string& text(std::string_view path) const;

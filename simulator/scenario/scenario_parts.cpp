@@ -1,4 +1,4 @@
-// The parts of a scenario (combinations.h), each from the traits of the components that it names.
+// The parts of a scenario (combinations.h), from the traits of the components that it names.
 #include "simulator/attention/catalogue.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/scenario/combinations.h"
@@ -35,7 +35,7 @@ void add_policy(const Scenario& s, RunParts& parts) {
   parts.add(Part::kVaryingCount, varies);
   parts.add(Part::kUntoldTokens, counted && !cuts_prompt && !by_position);
   parts.add(Part::kScores, !traits.interval);
-  // Tokens of the prompt alone that an encoded format drops go before it shares them among heads.
+  // An encoded format that drops only prompt tokens drops them before heads share parts of them.
   const bool encoded_after = s.encoded && cuts_prompt;
   parts.add(Part::kScoresOfHeads,
             !traits.interval && traits.scope != attention::Scope::kLayer && !encoded_after);

@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Without ANSI colours: ESC [ numbers letter.
+/// Removes ANSI colours: ESC [ numbers letter.
 std::string without_colours(std::string_view raw) {
   std::string out;
   for (std::size_t i = 0; i < raw.size(); ++i) {
@@ -27,7 +27,7 @@ std::string without_colours(std::string_view raw) {
   return out;
 }
 
-/// "(NAME pid=12)" as vLLM's processes write it, or "[DATE TIME NAME]" as SGLang's do.
+/// "(NAME pid=12)" from vLLM's processes, or "[DATE TIME NAME]" from SGLang's.
 std::string worker_name(std::string_view text) {
   const std::size_t pid = text.find(" pid=");
   if (pid != std::string_view::npos) {
@@ -43,7 +43,7 @@ std::string worker_name(std::string_view text) {
   return {};
 }
 
-/// What stands between the two; nothing where one of them is missing.
+/// The text between the two; nothing if one of them is missing.
 std::optional<std::string_view> between(const LogLine& line, std::string_view before,
                                         std::string_view after) {
   const std::string_view text = line.text;
@@ -52,7 +52,7 @@ std::optional<std::string_view> between(const LogLine& line, std::string_view be
   const std::size_t from = found + before.size();
   std::size_t to = from;
   while (to < text.size() && (is_digit(text[to]) || text[to] == ',' || text[to] == '.')) ++to;
-  // A comma or a point behind the number belongs to the sentence.
+  // A comma or a point after the number belongs to the sentence.
   while (to > from && !is_digit(text[to - 1])) --to;
   if (to == from) return std::nullopt;
   if (after.empty() ? !line.whole || to != text.size() : !text.substr(to).starts_with(after))
@@ -77,7 +77,7 @@ std::optional<std::string> quoted(std::string_view text, std::size_t at) {
   return std::string(text.substr(at + 1, close - at - 1));
 }
 
-/// Whether a key may begin at `at`: at the start, or behind what separates values.
+/// Whether a key may begin at `at`: at the start, or after a separator of values.
 bool begins_here(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == ' ' || text[at - 1] == '(' || text[at - 1] == '{' ||
          text[at - 1] == ',' || text[at - 1] == '\'';

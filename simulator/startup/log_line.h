@@ -1,4 +1,4 @@
-// One line of a log, without colours and prefixes, and the means to take values out of it.
+// One line of a log, without colours and prefixes, and functions that take values out of it.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +18,34 @@ struct LogLine {
   bool whole{true};  ///< false: the text ended without a line break, so its last word may be cut
 };
 
-/// Takes colours away and finds the worker.
+/// Removes colours and finds the worker.
 LogLine log_line(std::string_view raw, std::int64_t number, bool whole);
 
-/// The number between `before` and `after` (digits with commas, a point for doubles); nothing where either is missing, so
-/// that a cut number is never taken. An empty `after` asks for the end of a whole line.
+/// The number between `before` and `after` (digits with commas, a point for doubles); nothing if either is missing,
+/// so that a truncated number is never taken. An empty `after` means the end of a complete line.
 std::optional<std::int64_t> whole_between(const LogLine& line, std::string_view before,
                                           std::string_view after);
 std::optional<double> decimal_between(const LogLine& line, std::string_view before, std::string_view after);
 
-/// The value of `key` in a list of Python values: key=VALUE, or 'key': VALUE; of a text without its quotes. Nothing where
-/// nothing follows the value (",", ")" or "}"): it may be cut.
+/// The value of `key` in a list of Python values: key=VALUE, or 'key': VALUE; a text without its quotes. Nothing if
+/// no ",", ")" or "}" follows the value: it may be truncated.
 std::optional<std::string> python_value(std::string_view text, std::string_view key);
 
-/// Sets `into` where there is a value.
+/// Sets `into` if there is a value.
 template <class T>
 void keep(Maybe<T>& into, const std::optional<T>& value, const LogLine& line) {
   if (value) into = Logged<T>{*value, line.number};
 }
 void keep_text(Maybe<std::string>& into, const std::optional<std::string>& value, const LogLine& line);
-/// The same of a whole number of a Python list; other texts are left out.
+/// The same for a whole number in a Python list; other texts are ignored.
 void keep_whole(Maybe<std::int64_t>& into, const std::optional<std::string>& value, const LogLine& line);
 void keep_decimal(Maybe<double>& into, const std::optional<std::string>& value, const LogLine& line);
 void keep_flag(Maybe<bool>& into, const std::optional<std::string>& value, const LogLine& line);
 
-/// The worker of that name; a new one where there is none.
+/// The worker of that name; a new one if there is none.
 WorkerMemory& worker_of(StartupLog& log, const LogLine& line);
 
-/// Takes what a line of that engine says. False: it is no line of its start-up.
+/// Takes the values of a line of that engine. False: the line is not part of a start-up.
 bool take_vllm_line(const LogLine& line, StartupLog& log);
 bool take_sglang_line(const LogLine& line, StartupLog& log);
 

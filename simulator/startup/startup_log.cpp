@@ -7,9 +7,9 @@
 namespace kvplan::startup {
 namespace {
 
-constexpr std::int64_t kVllmBlockTokens = 16;  // its default, which no line says
+constexpr std::int64_t kVllmBlockTokens = 16;  // its default, which no line states
 constexpr std::size_t kMostOfLine = std::size_t{1}
-                                    << 20;  // what follows in a longer line says nothing of a start
+                                    << 20;  // the rest of a longer line says nothing about the start
 
 /// vLLM reports tokens as blocks of one group of layers: (blocks / groups) x block_tokens.
 bool one_pool(std::int64_t tokens, std::int64_t blocks, std::int64_t block_tokens) {
@@ -21,7 +21,7 @@ bool one_pool(std::int64_t tokens, std::int64_t blocks, std::int64_t block_token
   return false;
 }
 
-/// Leaves out blocks that no number of groups of layers joins with the tokens: their line was cut.
+/// Drops a block count that no number of layer groups reconciles with the tokens: its line was truncated.
 void check_pool(StartupLog& log) {
   if (!log.pool_tokens || !log.pool_blocks || log.engine != "vllm-v1") return;
   const std::int64_t block = log.block_tokens ? log.block_tokens->value : kVllmBlockTokens;

@@ -1,13 +1,13 @@
-// What a server's start-up log says: the model, its parallelism and limits, every memory term, and the KV pool.
+// Contents of a server's start-up log: the model, its parallelism and limits, every memory term, and the KV pool.
 //
 // The log of a real server is the best evidence of a pool: `kvplan scenario from-log` makes a scenario of it, with the
-// pool as it was reported, and shows what kvplan would have predicted beside it.
+// reported pool, and shows kvplan's prediction beside it.
 //
-// Read are logs of vLLM's V1 engine from 0.11 on (texts of vllm/v1/worker/gpu_worker.py, gpu_model_runner.py,
+// It reads logs of vLLM's V1 engine from 0.11 on (texts of vllm/v1/worker/gpu_worker.py, gpu_model_runner.py,
 // vllm/v1/core/kv_cache_utils.py and vllm/engine/arg_utils.py of v0.19.0, and of public logs of 0.11 to 0.21) and of
-// SGLang 0.5 (srt/model_executor/model_runner.py and srt/managers/scheduler.py of v0.5.5). A value counts only where its
-// line has it whole: a number that a cut ended has no unit behind it, and is left out. Lines may be coloured, and
-// prefixed with the names of processes, dates and levels, or with anything else.
+// SGLang 0.5 (srt/model_executor/model_runner.py and srt/managers/scheduler.py of v0.5.5). A value counts only if its
+// line is complete: a truncated number has no unit after it, and is left out. Lines may be coloured, and prefixed with
+// the names of processes, dates and levels, or with anything else.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace kvplan::startup {
 
-/// A value and the line that says it, counted from 1. Where several lines say one thing, the last one counts.
+/// A value and the line that states it, counted from 1. If several lines state it, the last one counts.
 template <class T>
 struct Logged {
   T value{};
@@ -35,13 +35,13 @@ struct WorkerMemory {
   Maybe<double> total_gib{};        ///< of the device, as a program sees it
   Maybe<double> free_before_gib{};  ///< before weights are loaded
   Maybe<double> requested_gib{};    ///< utilisation x total (vLLM)
-  Maybe<double> weights_gib{};      ///< what loading took
+  Maybe<double> weights_gib{};      ///< memory that loading took
   Maybe<double> activations_gib{};  ///< peak of the profiling pass (vLLM)
   Maybe<double> non_torch_gib{};    ///< increase outside PyTorch's allocator while profiling (vLLM)
   Maybe<double> graphs_gib{};       ///< captured CUDA graphs
-  Maybe<double> graphs_estimated_gib{};  ///< what the profiler expected of them (vLLM from 0.18 on)
+  Maybe<double> graphs_estimated_gib{};  ///< the profiler's estimate of these (vLLM from 0.18 on)
   Maybe<double> available_gib{};         ///< left for the KV cache
-  Maybe<double> free_after_gib{};        ///< when all is allocated (SGLang)
+  Maybe<double> free_after_gib{};        ///< after everything is allocated (SGLang)
 };
 
 struct StartupLog {
@@ -63,18 +63,19 @@ struct StartupLog {
   std::vector<WorkerMemory> workers{};   ///< in the order in which they appear
   std::vector<std::string> conflicts{};  ///< values that contradict each other; a sentence each
 
-  /// The worker that decides the pool: the one with the least memory left; null where none reported any.
+  /// The worker that decides the pool: the one with the least memory left; null if none reported any.
   [[nodiscard]] const WorkerMemory* deciding() const;
-  /// Names of what a scenario needs and the log does not say: "model", "pool", ...
+  /// Names of values that a scenario needs and the log does not state: "model", "pool", ...
   [[nodiscard]] std::vector<std::string> missing() const;
 };
 
-/// Reads a log piece by piece, in bounded memory: a server's log may hold days of requests behind its start.
+/// Reads a log piece by piece, in bounded memory: a server's log may contain days of requests after its start.
 class StartupReader {
  public:
   /// The next bytes, cut anywhere.
   void feed(std::string_view bytes);
-  /// Errors (file): no line of a start-up of either engine. Never an error: lines that are cut, missing or unknown.
+  /// Errors (file): no line of a start-up of either engine. Lines that are truncated, missing or unknown are no
+  /// errors.
   Result<StartupLog> finish(const std::string& file) &&;
 
  private:

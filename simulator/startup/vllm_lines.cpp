@@ -1,6 +1,6 @@
 // Lines of vLLM's V1 engine: vllm/v1/worker/gpu_worker.py, gpu_model_runner.py, vllm/v1/core/kv_cache_utils.py,
-// vllm/v1/engine/core.py, vllm/engine/arg_utils.py and vllm/entrypoints/utils.py of v0.19.0; older and newer ones differ
-// in paths and in lines that they leave out.
+// vllm/v1/engine/core.py, vllm/engine/arg_utils.py and vllm/entrypoints/utils.py of v0.19.0; older and newer ones
+// differ in paths and in lines that they leave out.
 #include "simulator/startup/log_line.h"
 
 namespace kvplan::startup {
@@ -10,7 +10,7 @@ bool has(const LogLine& line, std::string_view text) {
   return line.text.find(text) != std::string::npos;
 }
 
-/// Arguments that differ from defaults. The engine's own line follows later, and says what they became.
+/// Arguments that differ from defaults. The engine's own line follows later, and states the resulting values.
 bool take_arguments(const LogLine& line, StartupLog& log) {
   if (!has(line, "non-default args: ")) return false;
   const auto value = [&](std::string_view key) { return python_value(line.text, key); };

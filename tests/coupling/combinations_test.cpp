@@ -179,7 +179,7 @@ Outcome outcome_of(const Values& values, const traces::Trace& trace, bool with_l
   return out;
 }
 
-/// The row whose words an error has.
+/// The combination that an error describes.
 const plan::Combination* row_of(const std::string& error) {
   for (const plan::Combination& each : plan::combinations())
     if (error.find(" does not work with ") != std::string::npos &&

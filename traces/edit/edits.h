@@ -34,10 +34,9 @@ struct Scaling {
   /// Factor by which arrivals become faster: times since the first one are divided by it and rounded down. Of
   /// requests that wait for each other the earliest is moved, and the others keep their distance to it.
   Fraction rate;
-  Fraction
-      /// Factors for prompt lengths, rounded to the nearest token (halves up), at least 1 if the length was
-      input;
-  Fraction output;  ///< likewise
+  /// Factors for prompt and output lengths, rounded to the nearest token (halves up); a length of at least 1 stays at
+  /// least 1.
+  Fraction input, output;
 };
 /// Prefix ids beyond the new prompt are dropped; the part of a longer prompt beyond them shares nothing. Measured
 /// times (ttft, e2e) are dropped if lengths change, since they belong to the old lengths. Errors: a value out of

@@ -38,7 +38,7 @@ struct Request {
   std::int64_t rank{-1};     ///< of its latest admission
   bool running{false}, waiting{false};
   bool whole{false};               ///< true: its prompt, or what is recomputed, is written
-  bool first_token{false};         ///< told
+  bool first_token{false};         ///< its first token was reported
   std::int64_t target{0};          ///< tokens to write until the next token is produced
   std::int64_t written{0};         ///< tokens in memory, hit ones included
   std::int64_t published{0};       ///< leading blocks that it hit or published; with groups, in all of them
@@ -61,7 +61,7 @@ struct Request {
   /// several, or not taken from a hit because no window shows it.
   std::vector<std::int64_t> table;
   std::vector<std::int64_t> lengths;  ///< with several tables: number of blocks, freed ones included
-  std::int64_t range_first{-1}, range_cells{0};  ///< all of it
+  std::int64_t range_first{-1}, range_cells{0};  ///< the whole range
   std::vector<RangePart> range_parts;            ///< by token
   std::int64_t range_place{-1};                  ///< the simulator's address
   std::uint64_t range_generation{0};  ///< generation of its range, or of its table if survivors move

@@ -40,9 +40,8 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
   }
   const auto here = std::tie(moment, phase, replica_);
   const auto before = std::tie(now_, phase_, latest_);
-  const bool again =
-      // it continues, or another scheduler step follows one without a model step
-      phase == kPasses && here == before;
+  // It continues, or another scheduler step follows one without a model step.
+  const bool again = phase == kPasses && here == before;
   if (here <= before && !again)
     return name() + (phase == kEnds ? " ends steps" : " has a pass") + " at tick " +
            std::to_string(moment.time) + ", in the wrong order within the tick";

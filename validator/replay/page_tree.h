@@ -47,14 +47,14 @@ class PageTree {
   /// REQUIRES: it is not there; what stands before it is.
   void put(event_log::ContentKey key, event_log::ContentKey before, std::int64_t alloc_unit);
   [[nodiscard]] bool has_pages_behind(event_log::ContentKey key) const;
-  /// REQUIRES: it is there and has no page behind it.
+  /// REQUIRES: it is in the tree, and no page follows it.
   void remove(event_log::ContentKey key);
 
  private:
   struct Page {
     std::int64_t alloc_unit;
     event_log::ContentKey before;
-    std::int64_t behind{0};  ///< pages right behind it
+    std::int64_t behind{0};  ///< number of pages that directly follow it
   };
   std::unordered_map<event_log::ContentKey, Page> pages_;
 };

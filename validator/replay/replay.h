@@ -46,7 +46,7 @@ struct Report {
   std::int64_t full_scan_every{1};
   std::int64_t full_scans{0};
   std::vector<Quantity> quantities;
-  std::vector<Report> replicas;  ///< where there are several
+  std::vector<Report> replicas;  ///< empty if there is only one
 
   [[nodiscard]] bool clean() const { return first_problem.empty(); }
 };

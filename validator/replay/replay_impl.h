@@ -232,7 +232,7 @@ class Replay::Impl {
   std::int64_t first_of_pass_{0};  ///< publications from here on belong to this pass
   std::unordered_map<std::int64_t, std::int64_t>
       publications_;  ///< contents that can be hit: number -> allocation unit
-  PageTree tree_;     ///< where there is one
+  PageTree tree_;     ///< used if the engine has one
   /// Hits of blocks that the next step fills
   std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;
   std::unordered_set<std::int32_t> taken_ids_;         ///< block ids in use by the claims

@@ -133,7 +133,7 @@ struct Reclaim {
 struct Admit {
   RequestId request;
   std::vector<std::int64_t> hit_publications;
-  std::vector<ContentKey> hit_keys;  ///< as many
+  std::vector<ContentKey> hit_keys;  ///< one for each hit publication
   std::int64_t found_pages{0};       ///< with a tree: pages of the hit
   std::int64_t found_blocks{0};      ///< with groups: leading logical blocks of the hit
 };

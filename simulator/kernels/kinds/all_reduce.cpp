@@ -1,6 +1,6 @@
 // all-reduce: the engine's own, of a message of 16-bit elements on every device.
 //
-// Roofline: a floor of 4 us and 2 (n - 1) / n of the message over the link of a device, each way.
+// Roofline: a floor of 4 us, plus 2 (n - 1) / n of the message over a device's link, each way.
 #include <array>
 
 #include "simulator/kernels/kernel_kind.h"

@@ -1,7 +1,8 @@
 // gemm: one product of m x k with k x n.
 //
-// Roofline: a floor of 2.5 us (the least of the tables) and the longer of what memory and arithmetic take: weights once,
-// activations in and out in 2 bytes; 2 m n k operations. Between measured n and k the share of the roofline is bilinear
+// Roofline: a floor of 2.5 us (the lowest time of the tables), plus the longer of memory and arithmetic: weights once,
+// activations in and out in 2 bytes; 2 m n k operations. Between measured n and k, the ratio to the roofline is
+// bilinear
 // in their logarithms.
 #include <algorithm>
 #include <array>
@@ -25,7 +26,8 @@ double roofline(const KernelCall& call, const model::DeviceShape& device) {
   return kFloorUs + 1e6 * std::max(bytes / memory_rate(device), flops / product_flops(device, dtype));
 }
 
-/// The measured values next to one: the largest not above it and the least not below; one of them where it lies outside.
+/// The measured neighbours of a value: the largest not above it and the smallest not below; the same one twice if the
+/// value lies outside.
 struct Bracket {
   double low{0}, high{0};
   bool outside{false};

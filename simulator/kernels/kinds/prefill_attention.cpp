@@ -1,7 +1,8 @@
-// prefill-attention: causal attention of whole prompts without a past, all of one length.
+// prefill-attention: causal attention of whole prompts of equal length, without cached tokens.
 //
-// Roofline: a floor of 8 us and the longer of memory (queries, outputs, keys and values once) and arithmetic: 4 x head
-// size x query heads operations for each pair of tokens that sees each other, half of all pairs, or a window's.
+// Roofline: a floor of 8 us, plus the longer of memory (queries, outputs, keys and values once) and arithmetic: 4 x
+// head
+// size x query heads operations for each (query, key) pair: half of all pairs, or those within a window.
 #include <algorithm>
 #include <array>
 
