@@ -14,6 +14,7 @@
 #include "simulator/base/program.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
+#include "validator/kernels/stages.h"
 #include "validator/probe/probe.h"
 #include "validator/replay/fleet_replay.h"
 #include "validator/replay/replay.h"
@@ -24,6 +25,14 @@ namespace {
 struct ProbeArguments {
   std::string backend{"cuda"};  ///< there is no other
   std::string output;
+  bool quick{false};
+};
+
+struct KernelArguments {
+  std::string backend{"host"};
+  std::vector<std::string> stages;
+  double seconds{480};
+  std::string folder, kernel;
   bool quick{false};
 };
 
@@ -198,22 +207,52 @@ Result<bool> replay(const Arguments& arguments) {
   return report.clean();
 }
 
+Result<std::string> time_of_day() {
+  std::timespec now{};
+  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system clock cannot be read");
+  return utc_text(now.tv_sec);
+}
+
 Status probe(const ProbeArguments& arguments) {
   KVPLAN_TRY(const std::unique_ptr<ProbeDevice> device, make_cuda_probe());
   std::unique_ptr<Output> output;  // before anything is measured
   if (!arguments.output.empty()) {
     KVPLAN_TRY(output, create_file_output(arguments.output));
   }
-  std::timespec now{};
-  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system clock cannot be read");
-  KVPLAN_TRY(const Measured measured,
-             measure(*device, {.quick = arguments.quick, .when = utc_text(now.tv_sec)}));
+  KVPLAN_TRY(const std::string now, time_of_day());
+  KVPLAN_TRY(const Measured measured, measure(*device, {.quick = arguments.quick, .when = now}));
   if (output != nullptr) {
     KVPLAN_TRY_DO(output->write(to_json(measured)));
     KVPLAN_TRY_DO(output->commit());
   }
   if (arguments.output != "-") KVPLAN_TRY_DO(write_file("-", to_text(measured)));
   return Done{};
+}
+
+Result<bool> run_kernels(const KernelArguments& arguments) {
+  StageOptions options{.folder = arguments.folder,
+                       .seconds = arguments.seconds,
+                       .stages = {},
+                       .kernel = arguments.kernel,
+                       .when = {},
+                       .quick = arguments.quick};
+  for (const std::string& name : arguments.stages) {
+    KVPLAN_TRY(const Stage stage, find_stage(name));
+    options.stages.push_back(stage);
+  }
+  KVPLAN_TRY(options.when, time_of_day());
+  std::unique_ptr<Machine> machine = make_host_machine(2);
+  if (arguments.backend == "cuda") {
+    KVPLAN_TRY(machine, make_cuda_machine());
+  }
+  std::error_code failed;
+  std::filesystem::create_directories(arguments.folder, failed);
+  if (failed) return bad_input("cannot be made: " + failed.message()).at_file(arguments.folder);
+  KVPLAN_TRY_DO(write_file("-", machine->facts().name + "\n"));
+  return run_stages(*machine, options, [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  });
 }
 
 int fail(const Error& error) {
@@ -229,6 +268,28 @@ void add_probe(CLI::App& app, ProbeArguments& arguments) {
       ->capture_default_str();
   command->add_option("-o,--out", arguments.output, "Calibration file to write; - for standard output");
   command->add_flag("--quick", arguments.quick, "Measure fewer sizes and samples, in some seconds");
+}
+
+void add_kernels(CLI::App& app, KernelArguments& arguments) {
+  CLI::App* const command = app.add_subcommand(
+      "kernels",
+      "Run the validator's kernels: check their results, time them, and compare with predicted times");
+  command->add_option("--backend", arguments.backend, "Backend to run them on")
+      ->check(CLI::IsMember({"host", "cuda"}))
+      ->capture_default_str();
+  command->add_option(
+      "--stage", arguments.stages,
+      "Stage to run: correctness, coarse, unseen, memory, fine, tune or sanitize. May be given "
+      "several times; default: the first five");
+  command->add_option("--seconds", arguments.seconds, "Time for all stages together")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--kernel", arguments.kernel, "Run this kernel only");
+  command
+      ->add_option("--out", arguments.folder,
+                   "Folder for the results; a stage whose file is there is skipped")
+      ->required();
+  command->add_flag("--quick", arguments.quick, "Take fewer samples");
 }
 
 void add_replay(CLI::App& app, Arguments& arguments) {
@@ -265,6 +326,8 @@ int run(int argc, char** argv) {
   ProbeArguments probe_arguments;
   add_replay(app, arguments);
   add_probe(app, probe_arguments);
+  KernelArguments kernel_arguments;
+  add_kernels(app, kernel_arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -278,6 +341,11 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("calibrate")) {
     const Status measured = probe(probe_arguments);
     return measured.ok() ? 0 : fail(measured.error());
+  }
+  if (app.got_subcommand("kernels")) {
+    const auto good = run_kernels(kernel_arguments);
+    if (!good.ok()) return fail(good.error());
+    return good.value() ? 0 : static_cast<int>(ErrorKind::kCheckFailed);
   }
   const auto equal = replay(arguments);
   if (!equal.ok()) return fail(equal.error());

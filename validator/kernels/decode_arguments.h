@@ -9,7 +9,7 @@
 //            pages of one head only (after compaction) have page_rows = P, head_rows = 0
 //   table    page numbers; token t of a reader is in page table[reader.table + t / P]
 //   lse      [sequences][query_heads], base 2: log2 sum_t 2^(score_t); score is the logit times log2(e)
-//   logits   [sequences][query_heads][logit_stride], scores as above; where asked for (scores.h)
+//   logits   [sequences][query_heads][logit_stride], scores as above, of a reader's v-th token at v; where asked for
 //
 // Work is cut by decode_plan.h into pieces of [begin, end) of a reader's tokens. A reader with one piece writes `out`
 // itself. Pieces of others leave (m, l) and an unnormalised row of floats; `CombineArguments` is the second launch,

@@ -147,61 +147,6 @@ class DecodeAttention final : public Problem {
   std::vector<Region> regions_;
 };
 
-Case shape(Stored stored, std::int32_t query_heads, std::int32_t kv_heads,
-           std::vector<std::int64_t> lengths) {
-  Case of{.stored = stored, .query_heads = query_heads, .kv_heads = kv_heads};
-  of.lengths = std::move(lengths);
-  return of;
-}
-
-constexpr Stored kAllStored[] = {Stored::kBf16, Stored::kFp16, Stored::kFp8};
-
-std::vector<Case> check_cases() {
-  std::vector<Case> cases;
-  const auto add = [&](Case of) {
-    of.seed = cases.size() + 1;
-    cases.push_back(std::move(of));
-  };
-  const std::vector<std::int64_t> ragged{1, 700, 15, 333, 0, 64};
-  for (const Stored stored : kAllStored) {
-    add(shape(stored, 32, 8, {1024, 1024}));
-    add(shape(stored, 8, 8, ragged));
-    Case sharp = shape(stored, 16, 2, {2100});
-    sharp.peaked = true;
-    sharp.outliers = 12;
-    add(sharp);
-    Case small = shape(stored, 24, 3, ragged);
-    small.head_size = 64;
-    add(small);
-    for (const std::int32_t page : {1, 8, 32, 64, 128, 256}) {
-      Case paged = shape(stored, 16, 4, {500, 77});
-      paged.page_tokens = page;
-      add(paged);
-    }
-    for (const Retained retained : {Retained::kMask, Retained::kList, Retained::kCompacted})
-      for (const std::int32_t kept : {500, 20, 0}) {
-        Case holes = shape(stored, 16, 4, ragged);
-        holes.retained = retained;
-        holes.kept_of_1000 = kept;
-        add(holes);
-      }
-    for (const std::int64_t window : {1, 100, 512}) {
-      Case sliding = shape(stored, 16, 4, {40, 512, 1300});
-      sliding.window = window;
-      sliding.sinks = window == 100 ? 4 : 0;
-      add(sliding);
-    }
-    add(shape(stored, 48, 2, {600, 31}));  // a group of 24: two pieces over the same tokens
-    Case unsplit = shape(stored, 16, 4, {900, 5});
-    unsplit.rule = 99;
-    add(unsplit);
-    Case split = shape(stored, 16, 4, {2000, 5});
-    split.rule = 8;
-    add(split);
-  }
-  return cases;
-}
-
 }  // namespace
 
 Stored query_numbers(Stored cache) {
@@ -225,7 +170,7 @@ std::vector<std::uint16_t> made_up_queries(const Case& of) {
 
 std::int64_t decode_places(const MachineFacts& machine, std::int32_t variant) {
   if (machine.toolkit.empty()) return 4 * machine.sm_count;
-  return machine.sm_count * (variant == 3 ? 1 : 2);
+  return machine.sm_count * kDecodeBlocks[variant];
 }
 
 Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose purpose,
@@ -238,11 +183,6 @@ Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose p
   DecodePlan plan = plan_decode(cache.readers, of.group(), decode_places(machine, of.rule / 100), of.rule);
   return std::unique_ptr<Problem>(
       std::make_unique<DecodeAttention>(of, std::move(cache), std::move(plan), purpose));
-}
-
-std::vector<Case> decode_attention_cases(CaseSet set, const MachineFacts&) {
-  if (set == CaseSet::kCheck) return check_cases();
-  return {};
 }
 
 }  // namespace kvplan::validator

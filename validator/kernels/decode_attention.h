@@ -21,6 +21,8 @@
 namespace kvplan::validator {
 
 std::vector<Case> decode_attention_cases(CaseSet set, const MachineFacts& machine);
+/// Large caches under every rule that is built, to choose by.
+std::vector<Case> tuning_cases(const MachineFacts& machine);
 Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose purpose,
                                                        const MachineFacts& machine);
 

@@ -23,13 +23,14 @@ struct Rows {  // of one piece: 16 heads at most
 
 struct Tile {
   std::array<std::int64_t, kDecodeTile> rows;
-  std::array<std::int32_t, kDecodeTile> places;
   std::array<bool, kDecodeTile> counts;
+  std::int32_t first;  ///< of the reader's tokens
   int tokens;
 };
 
 Tile tile_at(const DecodeArguments& a, const DecodeReader& reader, std::int32_t begin, std::int32_t end) {
   Tile tile;
+  tile.first = begin;
   tile.tokens = std::min(kDecodeTile, end - begin);
   for (int i = 0; i < tile.tokens; ++i) {
     const std::int32_t v = begin + i;
@@ -40,7 +41,6 @@ Tile tile_at(const DecodeArguments& a, const DecodeReader& reader, std::int32_t 
     const std::int64_t page = a.table[reader.table + (place >> a.page_shift)];
     tile.rows[n] =
         page * a.page_rows + std::int64_t{reader.kv_head} * a.head_rows + (place & ((1 << a.page_shift) - 1));
-    tile.places[n] = place;
     tile.counts[n] = a.read_by != ReadBy::kMask || ((a.mask[reader.first + v / 32] >> (v % 32)) & 1U) != 0;
   }
   return tile;
@@ -60,7 +60,7 @@ KVPLAN_INLINE void add_tile(const DecodeArguments& a, const DecodePiece& piece, 
       rows.scores[h][n] = tile.counts[n] ? score : kNone;
       if (a.logits != nullptr)
         a.logits[(std::int64_t{reader.sequence} * a.query_heads + piece.head + g) * a.logit_stride +
-                 tile.places[n]] = rows.scores[h][n];
+                 tile.first + i] = rows.scores[h][n];
     }
   }
   for (int g = 0; g < heads; ++g) {

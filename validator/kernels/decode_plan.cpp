@@ -65,7 +65,8 @@ DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group
   std::int64_t longest = 1;
   for (const DecodeReader& reader : readers) longest = std::max<std::int64_t>(longest, reader.tokens);
   const std::int64_t parts = ceiling(group, kHeadsOfPiece);
-  const std::int64_t chunk = choose_chunk(readers, parts, longest, places, rule % 100);
+  const std::int64_t least = whole_tiles(ceiling(longest, kMostSplits));
+  const std::int64_t chunk = std::max(least, choose_chunk(readers, parts, longest, places, rule % 100));
   DecodePlan plan;
   plan.variant = rule / 100;
   plan.chunk = static_cast<std::int32_t>(chunk);

@@ -27,6 +27,9 @@ inline constexpr std::int32_t kDecodeTile = 16;
 inline constexpr std::int32_t kHeadsOfPiece = 16;
 /// Pipelines of the CUDA kernel that are built, by their number: cuda/decode_attention.cu.
 inline constexpr std::int32_t kDecodeVariants = 4;
+/// Blocks of threads of each on one multiprocessor.
+inline constexpr std::int32_t kDecodeBlocks[kDecodeVariants] = {2, 3, 1, 1};
+inline constexpr std::int32_t kMostSplits = 4096;
 
 struct DecodePlan {
   std::vector<DecodePiece> pieces;

@@ -21,6 +21,11 @@ struct Nvml::Functions {
   int (*device_by_bus_id)(const char* pci_bus_id, void** device);
   int (*memory_of)(void* device, Memory* memory);
   int (*driver_version)(char* version, unsigned length);
+  // These may be missing.
+  int (*clock)(void* device, int type, unsigned* mhz);
+  int (*temperature)(void* device, int sensor, unsigned* celsius);
+  int (*power)(void* device, unsigned* milliwatts);
+  int (*throttle_reasons)(void* device, unsigned long long* bits);
 };
 
 Nvml::Nvml() : functions_(std::make_unique<Functions>()) {}
@@ -43,6 +48,10 @@ std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, std::uint64_t to
       !load(f.device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2") ||
       !load(f.memory_of, "nvmlDeviceGetMemoryInfo") || !load(f.driver_version, "nvmlSystemGetDriverVersion"))
     return nullptr;
+  (void)load(f.clock, "nvmlDeviceGetClockInfo");
+  (void)load(f.temperature, "nvmlDeviceGetTemperature");
+  (void)load(f.power, "nvmlDeviceGetPowerUsage");
+  (void)load(f.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
   if (f.init() != 0) return nullptr;
   nvml->begun_ = true;
   if (f.device_by_bus_id(pci_bus_id.c_str(), &nvml->device_) != 0) return nullptr;
@@ -60,6 +69,20 @@ std::optional<std::int64_t> Nvml::free_bytes() const {
 std::string Nvml::driver_version() const {
   char version[96]{};  // NVML asks for 80
   return functions_->driver_version(version, sizeof version - 1) == 0 ? version : "";
+}
+
+Nvml::Telemetry Nvml::telemetry() const {
+  constexpr int kSmClock = 1, kMemoryClock = 2, kGpuSensor = 0;  // of nvmlClockType_t, nvmlTemperatureSensors_t
+  const Functions& f = *functions_;
+  Telemetry seen;
+  if (f.clock != nullptr) {
+    (void)f.clock(device_, kSmClock, &seen.sm_clock_mhz);
+    (void)f.clock(device_, kMemoryClock, &seen.memory_clock_mhz);
+  }
+  if (f.temperature != nullptr) (void)f.temperature(device_, kGpuSensor, &seen.temperature_c);
+  if (f.power != nullptr) (void)f.power(device_, &seen.power_mw);
+  if (f.throttle_reasons != nullptr) (void)f.throttle_reasons(device_, &seen.throttle_reasons);
+  return seen;
 }
 
 }  // namespace kvplan::validator

@@ -23,6 +23,14 @@ class Nvml {
   /// "580.95.05"; empty where it is not told.
   [[nodiscard]] std::string driver_version() const;
 
+  /// At this moment; what the device does not tell is 0. `throttle_reasons` as
+  /// nvmlDeviceGetCurrentClocksThrottleReasons has them, a bit each.
+  struct Telemetry {
+    unsigned sm_clock_mhz{0}, memory_clock_mhz{0}, temperature_c{0}, power_mw{0};
+    unsigned long long throttle_reasons{0};
+  };
+  [[nodiscard]] Telemetry telemetry() const;
+
  private:
   struct Functions;
   Nvml();

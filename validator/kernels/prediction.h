@@ -1,0 +1,47 @@
+// Times of cases that were not measured, from a grid of those that were: linear in tokens (batch x length). Between two
+// batches of the grid, the times of both at the same number of tokens together are weighted by how near they are;
+// between two lengths of one batch, time is linear; beyond the last length the last two go on. Ragged batches count by
+// their sum of tokens. Rows that differ in anything else (kernel, numbers, heads, pages) are kept apart.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validator/kernels/case.h"
+
+namespace kvplan::validator {
+
+/// How many, and how long each: sequences and tokens; of swaps descriptors and their bytes.
+struct Axes {
+  double batch{1}, length{0};
+};
+Axes axes_of(const Case& of);
+/// Everything of a case that is no axis.
+std::string group_of(const Case& of);
+
+class Grid {
+ public:
+  void add(const std::string& group, const Axes& at, double ns);
+  /// Nothing where the group is not known, or the batch lies outside of its batches.
+  [[nodiscard]] std::optional<double> predict(const std::string& group, const Axes& at) const;
+
+ private:
+  using Curve = std::map<double, double>;  ///< nanoseconds by tokens together
+  static double on_curve(const Curve& curve, double tokens);
+  std::map<std::string, std::map<double, Curve>> groups_;  ///< by batch
+};
+
+/// Of predictions beside measurements: |predicted / measured - 1| and its sign.
+struct PredictionErrors {
+  std::int64_t rows{0}, predicted{0};
+  double median{0}, p90{0}, p99{0}, worst{0}, mean{0};
+  double bias{0};              ///< mean of predicted / measured - 1
+  double mean_by_time{0};      ///< weighted by measured time
+  double rank_correlation{0};  ///< Spearman's
+};
+/// `predicted` and `measured` in the same order. REQUIRES: as many of both.
+PredictionErrors prediction_errors(const std::vector<double>& predicted, const std::vector<double>& measured);
+
+}  // namespace kvplan::validator

@@ -1,0 +1,57 @@
+// Files of stages: what was measured row by row, as JSON, as a calibration, and as a table of text that a later run can
+// read back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/result.h"
+#include "validator/kernels/measure.h"
+
+namespace kvplan::validator {
+
+struct CheckedRow {
+  Case of;
+  Checked checked;
+};
+
+struct TimedRow {
+  Case of;
+  Timing timing;
+};
+
+/// What every file says beside its rows.
+struct StageFacts {
+  std::string stage, when;
+  std::optional<Telemetry> before{}, after{};
+  double drift{0};  ///< of the case that is timed again and again: its last median over its first, less 1
+  double seconds{0};
+  std::int64_t rows_left{0};
+};
+
+void put_facts(JsonWriter& json, const MachineFacts& machine, const StageFacts& facts);
+void put_case(JsonWriter& json, const Case& of);
+void put_timing(JsonWriter& json, const Timing& timing, const MachineFacts& machine);
+
+std::string checked_json(const MachineFacts& machine, const StageFacts& facts,
+                         const std::vector<CheckedRow>& rows);
+std::string timed_json(const MachineFacts& machine, const StageFacts& facts,
+                       const std::vector<TimedRow>& rows);
+/// simulator/io/CALIBRATION_FORMAT.md. REQUIRES: rows.
+std::string calibration_json(const MachineFacts& machine, const StageFacts& facts,
+                             const std::vector<TimedRow>& rows, const Sampling& sampling);
+
+/// Lines of `group<tab>batch<tab>length<tab>nanoseconds`.
+struct GridRow {
+  std::string group;
+  double batch{0}, length{0}, ns{0};
+};
+std::string grid_text(const std::vector<GridRow>& rows);
+/// Errors: the file cannot be read, or a line is none, with its number.
+Result<std::vector<GridRow>> read_grid(const std::string& path);
+
+/// Whole or not at all.
+Status write_whole(const std::string& path, const std::string& text);
+
+}  // namespace kvplan::validator
