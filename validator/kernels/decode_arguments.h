@@ -35,12 +35,14 @@ struct DecodeReader {
   std::int64_t first{0};
 };
 
-/// One block of threads: tokens [begin, end) of a reader, for the query heads [head, head + heads) of its sequence.
+/// One block of threads: tokens [begin, end) of a reader, for the query heads [head, head + heads) of its sequence. It
+/// holds its reader, so that a block finds all that it needs in one load.
 struct DecodePiece {
-  std::int32_t reader;
-  std::int32_t head, heads;  ///< at most 16
-  std::int32_t begin, end;
-  std::int32_t row;  ///< of the partial results, for `head`; -1: writes `out`
+  DecodeReader of{};
+  std::int32_t head{0}, heads{0};  ///< at most 16
+  std::int32_t begin{0}, end{0};
+  std::int32_t row{-1};    ///< of the partial results, for `head`; -1: writes `out`
+  std::int32_t reader{0};  ///< its number, for tests
 };
 
 enum class ReadBy : std::int32_t { kPlace, kMask, kList };
@@ -52,7 +54,6 @@ struct DecodeArguments {
   const std::int32_t* table;
   const std::int32_t* list;
   const std::uint32_t* mask;
-  const DecodeReader* readers;
   const DecodePiece* pieces;
   void* out;
   float* lse;
@@ -83,7 +84,7 @@ struct CombineArguments {
   const float* partial_ml;
   void* out;
   float* lse;
-  std::int32_t item_count;
+  std::int32_t item_count, most_heads;  ///< of an item
   std::int32_t head_size, query_heads;
   Stored stored;
   float value_scale;

@@ -42,7 +42,6 @@ class DecodeAttention final : public Problem {
     add(with("table", bytes_of_vector(cache_.table)));
     add(with("list", bytes_of_vector(cache_.list)));
     add(with("mask", bytes_of_vector(cache_.mask)));
-    add(with("readers", bytes_of_vector(cache_.readers)));
     add(with("pieces", bytes_of_vector(plan_.pieces)));
     add(with("combines", bytes_of_vector(plan_.combines)));
     const std::int64_t heads = of.sequences() * of.query_heads;
@@ -64,12 +63,11 @@ class DecodeAttention final : public Problem {
                                             .table = static_cast<const std::int32_t*>(at[3]),
                                             .list = static_cast<const std::int32_t*>(at[4]),
                                             .mask = static_cast<const std::uint32_t*>(at[5]),
-                                            .readers = static_cast<const DecodeReader*>(at[6]),
-                                            .pieces = static_cast<const DecodePiece*>(at[7]),
-                                            .out = at[9],
-                                            .lse = static_cast<float*>(at[10]),
-                                            .partial_rows = static_cast<float*>(at[11]),
-                                            .partial_ml = static_cast<float*>(at[12]),
+                                            .pieces = static_cast<const DecodePiece*>(at[6]),
+                                            .out = at[8],
+                                            .lse = static_cast<float*>(at[9]),
+                                            .partial_rows = static_cast<float*>(at[10]),
+                                            .partial_ml = static_cast<float*>(at[11]),
                                             .logits = nullptr,
                                             .logit_stride = 0,
                                             .piece_count = static_cast<std::int32_t>(plan_.pieces.size()),
@@ -84,12 +82,13 @@ class DecodeAttention final : public Problem {
                                             .read_by = cache_.read_by,
                                             .variant = plan_.variant}};
     if (!plan_.combines.empty())
-      all.emplace_back(CombineArguments{.items = static_cast<const CombineItem*>(at[8]),
-                                        .partial_rows = static_cast<const float*>(at[11]),
-                                        .partial_ml = static_cast<const float*>(at[12]),
-                                        .out = at[9],
-                                        .lse = static_cast<float*>(at[10]),
+      all.emplace_back(CombineArguments{.items = static_cast<const CombineItem*>(at[7]),
+                                        .partial_rows = static_cast<const float*>(at[10]),
+                                        .partial_ml = static_cast<const float*>(at[11]),
+                                        .out = at[8],
+                                        .lse = static_cast<float*>(at[9]),
                                         .item_count = static_cast<std::int32_t>(plan_.combines.size()),
+                                        .most_heads = std::min(of_.group(), kHeadsOfPiece),
                                         .head_size = of_.head_size,
                                         .query_heads = of_.query_heads,
                                         .stored = numbers,
@@ -180,7 +179,10 @@ Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose p
                      std::to_string(100 * kDecodeVariants))
         .at_field("rule");
   KVPLAN_TRY(DecodeCache cache, make_decode_cache(of, purpose));
-  DecodePlan plan = plan_decode(cache.readers, of.group(), decode_places(machine, of.rule / 100), of.rule);
+  const std::int32_t variant =
+      of.rule == 0 || of.head_size != 128 ? own_variant(of.stored, of.head_size) : of.rule / 100;
+  DecodePlan plan = plan_decode(cache.readers, of.group(), decode_places(machine, variant), of.rule % 100);
+  plan.variant = variant;
   return std::unique_ptr<Problem>(
       std::make_unique<DecodeAttention>(of, std::move(cache), std::move(plan), purpose));
 }

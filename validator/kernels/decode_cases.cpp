@@ -61,8 +61,8 @@ std::vector<Case> check_cases() {
   return cases;
 }
 
-/// Heads of one device of well-known models: Llama 3 8B (32 on 8), one of 8 devices of its 70B (8 on 1), 8 heads of a model
-/// without groups.
+/// Heads of one device of well-known models: Llama 3 8B (32 on 8), one of 8 devices of its 70B (8 on 1), 8 heads of a
+/// model without groups.
 struct Heads {
   std::int32_t query, kv;
 };

@@ -124,7 +124,7 @@ void launch_on_host(const DecodeArguments& a, int threads) {
   const Stored numbers = a.stored == Stored::kFp16 ? Stored::kFp16 : Stored::kBf16;
   on_threads(threads, static_cast<std::size_t>(a.piece_count), [&](std::size_t p) {
     const DecodePiece& piece = a.pieces[p];
-    const DecodeReader& reader = a.readers[piece.reader];
+    const DecodeReader& reader = piece.of;
     Rows rows;
     for (int g = 0; g < piece.heads; ++g) {
       const auto h = static_cast<std::size_t>(g);

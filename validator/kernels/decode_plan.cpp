@@ -59,16 +59,20 @@ std::int64_t choose_chunk(std::span<const DecodeReader> readers, std::int64_t pa
 
 }  // namespace
 
+std::int32_t own_variant(Stored stored, std::int32_t head_size) {
+  if (head_size != 128) return 0;  // the only one that is built
+  return stored == Stored::kFp8 ? 3 : 1;
+}
+
 DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,
-                       std::int32_t rule) {
-  KVPLAN_CHECK(rule >= 0 && rule / 100 < kDecodeVariants && places > 0, rule, places);
+                       std::int32_t waves) {
+  KVPLAN_CHECK(waves >= 0 && places > 0, waves, places);
   std::int64_t longest = 1;
   for (const DecodeReader& reader : readers) longest = std::max<std::int64_t>(longest, reader.tokens);
   const std::int64_t parts = ceiling(group, kHeadsOfPiece);
   const std::int64_t least = whole_tiles(ceiling(longest, kMostSplits));
-  const std::int64_t chunk = std::max(least, choose_chunk(readers, parts, longest, places, rule % 100));
+  const std::int64_t chunk = std::max(least, choose_chunk(readers, parts, longest, places, waves));
   DecodePlan plan;
-  plan.variant = rule / 100;
   plan.chunk = static_cast<std::int32_t>(chunk);
   for (std::size_t r = 0; r < readers.size(); ++r) {
     const DecodeReader& reader = readers[r];
@@ -79,12 +83,13 @@ DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group
       const std::int32_t head = reader.kv_head * group + from;
       const std::int32_t heads = std::min(kHeadsOfPiece, group - from);
       for (std::int32_t s = 0; s < splits; ++s)
-        plan.pieces.push_back({.reader = static_cast<std::int32_t>(r),
+        plan.pieces.push_back({.of = reader,
                                .head = head,
                                .heads = heads,
                                .begin = std::min(s * size, reader.tokens),
                                .end = std::min((s + 1) * size, reader.tokens),
-                               .row = splits == 1 ? -1 : plan.rows + s * heads});
+                               .row = splits == 1 ? -1 : plan.rows + s * heads,
+                               .reader = static_cast<std::int32_t>(r)});
       if (splits == 1) continue;
       plan.combines.push_back(
           {.sequence = reader.sequence, .head = head, .heads = heads, .row = plan.rows, .splits = splits});

@@ -3,7 +3,7 @@
 //
 //   - Query heads of one KV head are taken together, at most 16 (one tile of the tensor cores' rows); more are further
 //     pieces over the same tokens.
-//   - `places` = multiprocessors x blocks that are resident on one (2 on CUDA; 4 on each thread of a host).
+//   - `places` = multiprocessors x blocks that are resident on one (by the variant; 4 on each thread of a host).
 //   - For w = 1, 2, ... 8 waves: the least chunk, in tiles of 16 tokens and of at least 64 tokens, with which all
 //     readers give at most w * places pieces. The w with the least w' * (chunk + 96) is taken, where w' are the waves
 //     that really come out; a piece costs about 96 tokens before it streams. The least w of equals.
@@ -11,8 +11,8 @@
 //     ones.
 //   - Longer pieces begin first, equal ones in the order of readers: the blocks of a GPU are started in that order.
 //
-// `rule` of a case: 0 for the above, else 100 * variant + waves: that pipeline variant, and that w alone (waves 0: the
-// best of them; 99: no splits).
+// `rule` of a case: 0 for the above with the variant of the pipeline that was the fastest on an H200 (2026-11-28); else
+// 100 * variant + waves: that variant, and that w alone (waves 0: the best of them; 99: no splits).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,9 @@ inline constexpr std::int32_t kDecodeVariants = 4;
 inline constexpr std::int32_t kDecodeBlocks[kDecodeVariants] = {2, 3, 1, 1};
 inline constexpr std::int32_t kMostSplits = 4096;
 
+/// Of a case that says nothing else.
+std::int32_t own_variant(Stored stored, std::int32_t head_size);
+
 struct DecodePlan {
   std::vector<DecodePiece> pieces;
   std::vector<CombineItem> combines;
@@ -41,8 +44,8 @@ struct DecodePlan {
   std::int32_t variant{0};
 };
 
-/// REQUIRES: rule >= 0; its variant is one of those that are built. `places` > 0.
+/// `waves`: 0, 99 or one. REQUIRES: `places` > 0.
 DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,
-                       std::int32_t rule);
+                       std::int32_t waves);
 
 }  // namespace kvplan::validator

@@ -8,6 +8,12 @@ namespace kvplan::validator {
 
 void launch_on_host(const DecodeArguments& a, int threads);
 void launch_on_host(const CombineArguments& a, int threads);
+void launch_on_host(const AppendArguments& a, int threads);
+void launch_on_host(const GatherArguments& a, int threads);
+void launch_on_host(const SwapArguments& a, int threads);
+void launch_on_host(const AccumulateArguments& a, int threads);
+void launch_on_host(const TopKArguments& a, int threads);
+void launch_on_host(const QuantiseArguments& a, int threads);
 
 /// Machine::make_up.
 void make_up_on_host(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements, int threads);

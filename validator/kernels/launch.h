@@ -4,10 +4,16 @@
 
 #include <variant>
 
+#include "validator/kernels/append_arguments.h"
 #include "validator/kernels/decode_arguments.h"
+#include "validator/kernels/gather_arguments.h"
+#include "validator/kernels/quantise_arguments.h"
+#include "validator/kernels/scores_arguments.h"
+#include "validator/kernels/swap_arguments.h"
 
 namespace kvplan::validator {
 
-using Launch = std::variant<DecodeArguments, CombineArguments>;
+using Launch = std::variant<DecodeArguments, CombineArguments, AppendArguments, GatherArguments,
+                            SwapArguments, AccumulateArguments, TopKArguments, QuantiseArguments>;
 
 }  // namespace kvplan::validator

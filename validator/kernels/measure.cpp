@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kCachesOfCold = 5;
 constexpr std::int64_t kMostCopies = 256;
-constexpr std::int64_t kWarmCalls = 8;
+constexpr std::int64_t kLeastCalls = 8;  // of a sample: what begins and ends a graph is spread over them
 
 Result<std::unique_ptr<Problem>> make_problem(const Case& of, Purpose purpose, const Machine& machine) {
   KVPLAN_TRY(const Kernel* const kernel, find_kernel(of.kernel));
@@ -64,7 +64,7 @@ Result<Checked> check_case(Machine& machine, const Case& of) {
   const std::vector<Launch> launches = problem->launches(memory.addresses(0));
   std::vector<std::vector<std::vector<std::byte>>> runs;
   for (int run = 0; run < 2; ++run) {
-    KVPLAN_TRY_DO(memory.poison_results());
+    KVPLAN_TRY_DO(memory.reset());
     KVPLAN_TRY_DO(machine.run(launches));
     KVPLAN_TRY(auto results, memory.results());
     runs.push_back(std::move(results));
@@ -85,12 +85,12 @@ Result<Timing> time_case(Machine& machine, const Case& of, bool cold, const Samp
   }
   KVPLAN_TRY(const MemoryOfCase memory, MemoryOfCase::take(machine, *problem, copies));
   Timing timing{.cold = cold,
-                .copies = cold ? copies : kWarmCalls,
+                .copies = std::max(copies, kLeastCalls),
                 .roofline = problem->roofline(),
                 .notes = problem->notes()};
   std::vector<Launch> launches;
   for (std::int64_t i = 0; i < timing.copies; ++i) {
-    const auto once = problem->launches(memory.addresses(cold ? i : 0));
+    const auto once = problem->launches(memory.addresses(i % copies));
     launches.insert(launches.end(), once.begin(), once.end());
   }
   KVPLAN_TRY(const std::unique_ptr<Timed> timed, machine.prepare(launches));

@@ -37,29 +37,30 @@ Result<MemoryOfCase> MemoryOfCase::take(Machine& machine, const Problem& problem
 }
 
 Status MemoryOfCase::fill() {
-  for (std::size_t i = 0; i < memory_.size(); ++i) {
-    const Region& region = problem_->regions()[i];
-    if (region.size == 0) continue;
-    for (std::int64_t copy = 0; copy < (region.rotates ? copies_ : 1); ++copy) {
-      void* const at = static_cast<char*>(memory_[i]) + copy * step_of(region);
-      if (!region.bytes.empty()) {
-        KVPLAN_TRY_DO(machine_->upload(at, region.bytes.data(), region.size));
-      } else if (region.made_up) {
-        const std::int64_t elements = region.size / bytes_of(region.made_up->stored);
-        KVPLAN_TRY_DO(machine_->make_up(at, *region.made_up, copy * elements, elements));
-      } else {
-        KVPLAN_TRY_DO(machine_->set(at, kPoisonByte, region.size));
-      }
+  for (std::size_t i = 0; i < memory_.size(); ++i) KVPLAN_TRY_DO(fill(i));
+  return Done{};
+}
+
+Status MemoryOfCase::fill(std::size_t i) {
+  const Region& region = problem_->regions()[i];
+  for (std::int64_t copy = 0; copy < (region.rotates ? copies_ : 1) && region.size > 0; ++copy) {
+    void* const at = static_cast<char*>(memory_[i]) + copy * step_of(region);
+    if (!region.bytes.empty()) {
+      KVPLAN_TRY_DO(machine_->upload(at, region.bytes.data(), region.size));
+    } else if (region.made_up) {
+      const std::int64_t elements = region.size / bytes_of(region.made_up->stored);
+      KVPLAN_TRY_DO(machine_->make_up(at, *region.made_up, copy * elements, elements));
+    } else {
+      KVPLAN_TRY_DO(machine_->set(at, kPoisonByte, region.size));
     }
   }
   return Done{};
 }
 
-Status MemoryOfCase::poison_results() {
+Status MemoryOfCase::reset() {
   for (std::size_t i = 0; i < memory_.size(); ++i) {
     const Region& region = problem_->regions()[i];
-    if (region.size > 0 && region.bytes.empty() && !region.made_up)
-      KVPLAN_TRY_DO(machine_->set(memory_[i], kPoisonByte, region.size));
+    if (region.result || (region.bytes.empty() && !region.made_up)) KVPLAN_TRY_DO(fill(i));
   }
   return Done{};
 }

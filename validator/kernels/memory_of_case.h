@@ -16,9 +16,8 @@ class MemoryOfCase {
   MemoryOfCase& operator=(MemoryOfCase&&) = delete;
   ~MemoryOfCase();
 
-  /// What a region holds before a launch: its bytes, what is made up, or poison. Results are poisoned again.
-  Status fill();
-  Status poison_results();
+  /// What is written, results above all, is again what it was before the first launch: mostly poison.
+  Status reset();
   /// Addresses for copy number `copy`.
   [[nodiscard]] std::vector<void*> addresses(std::int64_t copy) const;
   /// Of each region that is a result.
@@ -29,6 +28,8 @@ class MemoryOfCase {
   static std::int64_t fixed_bytes(const Problem& problem);
 
  private:
+  Status fill();
+  Status fill(std::size_t region);
   MemoryOfCase(Machine& machine, const Problem& problem, std::int64_t copies)
       : machine_(&machine), problem_(&problem), copies_(copies) {}
 

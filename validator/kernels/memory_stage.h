@@ -1,9 +1,9 @@
 // What taking memory costs of the device, step by step: requested bytes, and by how much the device's free memory fell.
 //
 // A cache is taken in growing pieces (1 KiB to 1 GiB, and one byte more), then a case's regions as problems take them,
-// and all of it is given back. On NVIDIA devices physical memory comes in pages of 2 MiB: what a request takes beyond its
-// own bytes is the rest of its last page, or nothing where an earlier small request left room (`explained`); `residual` is
-// what this does not explain.
+// and all of it is given back. On NVIDIA devices physical memory comes in pages of 2 MiB: what a request takes beyond
+// its own bytes is the rest of its last page, or nothing where an earlier small request left room (`explained`);
+// `residual` is what this does not explain.
 #pragma once
 
 #include <string>

@@ -95,8 +95,8 @@ void add_row(MeasuredTable& table, const TimedRow& row) {
                ns.low, ns.high});
   } else {
     const std::string group = group_of(of);
-    table.add({std::string_view(group), at.batch, at.length, row.timing.roofline.bytes, ns.samples, ns.median, ns.p10,
-               ns.p90, ns.low, ns.high});
+    table.add({std::string_view(group), at.batch, at.length, row.timing.roofline.bytes, ns.samples, ns.median,
+               ns.p10, ns.p90, ns.low, ns.high});
   }
 }
 

@@ -1,5 +1,6 @@
-// What a device is asked when one is at hand for minutes: stages in order of worth, each of which leaves a finished file
-// in a folder, or none. A stage whose file is there is skipped, so that a run that was cut off goes on with the next.
+// What a device is asked when one is at hand for minutes: stages in order of worth, each of which leaves a finished
+// file in a folder, or none. A stage whose file is there is skipped, so that a run that was cut off goes on with the
+// next.
 //
 //   correctness  every case of every kernel against its reference      correctness.json
 //   coarse       a grid to calibrate with, cold                        coarse.json, a calibration, and coarse.csv
@@ -11,8 +12,9 @@
 //   sanitize     a few small cases, for compute-sanitizer              sanitize.json
 //
 // `tune` and `sanitize` run only when they are asked for. Time is shared: a stage that finds less than it needs writes
-// what it has measured and how many rows it left out (`rows_left`); correctness is never cut short. Files say device, driver,
-// toolkit and build of the kernels, clocks before and after, and by how much one case, timed again and again, drifted.
+// what it has measured and how many rows it left out (`rows_left`); correctness is never cut short. Files say device,
+// driver, toolkit and build of the kernels, clocks before and after, and by how much one case, timed again and again,
+// drifted.
 #pragma once
 
 #include <functional>
@@ -39,8 +41,8 @@ struct StageOptions {
   bool quick{false};          ///< fewer samples: to try the stages
 };
 
-/// Calls `say` with a line for every stage and every problem. True where no result was wrong. Errors: the machine's, a file
-/// that cannot be written, the user asked to stop; what was finished before stays.
+/// Calls `say` with a line for every stage and every problem. True where no result was wrong. Errors: the machine's, a
+/// file that cannot be written, the user asked to stop; what was finished before stays.
 Result<bool> run_stages(Machine& machine, const StageOptions& options,
                         const std::function<void(const std::string&)>& say);
 

@@ -9,6 +9,12 @@ namespace kvplan::validator {
 
 cudaError_t launch_on_cuda(const DecodeArguments& a, cudaStream_t stream);
 cudaError_t launch_on_cuda(const CombineArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const AppendArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const GatherArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const SwapArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const AccumulateArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const TopKArguments& a, cudaStream_t stream);
+cudaError_t launch_on_cuda(const QuantiseArguments& a, cudaStream_t stream);
 
 /// Machine::make_up.
 cudaError_t make_up_on_cuda(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements,

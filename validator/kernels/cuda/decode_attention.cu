@@ -1,18 +1,18 @@
 // Decode attention on CUDA (decode_arguments.h says what it computes). A block of threads is one piece of the plan.
 //
-// Each warp takes every kWarps-th tile of the piece's tokens and runs alone until the end: it copies the keys and values
-// of its tiles into its own part of shared memory, kStages - 1 tiles ahead, with 16-byte asynchronous copies whose
-// addresses come from the page table (one lane looks up one token; entries are read a tile before they are needed), and
-// multiplies on the tensor cores. The query heads of one KV head are the 16 rows of a product. At the end the block joins
-// its warps' results in the order of the warps.
+// Each warp takes every kWarps-th tile of the piece's tokens and runs alone until the end: it copies the keys and
+// values of its tiles into its own part of shared memory, kStages - 1 tiles ahead, with 16-byte asynchronous copies
+// whose addresses come from the page table (one lane looks up one token; entries are read a tile before they are
+// needed), and multiplies on the tensor cores. The query heads of one KV head are the 16 rows of a product. At the end
+// the block joins its warps' results in the order of the warps.
 //
 // Which element of a row is which k of a product is free as long as both sides agree: a lane takes 16 consecutive bytes
-// of a key for its part of two products (four of fp8), so keys need no matrix load and fp8 keys no shuffling. Values are
-// loaded transposed; of fp8 two channels travel as one 16-bit number and are pulled apart by a byte permutation.
+// of a key for its part of two products (four of fp8), so keys need no matrix load and fp8 keys no shuffling. Values
+// are loaded transposed; of fp8 two channels travel as one 16-bit number and are pulled apart by a byte permutation.
 // e4m3 becomes fp16, which holds every such number exactly.
 //
-// Chunks of 16 bytes are swizzled within a row, so that neither reading a key's chunks for eight tokens nor a transposed
-// load meets a bank twice.
+// Chunks of 16 bytes are swizzled within a row, so that neither reading a key's chunks for eight tokens nor a
+// transposed load meets a bank twice.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) decode(const __grid_cons
   extern __shared__ __align__(128) unsigned char shared[];
   __shared__ std::uint32_t counts[kWarps][kStages];
   const DecodePiece piece = a.pieces[blockIdx.x];
-  const DecodeReader reader = a.readers[piece.reader];
+  const DecodeReader& reader = piece.of;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::uint32_t own = shared_address(shared) + warp * (kStages * 2 * L::kTileBytes);
 
@@ -312,24 +312,27 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) decode(const __grid_cons
     ahead += kWarps * L::kTile;
     return token;
   };
-  Token token = look();
   int begun = first, filling = 0;  // tile and stage of the next copies
-  const auto begin_copies = [&] {
+  const auto begin_copies = [&](const Token& of) {
     if (begun < piece.end) {
-      const std::uint32_t bits = __ballot_sync(kAll, token.counts);
+      const std::uint32_t bits = __ballot_sync(kAll, of.counts);
       if (lane == 0) counts[warp][filling] = bits;
-      copy_tile<L>(a, token, own + filling * (2 * L::kTileBytes), lane);
-      token = look();
+      copy_tile<L>(a, of, own + filling * (2 * L::kTileBytes), lane);
     }
     commit_copies();
     begun += kWarps * L::kTile;
     filling = filling + 1 == kStages ? 0 : filling + 1;
   };
+  Token early[kStages - 1];  // looked up side by side, so that the first copies wait for the table once
 #pragma unroll
-  for (int i = 0; i < kStages - 1; ++i) begin_copies();
+  for (Token& token : early) token = look();
+  Token token = look();
+#pragma unroll
+  for (const Token& of : early) begin_copies(of);
   int stage = 0;
   for (; first < piece.end; first += kWarps * L::kTile) {
-    begin_copies();
+    begin_copies(token);
+    if (begun < piece.end) token = look();
     wait_copies<kStages - 1>();
     __syncwarp();
     const std::uint32_t keys = own + stage * (2 * L::kTileBytes), bits = counts[warp][stage];
@@ -343,6 +346,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) decode(const __grid_cons
     __syncwarp();
   }
   wait_copies<0>();
+  begin_dependents();
   __syncthreads();
 
   float* const ml = reinterpret_cast<float*>(shared);
@@ -376,6 +380,7 @@ __global__ void __launch_bounds__(kCombineThreads) combine(const __grid_constant
   const CombineItem item = a.items[blockIdx.x];
   const int head = blockIdx.y;
   if (head >= item.heads) return;
+  wait_for_dependence();
   const auto row_of = [&](int split) {
     return static_cast<std::int64_t>(item.row) + split * item.heads + head;
   };
@@ -455,8 +460,21 @@ cudaError_t launch_on_cuda(const DecodeArguments& a, cudaStream_t stream) {
 
 cudaError_t launch_on_cuda(const CombineArguments& a, cudaStream_t stream) {
   if (a.item_count == 0) return cudaSuccess;
-  combine<<<dim3(a.item_count, kHeadsOfPiece), kCombineThreads, 0, stream>>>(a);
-  return cudaGetLastError();
+  // On Hopper and later it may begin while the last pieces end; it waits for their results itself.
+  int device = 0, major = 0;
+  cudaError_t got = cudaGetDevice(&device);
+  if (got == cudaSuccess) got = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (got != cudaSuccess) return got;
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(a.item_count, a.most_heads);
+  config.blockDim = dim3(kCombineThreads);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = major >= 9 ? 1 : 0;
+  return cudaLaunchKernelEx(&config, combine, a);
 }
 
 }  // namespace kvplan::validator

@@ -79,6 +79,20 @@ __device__ __forceinline__ std::uint32_t halves_of_fp8(std::uint32_t bits) {
   return static_cast<std::uint32_t>(pair.x) | (static_cast<std::uint32_t>(pair.y) << 16);
 }
 
+/// Programmatic dependent launch (sm_90 and later): the next kernel of the stream may begin, where its launch allows
+/// it.
+__device__ __forceinline__ void begin_dependents() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;\n" ::);
+#endif
+}
+/// Until the kernel before this one has ended and what it wrote is seen.
+__device__ __forceinline__ void wait_for_dependence() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;\n" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ float power_of_two_of(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));

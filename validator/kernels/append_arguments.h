@@ -1,0 +1,34 @@
+// Appending to a paged cache: new keys and values of all heads go to their places, rounded where the cache stores less.
+//
+//   k_new, v_new  [tokens][kv_heads][D] of 16-bit numbers (`from`)
+//   rows          of each token, its row for head 0 (decode_arguments.h); head h is h * head_rows behind it. Below 0:
+//                 the token is none (engines pad batches) and nothing is written
+//   stored        bits_of(to, x) where `to` is `from`; for fp8 fp8_bits(x * inverse), inverse = 1 / scale rounded once
+//
+// As vLLM's reshape_and_cache_flash (csrc/cache_kernels.cu, v0.11) does it. Bytes: what is read, what is written, rows.
+#pragma once
+
+#include <cstdint>
+
+#include "validator/kernels/numbers.h"
+
+namespace kvplan::validator {
+
+struct AppendArguments {
+  const std::uint16_t* k_new;
+  const std::uint16_t* v_new;
+  const std::int32_t* rows;
+  void* k;
+  void* v;
+  std::int64_t tokens;
+  std::int32_t kv_heads, head_size, head_rows;
+  Stored from, to;
+  float key_inverse, value_inverse;
+};
+
+/// One number on its way into the cache.
+KVPLAN_BOTH inline std::uint32_t appended_bits(Stored from, Stored to, std::uint16_t bits, float inverse) {
+  return from == to ? bits : bits_of(to, value_of(from, bits) * inverse);
+}
+
+}  // namespace kvplan::validator

@@ -1,0 +1,17 @@
+// Compaction as a kernel of the catalogue (gather_arguments.h). Case: stored, heads, head_size, page_tokens, lengths,
+// kept_of_1000, shuffled. Reference: what the case keeps, from its own order of tokens; every byte of the new pools has
+// to be equal, poison where nothing goes.
+#pragma once
+
+#include <memory>
+
+#include "validator/kernels/catalogue.h"
+#include "validator/kernels/decode_cache.h"
+#include "validator/kernels/gather_arguments.h"
+
+namespace kvplan::validator {
+
+std::vector<Case> gather_cases(CaseSet set, const MachineFacts& machine);
+Result<std::unique_ptr<Problem>> make_gather(const Case& of, Purpose purpose, const MachineFacts& machine);
+
+}  // namespace kvplan::validator

@@ -1,0 +1,57 @@
+// What problems have in common: a list of regions that is filled as they are made.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "validator/kernels/comparison.h"
+#include "validator/kernels/problem.h"
+
+namespace kvplan::validator {
+
+class ListedProblem : public Problem {
+ public:
+  [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
+
+ protected:
+  /// Its number, which is the place of its address.
+  std::size_t add(Region region) {
+    regions_.push_back(std::move(region));
+    return regions_.size() - 1;
+  }
+  template <class T>
+  std::size_t add(const char* name, const std::vector<T>& values) {
+    Region region{.name = name, .size = static_cast<std::int64_t>(values.size() * sizeof(T))};
+    region.bytes = bytes_of_vector(values);
+    return add(std::move(region));
+  }
+  /// `bytes` to be checked, `made_up` to be timed.
+  std::size_t add(const char* name, std::vector<std::byte> bytes, const MadeUp& made_up, std::int64_t size,
+                  Purpose purpose) {
+    Region region{.name = name, .size = size, .rotates = true};
+    if (purpose == Purpose::kCheck)
+      region.bytes = std::move(bytes);
+    else
+      region.made_up = made_up;
+    return add(std::move(region));
+  }
+  Region& region(std::size_t i) { return regions_[i]; }
+
+ private:
+  std::vector<Region> regions_;
+};
+
+template <class T>
+const T* in(std::span<void* const> at, std::size_t i) {
+  return static_cast<const T*>(at[i]);
+}
+template <class T>
+T* out_of(std::span<void* const> at, std::size_t i) {
+  return static_cast<T*>(at[i]);
+}
+
+/// Bytes of 16-bit or 8-bit numbers that are made up, as a region made up on a machine has them.
+std::vector<std::byte> made_up_bytes(const MadeUp& of, std::int64_t elements);
+
+}  // namespace kvplan::validator

@@ -1,0 +1,49 @@
+// Scores of tokens as H2O-type policies keep them, and which tokens have the greatest.
+//
+//   accumulate: acc[first + v] += sum over the group's heads g, in their order, of 2^(logit[g][v] - lse[g])
+//               logits and lse as decode attention leaves them, base 2 (decode_arguments.h). One thread a token: no
+//               atomics, the same bits each time. fp32, since an fp16 sum of many steps stops growing (gpu-validation,
+//               3.3)
+//   top-k:      of a row's tokens the `budget` with the greatest scores, equal ones the earlier first; the result is
+//               ascending, -1 behind them where the row is shorter. Exact: scores are compared as bits in order
+//
+// Zhang et al. 2023 (H2O). Bytes: logits read, accumulators read and written; scores read, results written.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "validator/kernels/numbers.h"
+
+namespace kvplan::validator {
+
+/// One (sequence, KV head).
+struct ScoreRow {
+  std::int64_t first;  ///< of its accumulators
+  std::int32_t tokens;
+  std::int32_t head;  ///< sequence * query_heads + kv_head * group
+};
+
+struct AccumulateArguments {
+  const float* logits;  ///< [sequences * query_heads][stride]
+  const float* lse;
+  float* acc;
+  const ScoreRow* rows;
+  std::int64_t stride;
+  std::int32_t row_count, group, most_tokens;
+};
+
+struct TopKArguments {
+  const float* scores;
+  const ScoreRow* rows;
+  std::int32_t* kept;  ///< [rows][budget]
+  std::int32_t row_count, budget;
+};
+
+/// In this order unsigned numbers are where floats are: -0 before 0. Scores are never NaN.
+KVPLAN_BOTH inline std::uint32_t in_order(float x) {
+  const std::uint32_t bits = float_bits(x);
+  return (bits >> 31) != 0 ? ~bits : bits | 0x8000'0000U;
+}
+
+}  // namespace kvplan::validator
