@@ -325,6 +325,7 @@ TEST(Probe, TheSimulatorReadsAllTablesAsTheFormatHasThem) {
 TEST(Probe, WhatWasMeasuredOnADeviceIsRead) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/validator/measured")) {
+    if (entry.is_directory()) continue;  // of kernels: no calibrations
     SCOPED_TRACE(entry.path().filename().string());
     std::ifstream file(entry.path());
     const std::string text{std::istreambuf_iterator<char>(file), {}};
