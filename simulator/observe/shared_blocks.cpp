@@ -21,7 +21,7 @@ template <class DropIn>
 void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to, DropIn drop_in) {
   const core::Drops& drops = *m.course->drops();
   for (std::int64_t n = std::max(from, m.course->shape().prompt); n <= to; ++n) {
-    for (std::int32_t track = 0; track < std::ssize(track_units_); ++track) {
+    for (std::int32_t track = 0; track < std::ssize(m.track_units); ++track) {
       positions_.clear();
       drops.dropped(track, n, positions_);
       for (auto first = positions_.begin(); first != positions_.end();) {
@@ -37,12 +37,12 @@ void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to
 /// The member drops these positions of a shared block in a track.
 void SharedBlocks::drop_in(Member& m, Shared& shared, std::int64_t track,
                            std::span<const std::int32_t> positions) {
-  const std::size_t cells = track_units_.size() * at(alloc_unit_tokens_);
+  const std::size_t cells = m.track_units.size() * at(alloc_unit_tokens_);
   if (shared.dropped_by.empty()) shared.dropped_by.resize(cells, 0);
   Cells& own = m.dropped[shared.logical];
   if (own.empty()) own.resize(cells, false);
   add_surplus(shared, -1);
-  const std::int64_t units = track_units_[at(track)];
+  const std::int64_t units = m.track_units[at(track)];
   for (const std::int32_t position : positions) {
     const std::size_t cell = cell_of(track, position);
     KVPLAN_CHECK(!own[cell], position, track);
@@ -106,6 +106,9 @@ void SharedBlocks::hold(RequestId r, std::int64_t logical, BlockId block) {
     newly_shared_[first].push_back(logical);
   }
   KVPLAN_CHECK(shared.logical == logical, block, shared.logical);
+  KVPLAN_CHECK(
+      std::ranges::equal(members_.at(r).track_units, members_.at(shared.holders.front()).track_units), block,
+      r);
   add_surplus(shared, -1);
   shared.holders.insert(std::ranges::upper_bound(shared.holders, r), r);
   ++members_.at(r).shares;
@@ -122,6 +125,7 @@ void SharedBlocks::give_back(RequestId r, BlockId block) {
   }
   Shared& shared = found->second;
   Member& m = members_.at(r);
+  const auto units_of = [&](std::size_t cell) { return m.track_units[cell / at(alloc_unit_tokens_)]; };
   add_surplus(shared, -1);
   if (const auto own = m.dropped.find(shared.logical); own != m.dropped.end()) {
     for (std::size_t cell = 0; cell < own->second.size(); ++cell) {
@@ -153,12 +157,11 @@ void SharedBlocks::enter(RequestId r, const core::Course& course, std::span<cons
   const auto [place, fresh] = members_.try_emplace(r);
   KVPLAN_CHECK(fresh && course.drops() != nullptr && course.shape().placement == core::Placement::kHoles, r);
   KVPLAN_CHECK(course.metadata_units() == 0, r);
-  const auto tracks = course.drops()->track_units();
-  if (track_units_.empty()) track_units_.assign(tracks.begin(), tracks.end());
+  KVPLAN_CHECK(units_ == 0 || units_ == course.units(), r, units_, course.units());
   units_ = course.units();
-  KVPLAN_CHECK(std::ranges::equal(tracks, track_units_), r, std::ssize(tracks));
   Member& m = place->second;
   m.course = &course;
+  m.track_units = course.drops()->track_units();
   m.table.assign(found.begin(), found.end());
   m.written = std::ssize(found) * alloc_unit_tokens_;
   newly_shared_.clear();

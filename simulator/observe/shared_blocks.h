@@ -22,8 +22,8 @@ class SharedBlocks {
 
   // A request is a member from `enter` to `leave`. The calls report changes of its table:
 
-  /// The table begins with these blocks of a prefix hit. REQUIRES: all courses have the same tracks, leave
-  /// holes, and say which tokens are dropped.
+  /// The table begins with these blocks of a prefix hit. REQUIRES: all courses leave holes, say which
+  /// tokens are dropped, and have as many units; those that hold one block have the same tracks.
   void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
   /// These blocks follow; no other request holds them.
   void grant(RequestId request, std::span<const BlockId> blocks);
@@ -55,6 +55,7 @@ class SharedBlocks {
   using Cells = std::vector<bool>;
   struct Member {
     const core::Course* course{nullptr};
+    std::span<const std::int32_t> track_units{};        ///< of the course
     std::vector<BlockId> table;                         ///< kNoBlock where it was freed
     std::int64_t written{0};                            ///< tokens; drops are counted up to here
     std::int64_t shares{0};                             ///< number of its blocks that others hold too
@@ -73,9 +74,6 @@ class SharedBlocks {
   [[nodiscard]] std::size_t cell_of(std::int64_t track, std::int64_t position) const {
     return static_cast<std::size_t>(track * alloc_unit_tokens_ + position % alloc_unit_tokens_);
   }
-  [[nodiscard]] std::int64_t units_of(std::size_t cell) const {
-    return track_units_[cell / static_cast<std::size_t>(alloc_unit_tokens_)];
-  }
   [[nodiscard]] std::int64_t block_cells() const { return units_ * alloc_unit_tokens_; }
   void add_surplus(const Shared& shared, std::int64_t sign);
   void hold(RequestId request, std::int64_t logical, BlockId block);
@@ -86,8 +84,7 @@ class SharedBlocks {
   void each_drop(const Member& member, std::int64_t from, std::int64_t to, DropIn drop_in);
 
   std::int64_t alloc_unit_tokens_;
-  std::vector<std::int32_t> track_units_;  // of every course
-  std::int64_t units_{0};                  // their sum
+  std::int64_t units_{0};  // of every course
   std::unordered_map<RequestId, Member> members_;
   std::vector<RequestId> only_;                 // by block: its first holder, or kNoRequest
   std::unordered_map<BlockId, Shared> shared_;  // blocks with at least two holders

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -168,14 +169,22 @@ CourseCase draw(std::uint64_t seed, bool finds = false) {
   out.placement = random.chance(1, 2) || finds ? core::Placement::kHoles : core::Placement::kReuse;
   if (finds && random.chance(1, 2)) c.prompt_rows = random.between(1, 40);
   if (finds && random.chance(1, 3)) c.replacement = random.chance(1, 2) ? "lru-k" : "ttl:life_s=0.002";
-  // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run.
+  // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run. Requests that
+  // find no blocks of others may have tracks of their own, as those of a budget that depends on the prompt.
   const std::uint64_t tracks_seed = seed * 7919;
   c.metadata_bytes = random.between(0, 2);
   const bool even = random.chance(1, 2);
-  out.drops = [tracks_seed, even, workload = &c.workload](RequestId r, std::int64_t prompt) {
+  const bool own_tracks = !finds && seed % 4 < 2;
+  out.drops = [tracks_seed, even, own_tracks, workload = &c.workload](
+                  RequestId r, std::int64_t prompt) -> std::shared_ptr<const core::Drops> {
     Random shared(tracks_seed, "tracks");
     Random own(tracks_seed + static_cast<std::uint64_t>(r), "drops");
-    return std::make_shared<test::RandomDrops>(shared, own, prompt, workload->final_tokens(r), even);
+    const std::int64_t final_tokens = workload->final_tokens(r);
+    auto same = std::make_shared<test::RandomDrops>(shared, own, prompt, final_tokens, even);
+    if (!own_tracks || number(r) % 2 == 0) return same;
+    const auto units = same->track_units();
+    const std::vector<std::int32_t> joined{std::accumulate(units.begin(), units.end(), 0)};
+    return std::make_shared<test::RandomDrops>(joined, own, prompt, final_tokens, even);
   };
   const auto sample = out.drops(RequestId{0}, 1);
   c.cells_per_token = 0;

@@ -14,10 +14,11 @@ class RandomDrops final : public DropLists {
       : RandomDrops(random, random, prompt, final_tokens, even) {}
   /// `shape` decides the tracks and their units, `random` the rest.
   RandomDrops(Random& shape, Random& random, std::int64_t prompt, std::int64_t final_tokens, bool even)
+      : RandomDrops(random_tracks(shape), random, prompt, final_tokens, even) {}
+  /// `units`: of each track.
+  RandomDrops(const std::vector<std::int32_t>& units, Random& random, std::int64_t prompt,
+              std::int64_t final_tokens, bool even)
       : DropLists(prompt) {
-    std::vector<std::int32_t> units(static_cast<std::size_t>(shape.between(1, 4)));
-    for (std::int32_t& each : units) each = static_cast<std::int32_t>(shape.between(0, 3));
-    units[shape.below(units.size())] = 1;  // some cells belong to the rank
     const std::int64_t common = random.between(1, std::max<std::int64_t>(final_tokens, 2));
     for (const std::int32_t each : units) {
       const std::int64_t budget = even ? common : random.between(0, final_tokens);
@@ -29,6 +30,14 @@ class RandomDrops final : public DropLists {
                 std::max<std::int64_t>(static_cast<std::int64_t>(kept.size()) - recent, 1)));
           });
     }
+  }
+
+ private:
+  static std::vector<std::int32_t> random_tracks(Random& shape) {
+    std::vector<std::int32_t> units(static_cast<std::size_t>(shape.between(1, 4)));
+    for (std::int32_t& each : units) each = static_cast<std::int32_t>(shape.between(0, 3));
+    units[shape.below(units.size())] = 1;  // some cells belong to the rank
+    return units;
   }
 };
 
