@@ -32,10 +32,16 @@ SharedRate shared_rate(const Topology& topology, std::span<const Route> routes) 
 }
 
 std::optional<Ring> Ring::over(const Topology& topology, std::span<const Place> places) {
+  RouteFinder routes(topology);
+  return over(routes, places);
+}
+
+std::optional<Ring> Ring::over(RouteFinder& finder, std::span<const Place> places) {
+  const Topology& topology = finder.topology();
   KVPLAN_CHECK(places.size() > 1);
   std::vector<Route> routes;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    auto route = topology.widest(places[i], places[(i + 1) % places.size()]);
+    auto route = finder.widest(places[i], places[(i + 1) % places.size()]);
     if (!route) return std::nullopt;
     routes.push_back(std::move(*route));
   }

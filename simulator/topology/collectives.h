@@ -36,6 +36,7 @@ struct TransferTime {
 class Ring {
  public:
   /// Nothing if some devices are not connected. REQUIRES: at least two places, all different.
+  static std::optional<Ring> over(RouteFinder& routes, std::span<const Place> places);
   static std::optional<Ring> over(const Topology& topology, std::span<const Place> places);
 
   [[nodiscard]] std::int64_t bytes_per_s() const { return bytes_per_s_; }

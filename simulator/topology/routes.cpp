@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/dijkstra_shortest_paths_no_color_map.hpp>
 #include <boost/graph/filtered_graph.hpp>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "simulator/base/check.h"
 #include "simulator/topology/topology.h"
@@ -33,22 +35,26 @@ Graph graph_of(const Topology& topology) {
   return graph;
 }
 
-/// The rate of the narrowest link of the widest route; 0 if there is no route.
-std::int64_t greatest_width(const Graph& graph, Place from, Place to) {
-  std::vector<std::int64_t> width(boost::num_vertices(graph));
-  std::vector<Vertex> before(boost::num_vertices(graph));
-  // "Distances" are widths: a route is as wide as its narrowest link, and wider is nearer.
-  boost::dijkstra_shortest_paths(
-      graph, from,
-      boost::weight_map(boost::get(&EdgeFacts::bytes_per_s, graph))
-          .distance_map(width.data())
-          .predecessor_map(before.data())
-          .distance_compare(std::greater<>())
-          .distance_combine([](std::int64_t a, std::int64_t b) { return std::min(a, b); })
-          .distance_inf(0)
-          .distance_zero(kFar));
-  return width[to];
-}
+/// Thrown to end a search at its destination, where the distance is final.
+struct Arrived {};
+
+/// Records the places that a search discovers, and ends it at the destination.
+class Watch : public boost::default_dijkstra_visitor {
+ public:
+  Watch(Vertex to, std::vector<Vertex>& seen) : to_(to), seen_(&seen) {}
+  template <class AnyGraph>
+  void discover_vertex(Vertex vertex, const AnyGraph& /*graph*/) {
+    seen_->push_back(vertex);
+  }
+  template <class AnyGraph>
+  void examine_vertex(Vertex vertex, const AnyGraph& /*graph*/) {
+    if (vertex == to_) throw Arrived();
+  }
+
+ private:
+  Vertex to_;
+  std::vector<Vertex>* seen_;
+};
 
 struct WideEnough {
   const Graph* graph{nullptr};
@@ -69,43 +75,12 @@ void Topology::link(const Link& link) {
   links_.push_back(link);
 }
 
-std::optional<Route> Topology::shortest_over(Place from, Place to, std::int64_t bytes_per_s) const {
-  const Graph all = graph_of(*this);
-  const boost::filtered_graph<Graph, WideEnough> graph(all, WideEnough{&all, bytes_per_s});
-  std::vector<std::int64_t> cost(places_.size());
-  std::vector<Vertex> before(places_.size());
-  boost::dijkstra_shortest_paths(graph, from,
-                                 boost::weight_map(boost::get(&EdgeFacts::cost, all))
-                                     .distance_map(cost.data())
-                                     .predecessor_map(before.data()));
-  if (cost[to] == kFar) return std::nullopt;
-  Route route;
-  for (Place at = to; at != from; at = before[at]) {
-    // The cheapest link, if several connect the two.
-    const Edge* best = nullptr;
-    const auto [begin, end] = boost::out_edges(before[at], graph);
-    std::vector<Edge> beside;
-    std::copy_if(begin, end, std::back_inserter(beside),
-                 [&](const Edge& edge) { return boost::target(edge, graph) == at; });
-    for (const Edge& edge : beside)
-      if (best == nullptr || all[edge].cost < all[*best].cost) best = &edge;
-    KVPLAN_CHECK(best != nullptr);
-    const std::size_t link = all[*best].link;
-    route.push_back({link, links_[link].second == at});
-  }
-  std::reverse(route.begin(), route.end());
-  return route;
-}
-
 std::optional<Route> Topology::widest(Place from, Place to) const {
-  if (from == to) return Route{};
-  const std::int64_t width = greatest_width(graph_of(*this), from, to);
-  if (width == 0) return std::nullopt;
-  return shortest_over(from, to, width);
+  return RouteFinder(*this).widest(from, to);
 }
 
 std::optional<Route> Topology::shortest(Place from, Place to) const {
-  return shortest_over(from, to, 0);
+  return RouteFinder(*this).shortest(from, to);
 }
 
 std::int64_t Topology::width_of(const Route& route) const {
@@ -119,6 +94,89 @@ std::int64_t Topology::latency_of(const Route& route) const {
   std::int64_t ns = 0;
   for (const Hop& hop : route) ns += links_[hop.link].latency_ns;
   return ns;
+}
+
+/// What searches share. All distances are infinite between two searches, so a search touches only places that it
+/// discovers.
+struct RouteFinder::Search {
+  explicit Search(const Topology& topology)
+      : graph(graph_of(topology)),
+        width(topology.places().size(), 0),
+        cost(topology.places().size(), kFar),
+        before(topology.places().size()) {}
+
+  /// Fills the distances of `to` and of all nearer places. `forget` resets them.
+  template <class AnyGraph, class Weights, class Compare, class Combine>
+  void look(const AnyGraph& over, Place from, Place to, std::vector<std::int64_t>& distance, Weights weights,
+            Compare compare, Combine combine, std::int64_t infinity, std::int64_t zero) {
+    distance[from] = zero;
+    before[from] = from;
+    try {
+      boost::dijkstra_shortest_paths_no_color_map_no_init(over, from, before.data(), distance.data(), weights,
+                                                          boost::get(boost::vertex_index, graph), compare,
+                                                          combine, infinity, zero, Watch(to, seen));
+    } catch (const Arrived&) {
+    }
+  }
+  void forget(std::vector<std::int64_t>& distance, std::int64_t infinity) {
+    for (const Vertex vertex : seen) distance[vertex] = infinity;
+    seen.clear();
+  }
+
+  /// The rate of the narrowest link of the widest route; 0 where there is none.
+  std::int64_t greatest_width(Place from, Place to) {
+    // "Distances" are widths: a route is as wide as its narrowest link, and wider is nearer.
+    look(
+        graph, from, to, width, boost::get(&EdgeFacts::bytes_per_s, graph), std::greater<>(),
+        [](std::int64_t a, std::int64_t b) { return std::min(a, b); }, 0, kFar);
+    const std::int64_t found = width[to];
+    forget(width, 0);
+    return found;
+  }
+
+  /// As `shortest`, over links of at least this rate.
+  std::optional<Route> shortest_over(std::span<const Link> links, Place from, Place to,
+                                     std::int64_t bytes_per_s) {
+    const boost::filtered_graph<Graph, WideEnough> wide(graph, WideEnough{&graph, bytes_per_s});
+    look(wide, from, to, cost, boost::get(&EdgeFacts::cost, graph), std::less<>(),
+         boost::closed_plus<std::int64_t>(kFar), kFar, 0);
+    const bool found = cost[to] != kFar;
+    forget(cost, kFar);
+    if (!found) return std::nullopt;
+    Route route;
+    for (Place at = to; at != from; at = before[at]) {
+      // Of several links between the two, one that costs least.
+      std::optional<Edge> best;
+      const auto [begin, end] = boost::out_edges(at, wide);
+      for (auto edge = begin; edge != end; ++edge)
+        if (boost::target(*edge, wide) == before[at] && (!best || graph[*edge].cost < graph[*best].cost))
+          best = *edge;
+      KVPLAN_CHECK(best.has_value());
+      const std::size_t link = graph[*best].link;
+      route.push_back({link, links[link].second == at});
+    }
+    std::reverse(route.begin(), route.end());
+    return route;
+  }
+
+  Graph graph;
+  std::vector<std::int64_t> width, cost;
+  std::vector<Vertex> before, seen;
+};
+
+RouteFinder::RouteFinder(const Topology& topology)
+    : topology_(topology), search_(std::make_unique<Search>(topology)) {}
+RouteFinder::~RouteFinder() = default;
+
+std::optional<Route> RouteFinder::widest(Place from, Place to) {
+  if (from == to) return Route{};
+  const std::int64_t width = search_->greatest_width(from, to);
+  if (width == 0) return std::nullopt;
+  return search_->shortest_over(topology_.links(), from, to, width);
+}
+
+std::optional<Route> RouteFinder::shortest(Place from, Place to) {
+  return search_->shortest_over(topology_.links(), from, to, 0);
 }
 
 }  // namespace kvplan::topology

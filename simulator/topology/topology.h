@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -48,10 +49,8 @@ class Topology {
   [[nodiscard]] std::span<const PlaceKind> places() const { return places_; }
   [[nodiscard]] std::span<const Link> links() const { return links_; }
 
-  /// The route with the widest narrowest link; of equal ones that with the least latency, then with fewest links.
-  /// Nothing if the places are not connected.
+  /// One route, as RouteFinder finds it; a RouteFinder is faster for many.
   [[nodiscard]] std::optional<Route> widest(Place from, Place to) const;
-  /// The route with the least latency, then with fewest links.
   [[nodiscard]] std::optional<Route> shortest(Place from, Place to) const;
 
   /// Rate of the route's narrowest link. REQUIRES: the route has a link.
@@ -59,11 +58,30 @@ class Topology {
   [[nodiscard]] std::int64_t latency_of(const Route& route) const;
 
  private:
-  /// As `shortest`, over links of at least this rate.
-  [[nodiscard]] std::optional<Route> shortest_over(Place from, Place to, std::int64_t bytes_per_s) const;
-
   std::vector<PlaceKind> places_;
   std::vector<Link> links_;
+};
+
+/// Finds many routes of one topology. A search ends at its destination, so the routes of a ring of thousands of devices
+/// take seconds. Used by one thread at a time. REQUIRES: the topology outlives the finder and does not change.
+class RouteFinder {
+ public:
+  explicit RouteFinder(const Topology& topology);
+  ~RouteFinder();
+  RouteFinder(const RouteFinder&) = delete;
+  RouteFinder& operator=(const RouteFinder&) = delete;
+
+  [[nodiscard]] const Topology& topology() const { return topology_; }
+  /// The route with the widest narrowest link; of equal ones that with the least latency, then with fewest links.
+  /// Nothing if the places are not connected.
+  std::optional<Route> widest(Place from, Place to);
+  /// The route with the least latency, then with fewest links.
+  std::optional<Route> shortest(Place from, Place to);
+
+ private:
+  struct Search;
+  const Topology& topology_;
+  std::unique_ptr<Search> search_;
 };
 
 }  // namespace kvplan::topology

@@ -1,6 +1,7 @@
 #include "simulator/latency/parts/links_part.h"
 
 #include <algorithm>
+#include <map>
 
 #include "simulator/base/check.h"
 #include "simulator/model/ranks.h"
@@ -16,7 +17,7 @@ constexpr double kTicksOfNs = static_cast<double>(kTicksPerNs);
 class Sums {
  public:
   Sums(const StepShape& shape, const LinkRates& rates, const topology::Cluster& cluster)
-      : shape_(shape), rates_(rates), cluster_(cluster) {}
+      : shape_(shape), rates_(rates), cluster_(cluster), routes_(cluster.topology) {}
 
   double fixed{0}, token{0}, request{0};
   std::int64_t slowest_ring{0}, slowest_stage{0};  ///< bytes/s
@@ -42,10 +43,35 @@ class Sums {
     return std::span(cluster_.devices).subspan(static_cast<std::size_t>(stage) * ranks, ranks);
   }
 
-  [[nodiscard]] topology::Ring ring_of(std::int64_t stage) const {
-    auto ring = topology::Ring::over(cluster_.topology, ranks_of(stage));
+  /// All nodes are wired alike (topology/cluster.h). Two stages have equal routes if their first ranks have the same
+  /// place in a node.
+  [[nodiscard]] std::int64_t place_in_node(std::int64_t stage) const {
+    return stage * shape_.tensor_ranks % rates_.node_devices;
+  }
+
+  topology::Ring ring_of(std::int64_t stage) {
+    const auto known = rings_.find(place_in_node(stage));
+    if (known != rings_.end()) return known->second;
+    auto ring = topology::Ring::over(routes_, ranks_of(stage));
     KVPLAN_CHECK(ring.has_value());
+    rings_.emplace(place_in_node(stage), *ring);
     return *ring;
+  }
+
+  /// From each rank of the stage before to its own of this one.
+  topology::SharedRate rate_into(std::int64_t stage) {
+    const auto known = into_.find(place_in_node(stage));
+    if (known != into_.end()) return known->second;
+    std::vector<topology::Route> routes;
+    for (std::int64_t rank = 0; rank < shape_.tensor_ranks; ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      auto route = routes_.widest(ranks_of(stage - 1)[at], ranks_of(stage)[at]);
+      KVPLAN_CHECK(route.has_value());
+      routes.push_back(std::move(*route));
+    }
+    const topology::SharedRate rate = topology::shared_rate(cluster_.topology, routes);
+    into_.emplace(place_in_node(stage), rate);
+    return rate;
   }
 
   /// `bytes` for each of what `sum` counts.
@@ -55,14 +81,7 @@ class Sums {
   }
 
   void add_transfer(std::int64_t stage, double bytes) {
-    std::vector<topology::Route> routes;
-    for (std::int64_t rank = 0; rank < shape_.tensor_ranks; ++rank) {
-      const auto at = static_cast<std::size_t>(rank);
-      auto route = cluster_.topology.widest(ranks_of(stage - 1)[at], ranks_of(stage)[at]);
-      KVPLAN_CHECK(route.has_value());
-      routes.push_back(std::move(*route));
-    }
-    const topology::SharedRate rate = topology::shared_rate(cluster_.topology, routes);
+    const topology::SharedRate rate = rate_into(stage);
     add({static_cast<double>(rate.latency_ns), 1e9 / static_cast<double>(rate.bytes_per_s)}, 1,
         bytes / static_cast<double>(shape_.tensor_ranks), token);
     if (shape_.tensor_ranks > 1) add(ring_of(stage).all_gather(), 1, bytes, token);
@@ -76,6 +95,9 @@ class Sums {
   const StepShape& shape_;
   const LinkRates& rates_;
   const topology::Cluster& cluster_;
+  topology::RouteFinder routes_;
+  std::map<std::int64_t, topology::Ring> rings_;       // by place_in_node
+  std::map<std::int64_t, topology::SharedRate> into_;  // likewise
 };
 
 std::string rate_text(std::int64_t bytes_per_s) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "simulator/modelfile/device_catalogue.h"
 #include "simulator/topology/collectives.h"
 
@@ -41,6 +43,15 @@ TEST(Cluster, SeveralNodesMeetOverTheNetwork) {
   for (std::size_t i = 0; i < 8; ++i)
     routes.push_back(*cluster.topology.widest(cluster.devices[i], cluster.devices[i + 8]));
   EXPECT_EQ(shared_rate(cluster.topology, routes).bytes_per_s, 50'000'000'000);
+}
+
+/// Issue 44: each route searched the whole cluster, so that 3,200 devices took half a minute.
+TEST(Cluster, ManyDevicesTakeTheTimeOfTheirRoutes) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ring ring = ring_of("H100", {.devices = 4096});
+  EXPECT_EQ(ring.bytes_per_s(), 50'000'000'000);
+  EXPECT_DOUBLE_EQ(ring.round_ns(), (3584 * 470 + 512 * 2700.0) / 4096);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(Cluster, SaysWhichFigureOfTheDeviceIsMissing) {

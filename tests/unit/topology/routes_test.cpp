@@ -104,6 +104,22 @@ TEST(Routes, AreAsGoodAsTheBestOfAll) {
   EXPECT_GT(chosen, 50) << "the widest is not the shortest";
 }
 
+/// A finder that has searched before finds what a new one does.
+TEST(Routes, OneFinderFindsManyRoutes) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Random random(seed, "finder");
+    SCOPED_TRACE(seed);
+    const Topology topology = drawn_topology(random);
+    RouteFinder finder(topology);
+    for (int i = 0; i < 20; ++i) {
+      const auto from = static_cast<Place>(random.below(topology.places().size()));
+      const auto to = static_cast<Place>(random.below(topology.places().size()));
+      ASSERT_EQ(finder.widest(from, to), topology.widest(from, to));
+      ASSERT_EQ(finder.shortest(from, to), topology.shortest(from, to));
+    }
+  }
+}
+
 TEST(Routes, WhereBothEndsAreOnePlaceThereIsNoLink) {
   Topology topology;
   const Place here = topology.add(PlaceKind::kHost);
