@@ -8,6 +8,7 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/memory/grouped_pool.h"
 #include "simulator/model/footprint.h"
+#include "simulator/model/ranks.h"
 #include "simulator/scenario/combinations.h"
 #include "simulator/scheduling/engines.h"
 
@@ -198,13 +199,10 @@ model::Deployment with_format(const Scenario& s, const ModelOnRanks& placed) {
 
 Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+  KVPLAN_TRY_DO(model::check_ranks(shape, s.deployment.tensor_ranks, s.deployment.stages));
   ModelOnRanks out;
   KVPLAN_TRY_DO(place_formats(out, s, shape, open));
   const model::Deployment d = with_format(s, out);
-  if (d.stages > shape.layers)
-    return bad_input("expected at most as many stages as layers of the model (" +
-                     std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
-        .at_field("deployment.pp");
   auto cells =
       model::footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages});
   if (!cells.ok()) return Error(cells.error()).at_field("format: " + cells.error().field);

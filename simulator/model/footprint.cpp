@@ -129,6 +129,9 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
   if (shape.runs.front().cache.kind == CacheKind::kHeads && heads % ranks != 0 && ranks % heads != 0)
     out.warnings.push_back(std::to_string(heads) + " KV heads and " + std::to_string(ranks) +
                            " tensor-parallel ranks: neither divides the other, and engines refuse that.");
+  else if (!divides_heads(shape, ranks))
+    out.warnings.push_back(std::to_string(shape.query_heads) + " heads are not divided by " +
+                           std::to_string(ranks) + " tensor-parallel ranks, and engines refuse that.");
   return out;
 }
 

@@ -89,10 +89,7 @@ bool holds_fewer(const StagePool& a, const StagePool& b) {
 
 /// Without a look at whether it fits.
 Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
-  if (d.stages > shape.layers)
-    return bad_input("expected at most as many stages as layers of the model (" +
-                     std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
-        .at_field("deployment.pp");
+  KVPLAN_TRY_DO(check_ranks(shape, d.tensor_ranks, d.stages));
   KVPLAN_TRY(const Footprint cells,
              footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
   std::vector<WeightCounts> weights(static_cast<std::size_t>(d.stages));

@@ -21,6 +21,12 @@ namespace kvplan::model {
 /// What one of `tensor_ranks` ranks stores of a layer.
 LayerCache share_of(LayerCache cache, std::int64_t tensor_ranks);
 
+/// Would an engine start so? Query heads are divided evenly; KV heads are too, or each is stored on as many ranks
+/// (vllm-project/vllm v0.15.1, vllm/config/model.py, verify_with_parallel_config; vllm/model_executor/models/llama.py).
+bool divides_heads(const ModelShape& shape, std::int64_t tensor_ranks);
+/// Errors, at deployment.tp and deployment.pp: ranks that do not divide the heads so, more stages than layers.
+Status check_ranks(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t stages);
+
 /// Layers of each stage. REQUIRES: 1 <= stages <= layers.
 std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages);
 
