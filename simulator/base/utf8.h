@@ -11,6 +11,11 @@ namespace kvplan {
 /// forms, no surrogates, nothing past U+10FFFF).
 std::size_t utf8_length(std::string_view text);
 
+/// The text behind the byte-order mark that it may begin with (U+FEFF as UTF-8, which editors of some systems write).
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
 /// The text as it can be sent to a terminal, on one line: control characters (also U+0080 to U+009F) and bytes that
 /// are not UTF-8 as \xNN, everything else unchanged.
 std::string printable(std::string_view text);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/attention/memory_recording.h"
+#include "simulator/base/utf8.h"
 #include "simulator/io/kva_limits.h"
 #include "simulator/io/kva_reader.h"
 #include "simulator/io/row_check.h"
@@ -34,7 +35,7 @@ std::string at_index(const std::string& field, std::size_t i) {
 /// Parses the document; errors get their line from the parser's position.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text), padded_(text) {}
+  explicit Parser(std::string_view text) : text_(without_byte_order_mark(text)), padded_(text_) {}
 
   Result<std::shared_ptr<const attention::Recording>> parse() {
     if (parser_.iterate(padded_).get(document_) != simdjson::SUCCESS) return bad_input("expected JSON");
@@ -217,8 +218,9 @@ Result<std::shared_ptr<const attention::Recording>> open_attention(const std::st
   KVPLAN_TRY(auto file, open_unpacked(path));
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file->size(), 64)), '\0');
   KVPLAN_TRY_DO(file->read(0, start.data(), static_cast<std::int64_t>(start.size())));
-  const std::size_t text = start.find_first_not_of(" \t\r\n");
-  const bool json = text != std::string::npos && start[text] == '{';
+  const std::string_view begin = without_byte_order_mark(start);
+  const std::size_t text = begin.find_first_not_of(" \t\r\n");
+  const bool json = text != std::string_view::npos && begin[text] == '{';
   if (!json) {
     if (!start.empty() && start.substr(0, 4) != kKvaMagic.substr(0, 4))
       return bad_input("expected a .kva file or attention rows as JSON").at_file(path);

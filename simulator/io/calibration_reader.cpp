@@ -8,6 +8,7 @@
 
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/base/utf8.h"
 #include "simulator/io/calibration.h"
 
 namespace kvplan::io {
@@ -49,7 +50,8 @@ bool is_whole_unit(std::string_view unit) {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file) : text_(text), padded_(text), file_(file) {}
+  Reader(std::string_view text, const std::string& file)
+      : text_(without_byte_order_mark(text)), padded_(text_), file_(file) {}
 
   Result<Calibration> read() {
     // Found before anything is read: bytes that are no text, brackets that are not closed.

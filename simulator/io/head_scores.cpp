@@ -2,21 +2,24 @@
 
 #include <simdjson.h>
 
+#include "simulator/io/json_text.h"
+
 namespace kvplan::io {
 
-Result<std::vector<std::vector<double>>> read_head_scores(const std::string& file_or_text) {
+namespace {
+
+using Scores = std::vector<std::vector<double>>;
+
+Result<Scores> parse_scores(std::string_view text) {
   namespace dom = simdjson::dom;
-  const bool is_text = file_or_text.starts_with('[');
   dom::parser parser;
   dom::element root;
-  const auto error = is_text ? parser.parse(file_or_text).get(root) : parser.load(file_or_text).get(root);
-  if (error != simdjson::SUCCESS)
-    return bad_input("expected a JSON file with one list per layer, found " +
-                     (is_text ? "" : "in " + file_or_text + ": ") +
-                     std::string(simdjson::error_message(error)));
+  if (const auto error = parser.parse(simdjson::padded_string(text)).get(root); error != simdjson::SUCCESS)
+    return bad_input(std::string("expected JSON with one list per layer, found ") +
+                     simdjson::error_message(error));
   dom::array layers;
   if (root.get(layers) != simdjson::SUCCESS) return bad_input("expected one list per layer");
-  std::vector<std::vector<double>> out;
+  Scores out;
   for (const dom::element layer : layers) {
     dom::array heads;
     if (layer.get(heads) != simdjson::SUCCESS) return bad_input("expected one list of numbers per layer");
@@ -29,6 +32,16 @@ Result<std::vector<std::vector<double>>> read_head_scores(const std::string& fil
     }
   }
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<double>>> read_head_scores(const std::string& file_or_text) {
+  if (file_or_text.starts_with('[')) return parse_scores(file_or_text);
+  KVPLAN_TRY(const std::string text, read_json_text(file_or_text));
+  auto scores = parse_scores(text);
+  if (!scores.ok()) return std::move(scores).error().at_file(file_or_text);
+  return scores;
 }
 
 }  // namespace kvplan::io

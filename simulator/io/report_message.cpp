@@ -7,6 +7,7 @@
 
 #include "proto/report.pb.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/base/utf8.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
 #include "simulator/results/report.h"
@@ -23,7 +24,8 @@ constexpr std::string_view kOrigins = "scenario_origins";
 /// Fills a report from one JSON document.
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file) : padded_(text), file_(file) {}
+  Reader(std::string_view text, const std::string& file)
+      : padded_(without_byte_order_mark(text)), file_(file) {}
 
   Status read(v1::Report& report) {
     auto document = parser_.iterate(padded_);

@@ -3,10 +3,13 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "simulator/base/json_brackets.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/pair_value.h"
+#include "simulator/base/utf8.h"
 
 namespace kvplan::io {
 namespace {
@@ -87,7 +90,8 @@ bool is_json_number(std::string_view text) {
 /// Reads one document into settings.
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& path) : padded_(text), path_(path) {}
+  Reader(std::string_view text, const std::string& path)
+      : padded_(without_byte_order_mark(text)), path_(path) {}
 
   Result<std::vector<plan::Setting>> read() {
     if (const auto error = parser_.iterate(padded_).get(document_)) return not_an_object(error);
@@ -122,10 +126,17 @@ class Reader {
     return wrong("read as a scenario: " + problem(error), line_of(text.data() + place));
   }
 
+  /// Asked of each key in turn: lines are counted on from the last place.
   [[nodiscard]] std::int64_t line_of(const char* position) const {
-    const char* begin = padded_.data();
-    const char* end = std::clamp(position, begin, begin + padded_.size());
-    return 1 + std::count(begin, end, '\n');
+    const char* const begin = padded_.data();
+    const char* const end = std::clamp(position, begin, begin + padded_.size());
+    if (counted_ == nullptr || end < counted_) {
+      counted_ = begin;
+      counted_lines_ = 0;
+    }
+    counted_lines_ += std::count(counted_, end, '\n');
+    counted_ = end;
+    return 1 + counted_lines_;
   }
   [[nodiscard]] std::int64_t line() const {
     const char* position = nullptr;
@@ -184,6 +195,7 @@ class Reader {
       if (const auto error = item.value().get(value)) return wrong(problem(error), at, path);
       od::json_type type{};
       if (const auto error = value.type().get(type)) return wrong(problem(error), at, path);
+      KVPLAN_TRY_DO(see(path, at));
       if (path == "scenario" && type == od::json_type::object)
         return wrong(
             "expected a scenario, found a report: its member \"scenario\" is the scenario that it ran", at);
@@ -195,7 +207,7 @@ class Reader {
       if (type == od::json_type::null) {
         bool null = false;
         if (const auto error = value.is_null().get(null)) return wrong(problem(error), at, path);
-        if (meaning(path) == Meaning::kUnknown) KVPLAN_TRY_DO(add(path, "null", at));
+        if (meaning(path) == Meaning::kUnknown) add(path, "null", at);
         continue;
       }
       if (type == od::json_type::object) {
@@ -211,11 +223,11 @@ class Reader {
         const std::size_t before = settings_.size();
         KVPLAN_TRY_DO(read_object(child, path, depth + 1));
         // An unknown name is refused when the settings are resolved, as any other: it must come there.
-        if (meant == Meaning::kUnknown && settings_.size() == before) KVPLAN_TRY_DO(add(path, "{}", at));
+        if (meant == Meaning::kUnknown && settings_.size() == before) add(path, "{}", at);
         continue;
       }
       KVPLAN_TRY(const std::string text, scalar(value, path));
-      KVPLAN_TRY_DO(add(path, text, at));
+      add(path, text, at);
     }
     return Done{};
   }
@@ -239,6 +251,7 @@ class Reader {
   Status read_component(od::object object, const std::string& path, std::int64_t at) {
     std::string name;
     std::vector<plan::Setting> params;
+    std::set<std::string> seen;
     for (auto item : object) {
       std::string_view key;
       if (const auto error = item.unescaped_key().get(key)) return wrong(problem(error), line(), path);
@@ -248,9 +261,7 @@ class Reader {
       od::value value;
       if (const auto error = item.value().get(value)) return wrong(problem(error), place, path);
       KVPLAN_TRY(const std::string text, scalar(value, at_param));
-      if ((param == "name" && !name.empty()) ||
-          std::any_of(params.begin(), params.end(), [&](const auto& p) { return p.path == param; }))
-        return wrong("expected one value, found a second", place, at_param);
+      if (!seen.insert(param).second) return wrong("expected one value, found a second", place, at_param);
       if (param == "name") {
         name = text;
       } else {
@@ -260,26 +271,30 @@ class Reader {
     if (name.empty()) return wrong("expected \"name\" in the component", at, path);
     for (std::size_t i = 0; i < params.size(); ++i)
       name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(pair_value(params[i].text));
-    KVPLAN_TRY_DO(add(path, name, at));
+    add(path, name, at);
     for (const plan::Setting& param : params)
       settings_.back().param_lines.emplace_back(param.path, param.line);
     return Done{};
   }
 
-  Status add(const std::string& path, std::string text, std::int64_t at) {
+  /// A key may stand once, whatever its value is.
+  Status see(const std::string& path, std::int64_t at) {
     const auto [first, is_new] = seen_.emplace(path, at);
-    if (!is_new)
-      return wrong(
-          "expected one value, found a second; the first is in line " + std::to_string(first->second), at,
-          path);
+    if (is_new) return Done{};
+    return wrong("expected one value, found a second; the first is in line " + std::to_string(first->second),
+                 at, path);
+  }
+
+  void add(const std::string& path, std::string text, std::int64_t at) {
     settings_.push_back({path, std::move(text), path_, at});
-    return Done{};
   }
 
   simdjson::padded_string padded_;
   std::string path_;
   od::parser parser_;
   mutable od::document document_;  // asking where it is changes nothing, which the library does not say
+  mutable const char* counted_{nullptr};  // lines before here are counted
+  mutable std::int64_t counted_lines_{0};
   std::vector<plan::Setting> settings_;
   std::map<std::string, std::int64_t> seen_;  // path and its line
   std::map<std::string, std::string> origins_;

@@ -54,6 +54,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   std::vector<Job> jobs(comparison.variants.size());
   ValueCheck values(combinations);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (options.control != nullptr && options.control->wants_stop()) return interrupted_error();
     const auto number = static_cast<std::int64_t>(i);
     comparison.variants[i].varied = combinations.at(number);
     Result<Scenario> scenario = resolve(combinations.settings(settings, number));
