@@ -11,7 +11,9 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/base/utf8.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/modelfile/json_keys.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io {
@@ -182,13 +184,15 @@ Result<PriceList> read_list(const Place& top) {
 
 Result<PriceList> parse_prices(std::string_view text, const std::string& file) {
   dom::parser parser;
-  const simdjson::padded_string padded(text);
+  const simdjson::padded_string padded(without_byte_order_mark(text));
   Place top;
   const auto parsed = parser.parse(padded);
   if (parsed.error() != simdjson::SUCCESS)
     return bad_input("expected a JSON object with device prices: " +
                      std::string(simdjson::error_message(parsed.error())))
         .at_file(file);
+  if (const auto twice = key_given_twice(parsed.value_unsafe()))
+    return bad_input("expected each key once, found it twice").at_file(file).at_field(*twice);
   if (parsed.get_object().get(top.object) != simdjson::SUCCESS)
     return bad_input("expected a JSON object with device prices").at_file(file);
   Result<PriceList> list = read_list(top);

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "simulator/base/number_input.h"
+#include "simulator/base/utf8.h"
+#include "simulator/modelfile/attention_keys.h"
+#include "simulator/modelfile/json_keys.h"
 
 namespace kvplan::model {
 namespace {
@@ -126,6 +129,15 @@ class Config {
     return std::nullopt;
   }
 
+  /// The first attention key that is set (not null, false, 0 or empty) and not understood.
+  [[nodiscard]] std::optional<std::string> unknown_attention_key() const {
+    for (const auto& [key, value] : text_)
+      if (belongs_to_attention(key) && !is_understood(key) &&
+          !says_nothing(key, std::string(simdjson::minify(value))))
+        return std::string(key);
+    return std::nullopt;
+  }
+
   [[nodiscard]] simdjson::simdjson_result<dom::element> at(const char* key) const { return text_[key]; }
   [[nodiscard]] static std::string found(dom::element value) {
     std::string_view text;
@@ -199,10 +211,15 @@ Result<std::vector<std::int64_t>> read_windows(const Config& config, std::int64_
 /// KV heads where keys and values are kept by head.
 Result<std::int64_t> read_kv_heads(const Config& config, std::int64_t query_heads) {
   const WholeRange range{1, query_heads};
-  KVPLAN_TRY(const auto given, config.maybe({"num_key_value_heads", "num_kv_heads"}, range));
+  constexpr const char* kKey = "num_key_value_heads";
+  KVPLAN_TRY(const auto given, config.maybe({kKey, "num_kv_heads"}, range));
   KVPLAN_TRY(const auto multi_query, config.flag("multi_query"));
   KVPLAN_TRY(const auto grouped, config.flag("new_decoder_architecture"));
   if (multi_query == true && grouped != true) return std::int64_t{1};
+  if (given && query_heads % *given != 0)
+    return config.wrong("expected a divisor of the " + std::to_string(query_heads) +
+                            " heads, each of which reads keys of one, found " + std::to_string(*given),
+                        config.present({kKey, "num_kv_heads"}));
   return given.value_or(query_heads);
 }
 
@@ -224,7 +241,8 @@ Result<LayerCache> read_cache(const Config& config, const ModelShape& shape, Wei
     return cache;
   }
   KVPLAN_TRY(cache.heads, read_kv_heads(config, shape.query_heads));
-  KVPLAN_TRY(const auto size, config.maybe({"head_dim"}, {1, kMostHeadSize}));
+  KVPLAN_TRY(const auto size,
+             config.maybe({"head_dim", "attention_head_dim", "kv_channels"}, {1, kMostHeadSize}));
   if (!size && shape.hidden % shape.query_heads != 0)
     return config.wrong("expected a head size, because " + std::to_string(shape.hidden) +
                             " (hidden_size) is not divisible by " + std::to_string(shape.query_heads) +
@@ -303,6 +321,12 @@ Status refuse_other_caches(const Config& config) {
       return config.wrong(std::string("expected keys and values for each token in each layer, found ") + what,
                           key);
   }
+  const auto unknown = config.unknown_attention_key();
+  if (unknown)
+    return config.wrong(
+        "expected attention in keys that kvplan reads, found one that it does not: what "
+        "layers keep may depend on it",
+        *unknown);
   return Done{};
 }
 
@@ -334,8 +358,9 @@ Result<ModelShape> read(const Config& config) {
   }
   KVPLAN_TRY_DO(read_weights(config, shape));
   shape.published_weight_bits = config.quantised_bits();
-  if (config.present({"index_head_dim"}) != nullptr)
-    shape.notes.emplace_back("The indexer keys of its sparse attention (index_head_dim) are not counted.");
+  if (const char* indexed = config.present({"index_head_dim", "sparse_attention_config"}); indexed != nullptr)
+    shape.notes.emplace_back("The indexer keys of its sparse attention (" + std::string(indexed) +
+                             ") are not counted.");
   return shape;
 }
 
@@ -343,11 +368,12 @@ Result<ModelShape> read(const Config& config) {
 
 Result<ModelShape> parse_config(std::string_view text, const std::string& file) {
   if (text.size() > kMostConfigBytes) return bad_input("expected a config of at most 1 MiB").at_file(file);
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   dom::parser parser;
-  const simdjson::padded_string padded(text);
+  const simdjson::padded_string padded(without_byte_order_mark(text));
   dom::element document;
   if (const auto error = parser.parse(padded).get(document)) return bad_input(problem(error)).at_file(file);
+  if (const auto twice = key_given_twice(document))
+    return bad_input("expected each key once, found it twice").at_file(file).at_field(*twice);
   dom::object top;
   if (document.get_object().get(top) != simdjson::SUCCESS)
     return bad_input("expected a JSON object with a model config").at_file(file);

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <map>
 #include <set>
 
 #include "simulator/modelfile/catalogue.h"
+#include "tests/unit/traces/support.h"
 
 namespace kvplan::model {
 namespace {
@@ -154,6 +157,75 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
             "c.json: is_encoder_decoder:");
   EXPECT_EQ(error("{" + kDims + R"(,"is_encoder_decoder":false})"), "no error");
   EXPECT_EQ(shape(kDims + R"(,"index_head_dim":128)").notes.size(), 1U);
+}
+
+/// Issue 44: keys of attention that nobody reads were left out, and each layer counted as full attention.
+TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
+  const std::string why =
+      ": expected attention in keys that kvplan reads, found one that it does not: what layers keep may "
+      "depend on it";
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"attn_layer_indices", "[9,18,27]"},  // Bamba
+                                          {"block_types", R"(["recurrent","recurrent","attention"])"},
+                                          {"attention_window_size", "2048"},  // RecurrentGemma
+                                          {"global_head_dim", "512"},         // Gemma 4
+                                          {"num_global_key_value_heads", "4"},
+                                          {"compress_ratios", "[0,0,4,128]"},  // DeepSeek-V4
+                                          {"swa_num_key_value_heads", "8"},
+                                          {"mamba_d_state", "256"},
+                                          {"conv_L_cache", "3"},
+                                          {"full_attn_idxs", "[2,5]"},
+                                          {"hybrid_layer_ids", "[6,12]"}})
+    EXPECT_EQ(error("{" + kDims + ",\"" + key + "\":" + value + "}"), "c.json: " + key + why);
+  EXPECT_EQ(error(R"({"text_config":{)" + kDims + R"(,"swa_head_dim":8}})"),
+            "c.json: text_config.swa_head_dim" + why);
+  // What says nothing, and what says nothing of what is kept.
+  for (const char* silent :
+       {R"("attn_layer_indices":null)", R"("compress_ratios":[])", R"("swa_head_dim":0)",
+        R"("attention_bias":true)", R"("attention_dropout":0.1)", R"("mlp_layer_types":["dense"])",
+        R"("attn_logit_softcapping":50.0)", R"("mtp_layers_block_type":["attention"])",
+        R"("sliding_window_size":-1)", R"("full_attn_mod":1)", R"("lm_head_bias":true)",
+        R"("cla_share_factor":2)", R"("attn_qkv_bias":true)", R"("query_pre_attn_scalar":256)"})
+    EXPECT_EQ(error("{" + kDims + "," + silent + "}"), "no error") << silent;
+}
+
+TEST(ModelConfig, EachKvHeadServesAsManyHeads) {
+  const std::string dims = R"("num_hidden_layers":6,"hidden_size":64,"head_dim":8,"num_attention_heads":7)";
+  EXPECT_EQ(
+      error("{" + dims + R"(,"num_key_value_heads":3})"),
+      "c.json: num_key_value_heads: expected a divisor of the 7 heads, each of which reads keys of one, "
+      "found 3");
+  EXPECT_EQ(error("{" + dims + R"(,"num_key_value_heads":1})"), "no error");
+}
+
+TEST(ModelConfig, AKeyStandsOnce) {
+  EXPECT_EQ(error("{" + kDims + R"(,"head_dim":8,"head_dim":16})"),
+            "c.json: head_dim: expected each key once, found it twice");
+  EXPECT_EQ(error(R"({"text_config":{)" + kDims + R"(,"x":[{"a":1,"a":2}]}})"),
+            "c.json: text_config.x[0].a: expected each key once, found it twice");
+}
+
+/// Of the configs that people have published those are read whose layers keep keys and values of each token, and no
+/// number comes of half a config.
+TEST(ModelConfig, PublishedConfigs) {
+  KVPLAN_NEED_SHARED();
+  const std::string folder = traces::testing::shared_traces() + "/../reference/configs";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no published configs at " << folder;
+  std::map<std::string, std::string> fields;  // of errors, by file; empty: it is read
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto parsed = parse_config(traces::testing::read_file(entry.path().string()), "c.json");
+    fields[entry.path().filename().string()] = parsed.ok() ? "" : parsed.error().field + "!";
+  }
+  EXPECT_GE(std::count_if(fields.begin(), fields.end(), [](const auto& each) { return each.second.empty(); }),
+            40);
+  for (const auto& [file, field] : fields) {
+    if (file.find("DeepSeek-V4") != std::string::npos) {
+      EXPECT_NE(field, "") << file;
+    }
+    if (file.find("gpt-oss") != std::string::npos || file.find("GLM-5_") != std::string::npos) {
+      EXPECT_EQ(field, "") << file;
+    }
+  }
 }
 
 TEST(ModelConfig, WeightsThatCannotBeCounted) {
