@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/program.h"
+#include "simulator/base/read_files.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
 #include "validator/kernels/stages.h"
@@ -148,15 +148,6 @@ Status write_file(const std::string& path, const std::string& text) {
   return output->commit();
 }
 
-/// Devices and pipes are not replaced.
-Status check_apart(const std::string& input, const std::string& output) {
-  std::error_code none;
-  if (std::filesystem::is_regular_file(output, none) && std::filesystem::equivalent(input, output, none))
-    return bad_input("expected a different file: this one is the input and would be overwritten")
-        .at_file(output);
-  return Done{};
-}
-
 /// To its end.
 template <class Replaying>
 Result<Report> read_into(event_log::Reader& reader, Replaying& replaying) {
@@ -196,7 +187,7 @@ Result<Replayed> replay_several(event_log::Reader& reader, const Arguments& argu
 }
 
 Result<bool> replay(const Arguments& arguments) {
-  KVPLAN_TRY_DO(check_apart(arguments.events, arguments.json));
+  KVPLAN_TRY_DO(check_apart({arguments.events}, {arguments.json}));
   KVPLAN_TRY(const auto reader, event_log::Reader::open(arguments.events));
   const event_log::Header& header = reader->header();
   KVPLAN_TRY(const Replayed replayed,

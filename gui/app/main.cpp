@@ -18,6 +18,7 @@
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "simulator/base/program.h"
+#include "simulator/base/read_files.h"
 #include "simulator/base/version.h"
 #include "traces/io/output.h"
 
@@ -40,6 +41,8 @@ Status write_picture(const QPixmap& picture, const std::string& path) {
 }
 
 int take_screenshot(const Options& options) {
+  if (const Status apart = check_apart(options.files, {options.picture}); !apart.ok())
+    return fail(apart.error().to_string());
   if (QFontDatabase::families().isEmpty()) return fail("no fonts are installed (Debian: fonts-dejavu-core)");
   const QTemporaryDir nothing;  // a picture neither reads nor leaves what is kept for the next start
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, nothing.path());
@@ -137,5 +140,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   kvplan::hold_closed_streams();
+  kvplan::note_read_files();
   return kvplan::gui::run(argc, argv);
 }

@@ -15,6 +15,9 @@
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
 #include "gui/viewmodel/sample.h"
+#include "simulator/base/read_files.h"
+#include "simulator/io/scenario_file.h"
+#include "traces/io/input.h"
 #include "traces/io/output.h"
 
 namespace kvplan::gui {
@@ -28,6 +31,14 @@ constexpr char kSuffix[] = ".json";
 QString usual_folder() {
   const QStringList files = recent_files();
   return files.isEmpty() ? QString() : QFileInfo(files.front()).absolutePath();
+}
+
+/// A session takes the place of a session or scenario, as of the one that it came from, and of no other file that was
+/// read.
+void allow_in_place_of(const std::string& path) {
+  if (check_not_read(path).ok()) return;
+  const auto there = traces::Input::open(path);
+  if (there.ok() && io::looks_like_scenario(there.value()->peek(4096))) forget_read(path);
 }
 
 Status write_whole(const std::string& text, const std::string& path) {
@@ -118,6 +129,7 @@ void MainWindow::show_view(const SessionView& view) {
 
 bool MainWindow::save_session(const QString& path) {
   const QString file = path.endsWith(QLatin1String(kSuffix)) ? path : path + QLatin1String(kSuffix);
+  allow_in_place_of(to_utf8(file));
   const Status written =
       write_whole(session_text(document_.settings(), shown_view(), to_utf8(file)), to_utf8(file));
   if (!written.ok()) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "simulator/base/read_files.h"
+
 namespace kvplan {
 namespace {
 
@@ -57,6 +59,7 @@ class FileOutput final : public Output {
   Status finish() override {
     if (finished_) return Done{};
     KVPLAN_TRY_DO(flush());
+    if (ending_ != Ending::kNone) KVPLAN_TRY_DO(check_not_read(path_));
     if (ending_ != Ending::kNone && ::fsync(descriptor_) != 0) return system_error("cannot write", path_);
     finished_ = true;
     return Done{};
@@ -173,6 +176,7 @@ Result<std::unique_ptr<Output>> create_file_output(const std::string& path, Temp
     return std::unique_ptr<Output>(std::make_unique<FileOutput>(descriptor, name, Ending::kNone, "", ""));
   };
   if (path == "-") return direct(STDOUT_FILENO, "standard output");
+  KVPLAN_TRY_DO(check_path(path));
   const std::string target = resolved(path);
   struct stat status {};
   const bool exists = ::stat(target.c_str(), &status) == 0;
@@ -183,6 +187,7 @@ Result<std::unique_ptr<Output>> create_file_output(const std::string& path, Temp
     if (device < 0) return system_error("cannot write", path);
     return direct(device, path);
   }
+  KVPLAN_TRY_DO(check_not_read(path));
   if (exists && ::access(target.c_str(), W_OK) != 0) return system_error("cannot write", path);
   return create_regular(path, target, exists ? status.st_mode & 07777 : mode_of_new_files(), kind);
 }

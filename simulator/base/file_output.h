@@ -40,7 +40,8 @@ class Output {
   virtual Status commit() = 0;
 };
 
-/// "-" is standard output; devices and pipes are written directly. Errors name `path` as given.
+/// "-" is standard output; devices and pipes are written directly. Errors name `path` as given; one is that this
+/// program has read the file (read_files.h).
 Result<std::unique_ptr<Output>> create_file_output(const std::string& path,
                                                    Temporary temporary = Temporary::kUnnamed);
 

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "simulator/base/check.h"
+#include "simulator/base/read_files.h"
 
 namespace kvplan {
 namespace {
@@ -49,6 +50,7 @@ void hold_closed_streams() {
 
 void begin_program() {
   hold_closed_streams();
+  note_read_files();
   struct sigaction action {};
   action.sa_handler = request_stop;
   action.sa_flags = static_cast<int>(SA_RESETHAND);

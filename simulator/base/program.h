@@ -9,6 +9,7 @@ void hold_closed_streams();
 
 /// Call first in `main` of a command-line program:
 /// - hold_closed_streams().
+/// - note_read_files() (read_files.h): no output overwrites a file that was read.
 /// - SIGINT, SIGTERM and SIGHUP ask the program to stop (interrupted()); a second signal ends it at once. If SIGHUP is
 ///   ignored, it stays ignored: nohup asks for that. SIGINT is handled even if it is ignored, since shells ignore it
 ///   for background processes, and scripts send it all the same.

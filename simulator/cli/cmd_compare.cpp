@@ -55,6 +55,7 @@ Status run(const CompareFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.input.path}, output_paths));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   KVPLAN_TRY(const std::vector<plan::Vary> varies, read_varies(flags.varies));
+  KVPLAN_TRY_DO(check_apart({}, output_paths));
   core::RunControl control;
   control.stop_asked = interrupted;
   std::optional<Progress> progress;

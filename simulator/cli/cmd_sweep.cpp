@@ -91,7 +91,7 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control,
   request.files = plan::files_of;
   request.digest = [](const std::string& path) { return io::content_digest(path, interrupted); };
   request.check = [&](const plan::Scenario& scenario) {
-    return check_apart(plan::files_of(scenario), {flags.out});
+    return check_apart(plan::files_of(scenario), {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes});
   };
   request.control = &control;
   return sweep::Sweep::prepare(std::move(request));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/base/read_files.h"
 #include "simulator/cli/command.h"
 
 namespace kvplan {
@@ -30,11 +31,5 @@ class Outputs {
   std::string to_stdout_;
   bool uses_stdout_{false};
 };
-
-/// True: both exist and are the same file, under whatever names; never true for devices and pipes.
-bool is_same_file(const std::string& a, const std::string& b);
-/// Checks that no output is an input file, and that no two outputs are the same file. Every command with an input and
-/// an output calls this before it opens either. Errors name the output.
-Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace kvplan::cli

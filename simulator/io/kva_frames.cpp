@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "simulator/base/read_files.h"
 #include "simulator/frame/frame.h"
 #include "simulator/io/byte_planes.h"
 
@@ -65,8 +66,10 @@ class MemoryAccess final : public RandomAccess {
 }  // namespace
 
 Result<std::shared_ptr<const RandomAccess>> open_random_access(const std::string& path) {
+  KVPLAN_TRY_DO(check_path(path));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return bad_input("cannot open: " + std::string(std::strerror(errno))).at_file(path);
+  note_read(descriptor);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/attention/tensor_recording.h"
+#include "simulator/base/utf8.h"
 #include "simulator/io/kva_limits.h"
 
 namespace kvplan::io {
@@ -158,7 +159,8 @@ bool is_tensor_json(std::string_view text) {
   dom::parser parser;
   dom::object object;
   dom::element files;
-  return parser.parse(simdjson::padded_string(text)).get_object().get(object) == simdjson::SUCCESS &&
+  return parser.parse(simdjson::padded_string(without_byte_order_mark(text))).get_object().get(object) ==
+             simdjson::SUCCESS &&
          object["files"].get(files) == simdjson::SUCCESS;
 }
 
@@ -172,7 +174,8 @@ Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::strin
                                                                       const FileOpener& open) {
   dom::parser parser;
   dom::object object;
-  if (parser.parse(simdjson::padded_string(text)).get_object().get(object) != simdjson::SUCCESS)
+  if (parser.parse(simdjson::padded_string(without_byte_order_mark(text))).get_object().get(object) !=
+      simdjson::SUCCESS)
     return bad_input("expected a JSON object").at_file(path);
   auto out = recording_of(object, path, open);
   if (out.ok() || !out.error().file.empty()) return out;

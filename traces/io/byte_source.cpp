@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "simulator/base/read_files.h"
 #include "traces/io/input.h"
 
 namespace kvplan::traces {
@@ -235,9 +236,11 @@ Result<std::unique_ptr<ByteSource>> recognise(std::unique_ptr<ByteSource> raw, c
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook on_read) {
+  KVPLAN_TRY_DO(check_path(path));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == EINTR) return interrupted_error();
   if (descriptor < 0) return bad_input(std::string("cannot open: ") + std::strerror(errno)).at_file(path);
+  note_read(descriptor);
   struct stat status {};
   const bool known = ::fstat(descriptor, &status) == 0;
   auto source = std::make_unique<FileSource>(

@@ -9,6 +9,7 @@
 #include <istream>
 
 #include "proto/event_log.pb.h"
+#include "simulator/base/read_files.h"
 #include "simulator/frame/frame.h"
 #include "simulator/io/log/decode.h"
 #include "simulator/io/log/frame.h"
@@ -126,6 +127,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path) {
   if (!file->is_open() && errno == EINTR) return interrupted_error();
   if (!file->is_open())
     return bad_input(std::string("cannot read: ") + std::strerror(errno == 0 ? EIO : errno)).at_file(path);
+  note_read(path);
   return open(std::move(file), path);
 }
 

@@ -141,6 +141,35 @@ TEST_F(OverInputs, EveryCommandRefuses) {
       "b.kva");
 }
 
+/// Issue 44: files that a value names, and files that an input names.
+TEST_F(OverInputs, WhateverNamesTheInput) {
+  const std::string why = "expected a different file: this one is the input and would be overwritten";
+  const auto refused = [&](const std::string& arguments, const std::string& output) {
+    const std::string before = read_file(at(output));
+    listing_ = folder_.listing();
+    expect_refused(arguments, output, why);
+    EXPECT_EQ(read_file(at(output)), before) << arguments;
+  };
+  write_file(at("seeds"), "1\n2\n");
+  const std::string seeds = at("seeds");
+  const Outcome outcome =
+      run_kvplan("compare '" + at("t.csv") + "' --vary seed=@" + seeds + " --json " + seeds);
+  EXPECT_EQ(outcome.err, "kvplan: " + seeds + ": " + why + "\n");
+  EXPECT_EQ(read_file(seeds), "1\n2\n");
+  write_file(at("cases.csv"), "seed\n1\n");
+  refused("sweep @t.csv --cases @cases.csv --out @db --shards 2 --sbatch @cases.csv", "cases.csv");
+  const std::string sweep = "sweep @t.csv --vary 'seed=1;2' --out @db --shards 2 ";
+  write_file(at("prices.json"), read_file(KVPLAN_SOURCE_DIR "/simulator/examples/prices.json"));
+  refused(sweep + "--set deployment.device=a100-sxm-80 --prices @prices.json --sbatch @prices.json",
+          "prices.json");
+  write_file(at("m.json"), read_file(KVPLAN_SOURCE_DIR "/simulator/model/data/llama-2-7b.json"));
+  refused("sweep @t.csv --vary 'model=llama-3-8b;@m.json' --out @db --shards 2 --sbatch @m.json", "m.json");
+  refused("bytes --model @m.json --tokens 5 --json @m.json", "m.json");
+  for (const char* name : {"A.json", "A.q.f32", "A.k.f32", "A.v.f32"})
+    write_file(at(name), read_file(KVPLAN_SOURCE_DIR "/tests/golden/formats/inputs/" + std::string(name)));
+  refused("format @A.json --format int8 --prefill 20 --json @A.k.f32", "A.k.f32");
+}
+
 TEST_F(OverInputs, TheValidatorRefusesToo) {
   ASSERT_EQ(run_kvplan("run '" + at("t.csv") + "' --events '" + at("l.kve") + "'").exit_code, 0);
   const std::string log = read_file(at("l.kve"));
