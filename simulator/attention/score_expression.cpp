@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/base/number_input.h"
 
 namespace kvplan::attention {
 namespace {
@@ -124,6 +125,8 @@ ScoreExpression::ScoreExpression(ScoreExpression&&) noexcept = default;
 ScoreExpression::~ScoreExpression() = default;
 
 Result<ScoreExpression> ScoreExpression::make(const std::string& text) {
+  if (text.find('\0') != std::string::npos)
+    return not_expected("an expression without the character NUL", text);
   if (text.find('^') != std::string::npos) return bad_input("expected pow(x, y) for powers, found ^");
   if (assigns(text)) return bad_input("expected == for a comparison, found =");
   auto parser = std::make_unique<Parser>();

@@ -213,6 +213,7 @@ std::string expectation(const Param& param, std::string_view text) {
       if (text != "true" && text != "false") return "true or false";
       return {};
     case ParamKind::kText: {
+      if (text.find('\0') != std::string_view::npos) return "a text without the character NUL";
       if (param.choices.empty()) return text.empty() ? "a text" : "";
       for (const auto choice : param.choices)
         if (choice == text) return {};

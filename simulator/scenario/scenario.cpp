@@ -191,6 +191,9 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   const Field& field = scenario_fields()[i];
   places[i] = {std::string(field.path), {}, setting.file, setting.line};
   std::string text = setting.text;
+  // It would end paths and expressions for the libraries that take them.
+  if (text.find('\0') != std::string::npos)
+    return placed(not_expected("a text without the character NUL", text), setting);
   if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
   // "none" takes a default away: no eviction, no limit, no target.
   if (text == "none" && field.path == "eviction") text = "full";
