@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "simulator/base/utf8.h"
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/database.h"
 #include "simulator/sweep/saturated.h"
@@ -22,18 +23,18 @@ Result<std::string> database_text(sweep::Database& database) {
   KVPLAN_TRY(const std::int64_t done, database.done());
   KVPLAN_TRY(const std::int64_t failed, database.failed());
   const bool whole = head.shard.count == 1;
-  std::string text =
-      database.path() + ": " + report::grouped(done) + " of " + report::grouped(head.share) + " cases";
+  std::string text = printable(database.path()) + ": " + report::grouped(done) + " of " +
+                     report::grouped(head.share) + " cases";
   if (!whole) text += " of shard " + head.shard.text();
   text += failed == 0 ? "" : ", " + report::grouped(failed) + " of them failed";
-  if (!head.chosen.empty()) text += "; " + head.chosen;
+  if (!head.chosen.empty()) text += "; " + printable(head.chosen);
   text += "\n";
   for (const plan::Vary& vary : head.varies) {
-    text += "  " + vary.path + ": " + vary.values.front();
+    text += "  " + printable(vary.path) + ": " + printable(vary.values.front());
     if (vary.values.size() > 2)
       text += ", ... (" + report::grouped(static_cast<std::int64_t>(vary.values.size()));
     if (vary.values.size() > 2) text += " values)";
-    if (vary.values.size() > 1) text += ", " + vary.values.back();
+    if (vary.values.size() > 1) text += ", " + printable(vary.values.back());
     text += "\n";
   }
   KVPLAN_TRY(const std::int64_t saturated, sweep::saturated_cases(database));
@@ -46,7 +47,7 @@ Result<std::string> database_text(sweep::Database& database) {
     // The reason of all is likely to be one.
     KVPLAN_TRY_DO(database.query("SELECT error FROM cases ORDER BY \"case\" LIMIT 1", [&](const auto& row) {
       if (const auto* const error = std::get_if<std::string>(&row.front()))
-        text += "No case could run. The error of the first case: " + *error + "\n";
+        text += "No case could run. The error of the first case: " + printable(*error) + "\n";
     }));
   }
   return text;

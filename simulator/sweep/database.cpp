@@ -1,6 +1,8 @@
 #include "simulator/sweep/database.h"
 
+#include <array>
 #include <filesystem>
+#include <set>
 
 #include "simulator/base/check.h"
 #include "simulator/base/component.h"
@@ -33,6 +35,15 @@ std::vector<std::string> columns_of(const Head& head) {
   for (const FigureColumn& figure : head.figures) names.push_back(figure.name);
   return names;
 }
+
+/// The columns by name, for SQL statements: the table may have further columns.
+std::string column_list(const Head& head) {
+  std::string list;
+  for (const std::string& name : columns_of(head)) list += (list.empty() ? "" : ", ") + quoted_name(name);
+  return list;
+}
+
+constexpr std::array<std::string_view, 6> kTables{"sweep", "settings", "axes", "inputs", "figures", "cases"};
 
 std::string tables_of(const Head& head) {
   std::string text =
@@ -99,8 +110,34 @@ Status each_row(Sql& sql, const std::string& query, const std::function<void(con
   }
 }
 
+/// All tables exist and are tables: a query on a view may never end.
+Status check_tables(Sql& sql) {
+  for (const std::string_view table : kTables) {
+    KVPLAN_TRY(const Cell type,
+               sql.value("SELECT type FROM sqlite_master WHERE name = '" + std::string(table) + "'"));
+    if (type != Cell(std::string("table")))
+      return bad_input("the database is damaged: expected a table " + std::string(table) + ", found " +
+                       (type == Cell() ? "none" : "a " + cell_text(type)))
+          .at_file(sql.path());
+  }
+  return Done{};
+}
+
+/// The columns that are read exist. Others may have been added.
+Status check_columns(Sql& sql, const Head& head) {
+  std::set<std::string> there;
+  KVPLAN_TRY_DO(each_row(sql, "SELECT name FROM pragma_table_info('cases')",
+                         [&](const Statement& row) { there.insert(row.text(0)); }));
+  for (const std::string& name : columns_of(head))
+    if (!there.contains(name))
+      return bad_input("the database is damaged: expected a column " + name + " in cases")
+          .at_file(sql.path());
+  return Done{};
+}
+
 Result<Head> read_head(Sql& sql) {
   Head head;
+  KVPLAN_TRY_DO(check_tables(sql));
   KVPLAN_TRY_DO(each_row(sql, "SELECT name, value FROM sweep", [&](const Statement& row) {
     const std::string name = row.text(0);
     if (name == "program") head.program = row.text(1);
@@ -127,6 +164,7 @@ Result<Head> read_head(Sql& sql) {
       each_row(sql, "SELECT name, unit, better FROM figures ORDER BY position", [&](const Statement& row) {
         head.figures.push_back({row.text(0), row.text(1), row.text(2)});
       }));
+  KVPLAN_TRY_DO(check_columns(sql, head));
   if (head.shard.count < 1 || head.shard.index < 1 || head.shard.index > head.shard.count || head.cases < 1)
     return bad_input("the database is damaged").at_file(sql.path());
   if (head.shard.count == 1) head.share = head.cases;  // older databases do not say so
@@ -199,17 +237,35 @@ Result<Database> Database::make(std::unique_ptr<Sql> sql, const Head& head) {
   return Database(std::move(sql), head);
 }
 
+namespace {
+
+/// Removes the file of a database that could not be created: an empty file would block the next attempt.
+Error without_file(Error error, const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  std::filesystem::remove(path + "-journal", ignored);
+  return error;
+}
+
+}  // namespace
+
 Result<Database> Database::create(const std::string& path, const Head& head) {
   KVPLAN_TRY_DO(check_plain(path));
   if (is_there(path)) return bad_input("exists").at_file(path);
   KVPLAN_TRY(auto sql, Sql::open(path, Sql::Mode::kCreate));
-  KVPLAN_TRY_DO(take(*sql));
+  if (Status taken = take(*sql); !taken.ok()) {
+    const bool others = sql->is_busy();
+    sql.reset();
+    return others ? std::move(taken).error() : without_file(std::move(taken).error(), path);
+  }
   KVPLAN_TRY(const Cell tables, sql->value("SELECT count(*) FROM sqlite_master"));
   if (tables != Cell(std::int64_t{0})) return bad_input("exists").at_file(path);
-  return make(std::move(sql), head);
+  auto made = make(std::move(sql), head);
+  return made.ok() ? std::move(made) : Result<Database>(without_file(std::move(made).error(), path));
 }
 
 Result<Database> Database::resume(const std::string& path, const Head& head) {
+  if (!is_there(path)) return create(path, head);
   KVPLAN_TRY_DO(check_plain(path));
   KVPLAN_TRY(auto sql, Sql::open(path, Sql::Mode::kCreate));
   KVPLAN_TRY_DO(take(*sql));
@@ -256,7 +312,7 @@ Database::Row row_of(const Statement& statement) {
 
 Result<std::optional<Database::Row>> Database::row(std::int64_t number) {
   if (!row_) {
-    KVPLAN_TRY(row_, sql_->prepare("SELECT * FROM cases WHERE \"case\" = ?"));
+    KVPLAN_TRY(row_, sql_->prepare("SELECT " + column_list(head_) + " FROM cases WHERE \"case\" = ?"));
   }
   row_->bind(1, number);
   KVPLAN_TRY(const bool found, row_->step());
@@ -270,7 +326,7 @@ Status Database::add(const Row& row) {
   if (!add_) {
     std::string marks = "?";
     for (std::size_t i = 1; i < row.size(); ++i) marks += ", ?";
-    KVPLAN_TRY(add_, sql_->prepare("INSERT INTO cases VALUES (" + marks + ")"));
+    KVPLAN_TRY(add_, sql_->prepare("INSERT INTO cases (" + column_list(head_) + ") VALUES (" + marks + ")"));
   }
   if (!in_transaction_) {
     KVPLAN_TRY_DO(sql_->run("BEGIN"));
@@ -303,9 +359,8 @@ Status Database::query(const std::string& text, const std::function<void(const R
 }
 
 Status Database::each(const std::function<Status(const Row&)>& told) {
-  KVPLAN_TRY(Statement statement, sql_->prepare("SELECT * FROM cases ORDER BY \"case\""));
-  if (static_cast<std::size_t>(statement.columns()) != columns().size())
-    return bad_input("the database is damaged").at_file(path());
+  KVPLAN_TRY(Statement statement,
+             sql_->prepare("SELECT " + column_list(head_) + " FROM cases ORDER BY \"case\""));
   while (true) {
     KVPLAN_TRY(const bool more, statement.step());
     if (!more) return Done{};

@@ -1,11 +1,18 @@
 #include "simulator/sweep/sql.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "simulator/base/check.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/base/program.h"
+#include "simulator/base/read_files.h"
+#include "simulator/base/utf8.h"
 
 namespace kvplan::sweep {
 namespace {
@@ -21,6 +28,31 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 std::string with_reason(std::string what, int system_error) {
   if (system_error != 0) what.append(": ").append(std::strerror(system_error));
   return what;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+/// The system's reason for not opening the file, 0 if it opens. SQLite reports the reason of its last attempt, which is
+/// one with other flags. REQUIRES: no connection of this process has the file open.
+int why_not_opened(const std::string& path, Sql::Mode mode) {
+  const bool create = mode == Sql::Mode::kCreate;
+  std::error_code none;
+  if (create && !std::filesystem::exists(path, none)) {
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    return ::access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  }
+  const int descriptor = ::open(path.c_str(), (create ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  ::close(descriptor);
+  return 0;
 }
 
 }  // namespace
@@ -45,14 +77,16 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 
 void Statement::bind(int at, const Cell& cell) {
   sqlite3_stmt* const s = statement_.get();
-  const int code = std::visit(Overloaded{[&](std::monostate) { return sqlite3_bind_null(s, at); },
-                                         [&](std::int64_t whole) { return sqlite3_bind_int64(s, at, whole); },
-                                         [&](double real) { return sqlite3_bind_double(s, at, real); },
-                                         [&](const std::string& text) {
-                                           return sqlite3_bind_text64(s, at, text.data(), text.size(),
-                                                                      SQLITE_TRANSIENT, SQLITE_UTF8);
-                                         }},
-                              cell);
+  const int code = std::visit(
+      Overloaded{[&](std::monostate) { return sqlite3_bind_null(s, at); },
+                 [&](std::int64_t whole) { return sqlite3_bind_int64(s, at, whole); },
+                 [&](double real) { return sqlite3_bind_double(s, at, real); },
+                 [&](const std::string& text) {
+                   if (!is_utf8(text))
+                     return sqlite3_bind_blob64(s, at, text.data(), text.size(), SQLITE_TRANSIENT);
+                   return sqlite3_bind_text64(s, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+                 }},
+      cell);
   KVPLAN_CHECK(code == SQLITE_OK);
 }
 
@@ -110,8 +144,21 @@ Result<std::unique_ptr<Sql>> Sql::open(const std::string& path, Mode mode) {
   const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   sql->connection_.reset(connection);
   if (connection == nullptr) return bad_input("out of memory").at_file(path);
+  if (code == SQLITE_CANTOPEN) {
+    const int reason = why_not_opened(path, mode);
+    return reason == 0 ? sql->error()
+                       : bad_input(std::string("cannot open: ") + std::strerror(reason)).at_file(path);
+  }
   if (code != SQLITE_OK) return sql->error();
+  note_read(path);
   sqlite3_busy_timeout(connection, 0);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  if (mode == Mode::kRead) {
+    constexpr int kOperations = 100'000;  // between two questions: some milliseconds
+    sqlite3_progress_handler(
+        connection, kOperations, [](void*) { return interrupted() ? 1 : 0; }, nullptr);
+  }
   KVPLAN_TRY_DO(sql->run("PRAGMA temp_store = MEMORY"));
   return sql;
 }
@@ -133,6 +180,11 @@ Result<Cell> Sql::value(const std::string& text) {
   KVPLAN_TRY(Statement statement, prepare(text));
   KVPLAN_TRY(const bool any, statement.step());
   return any ? statement.cell(0) : Cell();
+}
+
+bool Sql::is_busy() const {
+  const int code = sqlite3_errcode(connection_.get()) & 0xFF;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
 Error Sql::error() const {
@@ -158,6 +210,8 @@ Error Sql::error() const {
       return say("expected a database of `kvplan sweep`, found another file");
     case SQLITE_CORRUPT:
       return say("the database is damaged");
+    case SQLITE_INTERRUPT:
+      return interrupted_error();
     case SQLITE_NOMEM:
       return say("out of memory");
     default:

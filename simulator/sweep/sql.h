@@ -24,6 +24,7 @@ class Sql;
 /// One statement, run any number of times: bind all of 1..n, `step` until it returns false, `reset`.
 class Statement {
  public:
+  /// A text that is not UTF-8, such as some file names, is stored as a blob; `text` and `cell` return it as text.
   void bind(int at, const Cell& cell);
   /// True: there is a row.
   Result<bool> step();
@@ -48,10 +49,11 @@ class Statement {
 class Sql {
  public:
   enum class Mode : std::uint8_t {
-    kRead,    ///< an existing file; written only to recover from a killed process
-    kCreate,  ///< created if absent
+    /// An existing file, written only to repair what a killed process left. Queries end when the user asks to stop.
+    kRead,
+    kCreate,  ///< made where it is absent
   };
-  /// Errors name `path`.
+  /// Errors name `path`. Code in the file does not run: views are errors, triggers are disabled.
   static Result<std::unique_ptr<Sql>> open(const std::string& path, Mode mode);
 
   /// Runs any number of statements without results.
@@ -60,6 +62,8 @@ class Sql {
   /// The first column of the first row; nothing if there is no row.
   Result<Cell> value(const std::string& text);
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// True if the latest error was that another process uses the file.
+  [[nodiscard]] bool is_busy() const;
 
  private:
   friend class Statement;
