@@ -251,6 +251,14 @@ int fail(const Error& error) {
   return static_cast<int>(error.kind);
 }
 
+/// Words that nothing takes, in order: the library would name them last first.
+Error unexpected(const std::vector<std::string>& words) {
+  std::string text = words.size() == 1 ? "The following argument was not expected:"
+                                       : "The following arguments were not expected:";
+  for (const std::string& word : words) text += " " + word;
+  return bad_input(text + " (see --help)");
+}
+
 void add_probe(CLI::App& app, ProbeArguments& arguments) {
   CLI::App* const command = app.add_subcommand(
       "calibrate", "Measure a CUDA device within a minute, and write the results as a calibration");
@@ -321,6 +329,8 @@ int run(int argc, char** argv) {
   add_kernels(app, kernel_arguments);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    return fail(unexpected(app.remaining(true)));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
       return fail(Error{.message = std::string(error.what()) + " (see --help)", .file = {}, .field = {}});

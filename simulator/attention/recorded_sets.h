@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "simulator/base/result.h"
@@ -21,6 +22,7 @@ struct RecordedSets {
 };
 
 struct RecordedLayers {
+  std::string file{};  ///< that they are from, for errors; may be empty
   std::int64_t prompt{1};
   std::vector<RecordedSets> layers;
 

@@ -18,6 +18,7 @@ namespace {
 class CaseLines {
  public:
   Status read(const std::string& path) {
+    file_ = path;
     KVPLAN_TRY(const auto file, traces::Input::open(path));
     const auto at = [&](Error error) { return std::move(error).at_file(path).at_line(file->line_number()); };
     for (std::string_view line; file->next_line(line);) {
@@ -25,7 +26,7 @@ class CaseLines {
       if (std::count(line.begin(), line.end(), '"') % 2 != 0)
         return at(bad_input("a quoted field has no closing quote"));
       const std::vector<std::string> fields = traces::split_csv(line, ',');
-      const Status status = varies_.empty() ? add_paths(fields) : add_case(fields);
+      const Status status = varies_.empty() ? add_paths(fields) : add_case(fields, file->line_number());
       if (!status.ok()) return at(status.error());
     }
     if (file->failed()) return file->error();
@@ -49,12 +50,12 @@ class CaseLines {
       if (path.empty()) return bad_input("expected a path as the name of each column");
       for (const plan::Vary& vary : varies_)
         if (vary.path == path) return bad_input("expected each path once, found " + path + " again");
-      varies_.push_back({std::move(path), {}});
+      varies_.push_back({std::move(path), {}, file_, {}});
     }
     known_.resize(fields.size());
     return Done{};
   }
-  Status add_case(const std::vector<std::string>& fields) {
+  Status add_case(const std::vector<std::string>& fields, std::int64_t line) {
     if (fields.size() != varies_.size())
       return bad_input("expected " + std::to_string(varies_.size()) + " expected different values, found " +
                        std::to_string(fields.size()));
@@ -65,12 +66,16 @@ class CaseLines {
       if (value.empty()) return bad_input("expected a value").at_field(varies_[i].path);
       std::vector<std::string>& values = varies_[i].values;
       const auto [found, added] = known_[i].try_emplace(value, static_cast<std::uint32_t>(values.size()));
-      if (added) values.push_back(std::move(value));
+      if (added) {
+        values.push_back(std::move(value));
+        varies_[i].lines.push_back(line);
+      }
       places_.push_back(found->second);
     }
     return Done{};
   }
 
+  std::string file_;
   std::vector<plan::Vary> varies_;
   std::vector<std::map<std::string, std::uint32_t>> known_;  // the index of each value
   std::vector<std::uint32_t> places_;
@@ -111,8 +116,7 @@ Result<plan::Combinations> read_cases(const CasesInput& input) {
   }
   std::vector<sweep::Spread> spreads;
   for (const std::string& text : input.varies) {
-    KVPLAN_TRY(const std::string whole, with_values(text));
-    KVPLAN_TRY(sweep::Spread spread, sweep::parse_spread(whole));
+    KVPLAN_TRY(sweep::Spread spread, read_spread(text));
     spreads.push_back(std::move(spread));
   }
   return sweep::draw_cases(spreads, input.random, static_cast<std::uint64_t>(input.seed));

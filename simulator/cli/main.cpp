@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "simulator/base/program.h"
-#include "simulator/base/suggest.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/options.h"
+#include "simulator/cli/word_check.h"
 
 namespace kvplan::cli {
 namespace {
@@ -30,24 +30,6 @@ std::vector<std::string> arguments(int argc, char** argv) {
   if (help) out.emplace_back("--help");
   std::reverse(out.begin(), out.end());
   return out;
-}
-
-/// The leading words are commands that there are, as far as their kind has any. `last_first`: see arguments().
-Status check_commands(const Command& program, const std::vector<std::string>& last_first) {
-  const Command* at = &program;
-  for (auto word = last_first.rbegin(); word != last_first.rend(); ++word) {
-    if (at->commands().empty() || word->starts_with("-")) break;
-    std::vector<std::string> names;
-    names.reserve(at->commands().size());
-    for (const auto& command : at->commands()) names.push_back(command->name());
-    const auto found = std::find(names.begin(), names.end(), *word);
-    if (found == names.end()) {
-      const std::vector<std::string_view> known(names.begin(), names.end());
-      return bad_input(unknown_name("command", *word, known));
-    }
-    at = at->commands()[static_cast<std::size_t>(found - names.begin())].get();
-  }
-  return Done{};
 }
 
 /// Rejects empty texts: one would count as not given, or as a file without a name. (Numbers have their own error
@@ -94,8 +76,8 @@ int run(int argc, char** argv) {
   refuse_empty_values(app);
 
   std::vector<std::string> words = arguments(argc, argv);
-  const Status commands = check_commands(app, words);
-  if (!commands.ok()) return fail(commands.error().message);
+  const Status known = check_words(app, {words.rbegin(), words.rend()});
+  if (!known.ok()) return fail(known.error().message);
   const auto text = line.run(std::move(words));
   if (!text.ok()) return fail(text.error().message);
   if (!text.value().empty()) report(write_text("-", text.value()), outcome);

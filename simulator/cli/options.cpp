@@ -75,6 +75,21 @@ std::string Option::name() const {
   return option_->get_name();
 }
 
+std::vector<std::string> Option::names() const {
+  std::vector<std::string> out;
+  for (const std::string& name : option_->get_lnames()) out.push_back("--" + name);
+  for (const std::string& name : option_->get_snames()) out.push_back("-" + name);
+  return out;
+}
+
+int Option::least_values() const {
+  return option_->get_items_expected_min();
+}
+
+int Option::most_values() const {
+  return option_->get_items_expected_max();
+}
+
 bool Option::positional() const {
   return !option_->nonpositional();
 }

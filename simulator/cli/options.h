@@ -49,6 +49,11 @@ class Option {
 
   /// "--output" of "-o,--output".
   [[nodiscard]] std::string name() const;
+  /// All that it can be given by: "--output" and "-o". None of a positional argument.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Values that it takes each time that it is given.
+  [[nodiscard]] int least_values() const;
+  [[nodiscard]] int most_values() const;
   [[nodiscard]] bool positional() const;
   [[nodiscard]] bool takes_value() const;
   /// True: it takes text: it has no type_name of its own and is not a flag.

@@ -1,30 +1,86 @@
 #include "simulator/cli/vary_input.h"
 
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "simulator/base/number_input.h"
 #include "traces/io/input.h"
 
 namespace kvplan::cli {
+namespace {
 
-Result<std::string> with_values(const std::string& text) {
+/// PATH=@FILE and the lines of the file that are not empty.
+struct ValueFile {
+  std::string path, file;
+  std::vector<std::pair<std::int64_t, std::string>> lines;  ///< number and text
+
+  [[nodiscard]] Error at(Error error, std::size_t line) const {
+    return std::move(error).at_file(file).at_line(lines[line].first);
+  }
+};
+
+/// Nothing if the text is not PATH=@FILE. Errors: of the file.
+Result<std::optional<ValueFile>> open_values(const std::string& text) {
   const std::size_t at = text.find("=@");
-  if (at == std::string::npos || at != text.find('=')) return text;
-  KVPLAN_TRY(const auto file, traces::Input::open(text.substr(at + 2)));
-  std::string values;
+  if (at == std::string::npos || at != text.find('=')) return std::optional<ValueFile>();
+  ValueFile out{text.substr(0, at), text.substr(at + 2), {}};
+  KVPLAN_TRY(const auto file, traces::Input::open(out.file));
   for (std::string_view line; file->next_line(line);)
     if (line.find_first_not_of(' ') != std::string_view::npos)
-      values.append(values.empty() ? "" : ";").append(line);
+      out.lines.emplace_back(file->line_number(), std::string(line));
   if (file->failed()) return file->error();
-  if (values.empty()) return bad_input("expected values, one per line").at_file(text.substr(at + 2));
-  return text.substr(0, at + 1) + values;
+  if (out.lines.empty()) return bad_input("expected values, one per line").at_file(out.file);
+  return std::optional(std::move(out));
+}
+
+Result<plan::Vary> vary_of(const ValueFile& from) {
+  plan::Vary all{from.path, {}, from.file, {}};
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < from.lines.size(); ++i) {
+    auto part = plan::parse_vary(from.path + "=" + from.lines[i].second);
+    if (!part.ok()) return from.at(std::move(part).error(), i);
+    for (std::string& value : part.value().values) {
+      const auto wrong = [&](std::string message) {
+        return from.at(bad_input(std::move(message)).at_field("--vary " + from.path), i);
+      };
+      if (!seen.insert(value).second)
+        return wrong("expected each value once, found " + found_text(value) + " again");
+      if (static_cast<std::int64_t>(seen.size()) > plan::kMostValues)
+        return wrong("expected at most " + std::to_string(plan::kMostValues) + " values");
+      all.values.push_back(std::move(value));
+      all.lines.push_back(from.lines[i].first);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<plan::Vary> read_vary(const std::string& text) {
+  KVPLAN_TRY(const auto file, open_values(text));
+  return file ? vary_of(*file) : plan::parse_vary(text);
 }
 
 Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts) {
   std::vector<plan::Vary> varies;
   for (const std::string& text : texts) {
-    KVPLAN_TRY(const std::string whole, with_values(text));
-    KVPLAN_TRY(plan::Vary vary, plan::parse_vary(whole));
+    KVPLAN_TRY(plan::Vary vary, read_vary(text));
     varies.push_back(std::move(vary));
   }
   return varies;
+}
+
+Result<sweep::Spread> read_spread(const std::string& text) {
+  KVPLAN_TRY(const auto file, open_values(text));
+  if (!file) return sweep::parse_spread(text);
+  if (file->lines.size() == 1) {
+    auto spread = sweep::parse_spread(file->path + "=" + file->lines.front().second);
+    if (!spread.ok()) return file->at(std::move(spread).error(), 0);
+    if (spread.value().of.values.empty()) return spread;
+  }
+  KVPLAN_TRY(plan::Vary vary, vary_of(*file));
+  return sweep::Spread{.of = std::move(vary)};
 }
 
 }  // namespace kvplan::cli

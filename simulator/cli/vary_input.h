@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simulator/scenario/vary.h"
+#include "simulator/sweep/draw.h"
 
 namespace kvplan::cli {
 
@@ -13,9 +14,10 @@ inline constexpr const char* kVaryHelp =
     "'PATH=VALUE;VALUE;...': values of a path to run in turn. A..B:STEP is a range of numbers. PATH=@FILE "
     "reads one value per line. Several --vary options run all combinations";
 
-/// Replaces PATH=@FILE by PATH=VALUE;VALUE;...; other texts are returned unchanged. Errors: of the file.
-Result<std::string> with_values(const std::string& text);
-/// Lines of a file without values are skipped. Errors: those of parse_vary, or of the file.
+/// Empty lines of a file do not count. Errors: those of parse_vary, or of the file.
+Result<plan::Vary> read_vary(const std::string& text);
 Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts);
+/// The same for --random: a file with one line may contain a range.
+Result<sweep::Spread> read_spread(const std::string& text);
 
 }  // namespace kvplan::cli

@@ -4,6 +4,8 @@
 
 #include "simulator/attention/recorded_sets.h"
 #include "simulator/io/head_scores.h"
+#include "simulator/io/json_text.h"
+#include "simulator/modelfile/json_keys.h"
 
 namespace kvplan::io {
 namespace {
@@ -86,8 +88,7 @@ Status read_tables(attention::PolicyChoice& policy) {
     if (!param.names_file) continue;
     auto read = read_head_scores(policy.choice.text(param.name));
     if (!read.ok())
-      return bad_input(read.error().to_string())
-          .at_field(std::string(policy.choice.name()) + ":" + std::string(param.name));
+      return Error(read.error()).at_field(std::string(policy.choice.name()) + ":" + std::string(param.name));
     policy.tables.push_back(std::move(read).value());
   }
   return Done{};
@@ -96,12 +97,16 @@ Status read_tables(attention::PolicyChoice& policy) {
 }  // namespace
 
 Result<std::shared_ptr<const attention::RecordedLayers>> read_recorded_sets(const std::string& path) {
+  KVPLAN_TRY(const std::string text, read_json_text(path));
   dom::parser parser;
   dom::element root;
-  if (const auto error = parser.load(path).get(root); error != simdjson::SUCCESS)
+  if (const auto error = parser.parse(text).get(root); error != simdjson::SUCCESS)
     return in_file(path, std::string("expected JSON, found ") + simdjson::error_message(error));
+  if (const auto twice = key_given_twice(root))
+    return in_file(path, "expected each key once, found " + *twice + " twice");
   auto recorded = recorded_of(root);
   if (!recorded.ok()) return in_file(path, recorded.error().to_string());
+  recorded.value().file = path;
   return std::make_shared<const attention::RecordedLayers>(std::move(recorded).value());
 }
 

@@ -23,6 +23,7 @@ Result<CoursePtr> KeepSets::course(const CourseAsked& asked, CourseInputs& /*inp
                    std::to_string(asked.shape.prompt) +
                    " tokens to compute, but the sets are for a prompt of " +
                    std::to_string(policy_.policy.recorded->prompt))
+      .at_file(policy_.policy.recorded->file)
       .at_field(field());
 }
 

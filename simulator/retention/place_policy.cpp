@@ -181,10 +181,10 @@ Status read_sets(PlacedPolicy& p, const model::ModelShape& model, const SetsOpen
     const attention::RecordedSets* const own = policy.recorded->of(place.layer);
     const std::int64_t generated = own == nullptr ? 0 : std::ssize(own->after) - 1;
     const Status fits = attention::check_recorded_for(policy, place, place.prompt + generated);
-    if (!fits.ok())
-      return bad_input(fits.error().message +
-                       (own == nullptr ? "" : ", layer " + std::to_string(place.layer)))
-          .at_field(field);
+    if (fits.ok()) continue;
+    Error error = fits.error();
+    if (own != nullptr) error.message += ", layer " + std::to_string(place.layer);
+    return std::move(error).at_field(field);
   }
   return Done{};
 }

@@ -76,6 +76,13 @@ Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions
   return Error(cost.error()).at_file(scenario.prices);
 }
 
+/// Adds the trace's file to an error of what the trace says.
+template <class T>
+Result<T> of_trace(Result<T> made, const Scenario& scenario) {
+  if (made.ok() || !made.error().file.empty()) return made;
+  return std::move(made).error().at_file(scenario.trace);
+}
+
 Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                          RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
@@ -109,7 +116,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
     result.assumptions.push_back(
         "After a prefix hit, the last " + std::to_string(setup.tokens.prefixes.prompt_rows) +
         " tokens of the prompt are computed all the same: the policy needs their attention.");
-  KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
+  KVPLAN_TRY(setup.workload,
+             of_trace(workload::build_workload(trace, scenario.rate_scale, scenario.limit), scenario));
   if (!setup.tokens.prefixes.finds) setup.workload.prefix = nullptr;
   setup.undriven = undriven_requests(setup.tokens.retention(), setup.workload);
   if (setup.undriven > 0)
@@ -123,8 +131,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
                              ? options.trajectories
                              : std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes);
   KVPLAN_TRY(const workload::LoopCounts loops,
-             workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,
-                                   setup.workload));
+             of_trace(workload::close_loops(trace, workload::session_rule(scenario.sessions),
+                                            scenario.rate_scale, setup.workload),
+                      scenario));
   for (std::string& sentence : workload::describe(loops)) result.assumptions.push_back(std::move(sentence));
   return setup;
 }

@@ -1,6 +1,7 @@
 #include "simulator/scenario/plain_decimal.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "simulator/base/component.h"
 
@@ -12,6 +13,14 @@ bool is_plain_decimal(std::string_view text) {
   const auto points = static_cast<std::size_t>(std::count(text.begin(), text.end(), '.'));
   return digits > 0 && points <= 1 && digits + points == text.size() && text.front() != '.' &&
          text.back() != '.';
+}
+
+bool looks_like_number(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
 std::size_t decimals_of(std::string_view text) {

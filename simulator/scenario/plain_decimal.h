@@ -11,6 +11,8 @@ namespace kvplan::plan {
 
 /// True: only digits, with at most one point between them.
 bool is_plain_decimal(std::string_view text);
+/// Numbers in any notation, also with a sign or an exponent, "nan" and "inf": a text that was meant as a number.
+bool looks_like_number(std::string_view text);
 /// Digits behind the point. REQUIRES: is_plain_decimal(text).
 std::size_t decimals_of(std::string_view text);
 /// The number in units of 10^-decimals; nothing if that does not fit 63 bits. REQUIRES: is_plain_decimal(text), with

@@ -20,14 +20,20 @@ std::string_view without_spaces(std::string_view text) {
 /// The values given by one text between semicolons.
 Result<std::vector<std::string>> values_of(std::string_view text) {
   const std::size_t dots = text.find("..");
-  if (dots == std::string_view::npos || !is_plain_decimal(text.substr(0, dots)))
+  if (dots == std::string_view::npos || !looks_like_number(text.substr(0, dots)))
     return std::vector<std::string>{std::string(text)};
   const std::string_view rest = text.substr(dots + 2);
   const std::size_t colon = rest.find(':');
   const std::array<std::string_view, 3> parts{
       text.substr(0, dots), rest.substr(0, colon),
       colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1)};
-  if (!std::all_of(parts.begin(), parts.end(), is_plain_decimal)) return not_expected("A..B:STEP", text);
+  if (!std::all_of(parts.begin(), parts.end(), is_plain_decimal)) {
+    const bool others = std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
+      return looks_like_number(part) && !is_plain_decimal(part);
+    });
+    return not_expected(
+        others ? "A..B:STEP with numbers from 0 on, as digits with or without a point" : "A..B:STEP", text);
+  }
   std::size_t decimals = 0;
   for (const std::string_view part : parts) decimals = std::max(decimals, decimals_of(part));
   const auto begin = scaled_decimal(parts[0], decimals);
@@ -43,9 +49,11 @@ Result<std::vector<std::string>> values_of(std::string_view text) {
   return values;
 }
 
-Error at_vary(Error error) {
-  if (error.field.empty()) error.field = "--vary";
-  return error;
+/// With the place that value `k` was read from, where it was not the command line.
+Error at_vary(Error error, const Vary& vary, std::size_t k) {
+  if (error.field.empty()) error.field = vary.file.empty() ? "--vary" : vary.path;
+  if (vary.file.empty() || !error.file.empty()) return error;
+  return std::move(error).at_file(vary.file).at_line(vary.lines[k]);
 }
 
 }  // namespace
@@ -166,7 +174,7 @@ Status ValueCheck::slips(const std::vector<Setting>& settings) const {
       if (values_[i][k].read || !values_[i][k].refused) continue;
       std::vector<Setting> alone = settings;
       alone.push_back({vary.path, vary.values[k], {}, 0});
-      if (!resolve(alone).ok()) return at_vary(*values_[i][k].refused);
+      if (!resolve(alone).ok()) return at_vary(*values_[i][k].refused, vary, k);
     }
   }
   return Done{};

@@ -19,6 +19,8 @@ namespace kvplan::plan {
 struct Vary {
   std::string path;
   std::vector<std::string> values;
+  std::string file{};                 ///< that they were read from; empty: the command line
+  std::vector<std::int64_t> lines{};  ///< of the file, parallel to the values; empty without one
 };
 
 /// Most values of one path.

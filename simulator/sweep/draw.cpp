@@ -23,19 +23,23 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
   if (equals == std::string_view::npos || equals == 0 || dots == std::string_view::npos || dots < equals)
     return std::optional<Spread>();
   Spread spread;
-  spread.path = text.substr(0, equals);
+  spread.of.path = text.substr(0, equals);
   std::string_view high = text.substr(dots + 2);
   if (high.ends_with(":log")) {
     high.remove_suffix(4);
     spread.logarithmic = true;
   }
   const std::string_view low = text.substr(equals + 1, dots - equals - 1);
-  if (!plan::is_plain_decimal(low) || !plan::is_plain_decimal(high)) return std::optional<Spread>();
+  const bool list = high.find(':') != std::string_view::npos || text.find(';') != std::string_view::npos;
+  if (list || !plan::looks_like_number(low)) return std::optional<Spread>();  // parse_vary knows it
+  const auto field = [&](Error error) { return std::move(error).at_field("--vary " + spread.of.path); };
+  const std::string_view range = text.substr(equals + 1);
+  if (!plan::is_plain_decimal(low) || !plan::is_plain_decimal(high))
+    return field(
+        not_expected("A..B or A..B:log with numbers from 0 on, as digits with or without a point", range));
   spread.decimals = std::max(plan::decimals_of(low), plan::decimals_of(high));
   const auto begin = plan::scaled_decimal(low, spread.decimals);
   const auto end = plan::scaled_decimal(high, spread.decimals);
-  const auto field = [&](Error error) { return std::move(error).at_field("--vary " + spread.path); };
-  const std::string_view range = text.substr(equals + 1);
   if (!begin || !end) return field(not_expected("a range of numbers that fit 63 bits", range));
   if (*begin > *end) return field(not_expected("A..B with A at most B", range));
   if (spread.logarithmic && *begin == 0)
@@ -47,14 +51,14 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
 
 /// How many values it can take; at most INT64_MAX.
 std::int64_t choices(const Spread& spread) {
-  if (!spread.values.empty()) return static_cast<std::int64_t>(spread.values.size());
+  if (!spread.of.values.empty()) return static_cast<std::int64_t>(spread.of.values.size());
   const std::int64_t more = spread.high - spread.low;
   return more == INT64_MAX ? more : more + 1;
 }
 
 /// The index of a value, or a number of the range.
 std::int64_t draw(const Spread& spread, Random& random) {
-  if (!spread.values.empty()) return static_cast<std::int64_t>(random.below(spread.values.size()));
+  if (!spread.of.values.empty()) return static_cast<std::int64_t>(random.below(spread.of.values.size()));
   if (spread.logarithmic) return logarithmic_draw(spread.low, spread.high, random.next());
   return random.between(spread.low, spread.high);
 }
@@ -73,7 +77,7 @@ Result<Spread> parse_spread(std::string_view text) {
   KVPLAN_TRY(std::optional<Spread> range, parse_range(text));
   if (range) return std::move(*range);
   KVPLAN_TRY(plan::Vary vary, plan::parse_vary(text));
-  return Spread{std::move(vary.path), std::move(vary.values), 0, 0, 0, false};
+  return Spread{std::move(vary), 0, 0, 0, false};
 }
 
 std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t draw) {
@@ -97,7 +101,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
   std::vector<Random> streams;
   for (const Spread& spread : spreads) {
     all = all > INT64_MAX / choices(spread) ? INT64_MAX : all * choices(spread);
-    streams.emplace_back(seed, "sweep " + spread.path);
+    streams.emplace_back(seed, "sweep " + spread.of.path);
   }
   if (all < count)
     return bad_input("expected at most " + std::to_string(all) +
@@ -122,7 +126,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
   std::vector<plan::Vary> varies;
   std::vector<std::uint32_t> places(rows.size() * spreads.size());
   for (std::size_t i = 0; i < spreads.size(); ++i) {
-    plan::Vary vary{spreads[i].path, spreads[i].values};
+    plan::Vary vary = spreads[i].of;
     std::vector<std::int64_t> numbers;
     if (vary.values.empty()) {
       for (const auto& row : rows) numbers.push_back(row[i]);

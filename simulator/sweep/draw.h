@@ -18,9 +18,8 @@ namespace kvplan::sweep {
 
 /// What the values of a path are drawn from.
 struct Spread {
-  std::string path;
-  std::vector<std::string> values;  ///< empty: a range
-  std::int64_t low{0}, high{0};     ///< bounds of a range, inclusive, in units of 10^-decimals
+  plan::Vary of;                 ///< no values: a range
+  std::int64_t low{0}, high{0};  ///< of a range, both included, in units of 10^-decimals
   std::size_t decimals{0};
   bool logarithmic{false};
 };

@@ -52,6 +52,11 @@ class Program : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Program, ArgumentsThatNothingTakesAreNamedInOrder) {
+  EXPECT_EQ(run("replay x --one 5 --two").err,
+            "kvplan-validate: The following arguments were not expected: --one 5 --two (see --help)\n");
+}
+
 /// Standard error still takes a line, and the report is not mixed with the text.
 TEST_F(Program, ClosedStreamsAreNotTakenForTheReport) {
   put("a.kve", log_bytes());

@@ -45,6 +45,24 @@ TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_EQ(run_kvplan("help rnu").exit_code, 2);
 }
 
+/// Issue 44: an unknown option's value was taken for an argument too many, which the line blamed; of several the line
+/// named the last first.
+TEST(Commands, ArgumentsThatNothingTakesAreNamedInOrder) {
+  const auto said = [](const std::string& arguments) {
+    const Outcome ended = run_kvplan(arguments);
+    EXPECT_EQ(ended.exit_code, 2) << arguments;
+    return ended.err;
+  };
+  const std::string begin = "kvplan: The following arguments were not expected: ";
+  EXPECT_EQ(said("trace sample T -o o.kvt --count 5"), begin + "--count 5 (see --help)\n");
+  EXPECT_EQ(said("trace sample T U V -o o.kvt"), begin + "U V (see --help)\n");
+  EXPECT_EQ(said("run T --one --two=3 --json - --four"), begin + "--one --two=3 --four (see --help)\n");
+  EXPECT_EQ(said("run T --jsn -"), begin + "--jsn -; did you mean --json? (see --help)\n");
+  EXPECT_EQ(said("run T -x"), "kvplan: The following argument was not expected: -x (see --help)\n");
+  // A value may look like an option, and behind -- nothing is one.
+  EXPECT_EQ(said("run --json --one -- --two").find("not expected"), std::string::npos);
+}
+
 TEST(Commands, ErrorsAreJsonForProgramsThatAskForIt) {
   const traces::testing::TemporaryFolder folder;
   const std::string file = folder.file("a: \"b\".json");

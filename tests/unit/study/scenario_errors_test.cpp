@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "simulator/scenario/scenario.h"
 #include "tests/unit/report/cases.h"
@@ -111,8 +112,70 @@ TEST(ScenarioErrors, AReportIsCalledAReport) {
 TEST(ScenarioErrors, KeysThatComeTwice) {
   expect_error("{\"seed\": 1,\n\"seed\": 2}", ":2: seed: ");
   expect_error("{\"memory\": {\"pool_blocks\": 5},\n\"memory\": {\"pool_blocks\": 6}}",
-               ":2: memory.pool_blocks: ");
+               ":2: memory: expected one value, found a second; the first is in line 1");
+  expect_error("{\"workload\": {\"limit\": 5},\n\"workload\": {\"seed\": 6}}",
+               ":2: workload: expected one value");
+  expect_error("{\"seed\": null,\n\"seed\": 2}", ":2: seed: expected one value");
+  expect_error("{\"memory.pool_blocks\": 5,\n\"memory\": {\"pool_blocks\": 6}}", ":2: memory.pool_blocks: ");
   expect_error("{\"engine\": {\"name\": \"vllm-v1\",\n\"max_seqs\": 2,\n\"max_seqs\": 3}}", ":");
+}
+
+/// Issue 44: libraries that take C strings would read the beginning alone, "age" of the first one.
+TEST(ScenarioErrors, NulInTexts) {
+  const std::string why = " expected a text without the character NUL, found ";
+  for (const char* path : {"eviction", "workload.trace", "model"})
+    expect_error("{\"" + std::string(path) + "\": \"expr:score=age\\u0000+1,budget=9\"}",
+                 ":1: " + std::string(path) + ":" + why);
+  expect_error("{\"eviction\": {\"name\": \"expr\", \"score\": \"age\\u0000+1\", \"budget\": 9}}",
+               ":1: eviction:" + why);
+  EXPECT_EQ(error_of("{\"se\\u0000ed\": 1}").find(":1: unknown scenario path"), 0U);
+}
+
+/// Issue 44: lines were counted from the beginning for each key, 60,000 of which took 37 s.
+TEST(ScenarioErrors, ManyKeysTakeTheTimeOfReadingThem) {
+  std::string unknown = "{", component = "{\n\"engine\": {\"name\": \"vllm-v1\"";
+  for (int i = 0; i < 60'000; ++i) {
+    unknown += (i == 0 ? "\n\"k" : ",\n\"k") + std::to_string(i) + "\": 1";
+    component += ",\n\"k" + std::to_string(i) + "\": 1";
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  expect_error(unknown + "}", ":2: unknown scenario path \"k0\"");
+  expect_error(component + "}}", ":2: engine: vllm-v1: unknown parameter \"k0\"");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+/// What is wrong with what a file says comes with its name, and a file that is not there is called so.
+TEST(ScenarioErrors, FilesThatValuesNameAreNamed) {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::string& arguments) {
+    const Outcome outcome = run_kvplan("run " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    return outcome.err;
+  };
+  const std::string far = folder.file("far.csv"), sets = folder.file("sets.json"),
+                    trace = folder.file("t.csv");
+  write_file(far, "arrival_ns,input_tokens,output_tokens\n0,10,5\n9000000000000000,10,5\n");
+  EXPECT_EQ(error(far),
+            "kvplan: " + far +
+                ": workload: request 1 arrives more than 52 days after the first; a run holds 52 days\n");
+  write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,2,2\n");
+  const std::string recorded = trace + " --set eviction=recorded:file=" + sets;
+  const std::string field = ": eviction: recorded:file: ";
+  EXPECT_EQ(error(recorded), "kvplan: " + sets + field + "cannot open: No such file or directory\n");
+  write_file(sets, "{");
+  EXPECT_EQ(error(recorded).find("kvplan: " + sets + field + "expected JSON, found "), 0U);
+  write_file(sets, R"({"prefill_len":2,"prefill_len":3,"after_prefill":[[0]],"steps":[]})");
+  EXPECT_EQ(error(recorded), "kvplan: " + sets + field + "expected each key once, found prefill_len twice\n");
+  write_file(sets, R"({"prefill_len":2,"after_prefill":[[0]],"steps":[{"t":2,"retained":[[0]]}]})");
+  EXPECT_EQ(
+      error(recorded).find("kvplan: " + sets + field + "expected 8 sets at each step, found 1, layer 0"), 0U)
+      << error(recorded);
+}
+
+/// A byte-order mark before the JSON, as editors of some systems write it.
+TEST(ScenarioErrors, AByteOrderMarkIsNoPartOfTheText) {
+  expect_error("\xEF\xBB\xBF{\n\"engin\": \"vllm-v1\"}", ":2: unknown scenario path \"engin\"");
+  expect_error("\xEF\xBB\xBF[1]", ":1: expected a scenario");
 }
 
 TEST(ScenarioErrors, WhatIsNoJson) {

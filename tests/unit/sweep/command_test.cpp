@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -376,6 +377,110 @@ TEST(SweepCommand, AFullDiskIsOneLineAndWhatFitsStays) {
   resume.emplace_back("--resume");
   ASSERT_EQ(wait_for(start(resume)), 0);
   EXPECT_EQ(csv_of(name), csv_of(folder.file("whole")));
+}
+
+/// Issue 44: an empty file stayed, which was in the way of the next try.
+TEST(SweepCommand, OfAFullDiskAtTheBeginningNothingStays) {
+  const TemporaryFolder folder;
+  const std::string command = "ulimit -f 0; '" KVPLAN_PROGRAM_DIR "/kvplan' sweep " + kTrace +
+                              " --vary seed=1 --out '" + folder.file("db") + "' 2>&1 | cat > /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(folder.listing(), "");
+  EXPECT_EQ(run_kvplan("sweep " + kTrace + " --vary seed=1 --out " + folder.file("db")).exit_code, 0);
+}
+
+/// What a schema page allows to add is left alone; what is in place of a table is not asked.
+TEST(SweepCommand, TablesMayHaveMore) {
+  const TemporaryFolder folder;
+  const std::string sweep = "sweep " + kTrace + " --set workload.limit=20 --vary 'seed=1;2;3' --out ";
+  const std::string db = folder.file("db");
+  ASSERT_EQ(run_kvplan(sweep + db).exit_code, 0);
+  const auto change = [](const std::string& file, const std::string& text) {
+    const auto status = Sql::open(file, Sql::Mode::kCreate).value()->run(text);
+    ASSERT_TRUE(status.ok()) << status.error().to_string();
+  };
+  const std::string csv = csv_of(db);
+  change(db,
+         "ALTER TABLE cases ADD COLUMN mine REAL DEFAULT 5; CREATE TABLE notes (text TEXT);"
+         "CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM cases; END");
+  EXPECT_EQ(csv_of(db), csv);
+  ASSERT_EQ(run_kvplan("merge " + db + " --out " + folder.file("all")).exit_code, 0);
+  EXPECT_EQ(csv_of(folder.file("all")), csv);
+  change(db, "DELETE FROM cases WHERE \"case\" = 1");
+  ASSERT_EQ(run_kvplan(sweep + db + " --resume").exit_code, 0);
+  EXPECT_EQ(csv_of(db), csv);
+  const auto error = [](const std::string& file) {
+    const Outcome outcome = run_kvplan("report " + file + " --csv -");
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.err;
+  };
+  const std::string damaged = "kvplan: " + db + ": the database is damaged: expected a ";
+  change(db, "ALTER TABLE cases RENAME COLUMN preemptions TO others");
+  EXPECT_EQ(error(db), damaged + "column preemptions in cases\n");
+  change(db,
+         "DROP TABLE inputs; CREATE VIEW inputs (position, path, digest) AS WITH RECURSIVE n(i) AS (SELECT 1 "
+         "UNION "
+         "ALL SELECT i + 1 FROM n) SELECT i, 'a', 'b' FROM n");
+  EXPECT_EQ(error(db), damaged + "table inputs, found a view\n");
+  change(db, "DROP VIEW inputs");
+  EXPECT_EQ(error(db), damaged + "table inputs, found none\n");
+}
+
+/// Names of files go to a terminal without what would move its cursor, and into the database as other programs take
+/// them: a text that is no UTF-8 is a blob.
+TEST(SweepCommand, FilesOfAnyName) {
+  const TemporaryFolder folder;
+  const std::string rows = "arrival_ns,input_tokens,output_tokens\n0,100,20\n5,7,9\n";
+  const std::string odd = folder.file("t\x1b[31m\xff.csv"), db = folder.file("d\x1b[31mb");
+  write_file(odd, rows);
+  write_file(folder.file("u.csv"), rows);
+  const Outcome outcome = run_kvplan("sweep '" + odd + "' --vary 'workload.trace=" + odd + ";" +
+                                     folder.file("u.csv") + "' --out '" + db + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("d\\x1B[31mb: 2 of 2 cases"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("t\\x1B[31m\\xFF.csv"), std::string::npos) << outcome.out;
+  EXPECT_EQ(run_kvplan("report '" + db + "'").out, outcome.out);
+  EXPECT_NE(csv_of("'" + db + "'").find(odd), std::string::npos) << "as it is: other programs read it";
+  auto sql = Sql::open(db, Sql::Mode::kRead);
+  ASSERT_TRUE(sql.ok());
+  EXPECT_EQ(sql.value()->value("SELECT group_concat(DISTINCT typeof(path)) FROM inputs").value(),
+            Cell(std::string("blob,text")));
+}
+
+TEST(SweepCommand, WhatMayNotBeReadOrWrittenSaysSo) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read and write everything";
+  const TemporaryFolder folder;
+  const std::string sweep = "sweep " + kTrace + " --set workload.limit=20 --vary 'seed=1;2;3' --out ";
+  const std::string db = folder.file("db");
+  ASSERT_EQ(run_kvplan(sweep + db).exit_code, 0);
+  ASSERT_EQ(::chmod(db.c_str(), 0), 0);
+  EXPECT_EQ(run_kvplan("report " + db).err, "kvplan: " + db + ": cannot open: Permission denied\n");
+  EXPECT_EQ(run_kvplan(sweep + db + " --resume").err, "kvplan: " + db + ": cannot open: Permission denied\n");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(run_kvplan(sweep + folder.file("new")).err,
+            "kvplan: " + folder.file("new") + ": cannot open: Permission denied\n");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+}
+
+/// Issue 44: values in files without file and line.
+TEST(SweepCommand, WrongValuesOfAFileHaveItsLine) {
+  const TemporaryFolder folder;
+  const std::string cases = folder.file("cases.csv"), values = folder.file("values");
+  write_file(cases, "seed,engine.max_seqs\n1,4\n\n2,many\n");
+  EXPECT_EQ(run_kvplan("sweep " + kTrace + " --cases " + cases + " --out " + folder.file("db")).err,
+            "kvplan: " + cases +
+                ":4: engine.max_seqs: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 (requests), found "
+                "\"many\"\n");
+  write_file(values, "1\n2\n1e9x\n");
+  for (const std::string command : {"sweep " + kTrace + " --out " + folder.file("db"), "compare " + kTrace})
+    EXPECT_EQ(
+        run_kvplan(command + " --vary seed=@" + values).err.find("kvplan: " + values + ":3: seed: expected"),
+        0U);
+  write_file(values, "1;2\n\n2\n");
+  EXPECT_EQ(run_kvplan("compare " + kTrace + " --vary seed=@" + values).err,
+            "kvplan: " + values + ":3: --vary seed: expected each value once, found \"2\" again\n");
+  EXPECT_EQ(folder.listing(), "cases.csv values");
 }
 
 TEST(SweepCommand, WhatIsWrongIsOneLine) {

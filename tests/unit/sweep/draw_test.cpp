@@ -15,8 +15,8 @@ std::string spread_text(const std::string& text) {
   const auto spread = parse_spread("a.b=" + text);
   if (!spread) return spread.error().to_string();
   std::string out = spread.value().logarithmic ? "log " : "";
-  for (const std::string& value : spread.value().values) out += value + "|";
-  if (spread.value().values.empty())
+  for (const std::string& value : spread.value().of.values) out += value + "|";
+  if (spread.value().of.values.empty())
     out += std::to_string(spread.value().low) + " to " + std::to_string(spread.value().high) + " / 10^" +
            std::to_string(spread.value().decimals);
   return out;
@@ -37,8 +37,13 @@ TEST(Draw, HowSpreadsAreWritten) {
             "--vary a.b: expected a logarithmic range that begins above 0, found \"0..1:log\"");
   EXPECT_EQ(spread_text("0..9223372036854775808"),
             "--vary a.b: expected a range of numbers that fit 63 bits, found \"0..9223372036854775808\"");
-  // a range without others
-  EXPECT_EQ(spread_text("1..5;7"), "--vary a.b: expected A..B:STEP, found \"1..5\"");
+  for (const char* text : {"-5..5:log", "-5..5", "1e3..1e5", "nan..1", "1..inf", "5..1e5:log", "5..x"})
+    EXPECT_EQ(
+        spread_text(text),
+        "--vary a.b: expected A..B or A..B:log with numbers from 0 on, as digits with or without a point, "
+        "found \"" +
+            std::string(text) + "\"");
+  EXPECT_EQ(spread_text("1..5;7"), "--vary a.b: expected A..B:STEP, found \"1..5\"");  // a range stands alone
   EXPECT_EQ(spread_text("1..5:lag"), "--vary a.b: expected A..B:STEP, found \"1..5:lag\"");
   EXPECT_EQ(parse_spread("=1..2").error().to_string(),
             "--vary: expected PATH=VALUE;VALUE;..., found \"=1..2\"");

@@ -35,6 +35,13 @@ TEST(Vary, Errors) {
   EXPECT_EQ(values_of("1..3:1;2"), "--vary a.b: expected each value once, found \"2\" again");
   EXPECT_EQ(values_of("1..3"), "--vary a.b: expected A..B:STEP, found \"1..3\"");
   EXPECT_EQ(values_of("1..3:x"), "--vary a.b: expected A..B:STEP, found \"1..3:x\"");
+  for (const char* text : {"-5..5:1", "1e3..1e5:1e3", "nan..1", "0..inf:1", "+1..3:1"})
+    EXPECT_EQ(
+        values_of(text),
+        "--vary a.b: expected A..B:STEP with numbers from 0 on, as digits with or without a point, found \"" +
+            std::string(text) + "\"");
+  EXPECT_EQ(values_of("../a"), "../a");
+  EXPECT_EQ(values_of("a1..5"), "a1..5");
   EXPECT_EQ(values_of("3..1:1"),
             "--vary a.b: expected A..B:STEP with A at most B and STEP above 0, found \"3..1:1\"");
   EXPECT_EQ(values_of("1..3:0"),
