@@ -14,15 +14,16 @@ constexpr std::array kParams{
     budget_tokens("min_size", "Least number of tokens per layer", "64")};
 
 Result<Retained> retained(const BudgetInput& input) {
-  KVPLAN_TRY_DO(check_layers(input));
   const auto longest = static_cast<double>(input.choice.integer("max_len"));
   const auto least = static_cast<double>(input.choice.integer("min_size"));
   const auto whole = std::floor(input.choice.decimal("warmup") * static_cast<double>(input.layers));
   const double fall = 1.0 - input.choice.decimal("ratio");
+  // The notes divide by max(layers - 1, 1): a single layer is at depth 0.
+  const auto last = static_cast<double>(std::max<std::int64_t>(input.layers - 1, 1));
   std::vector<double> out;
   for (std::int64_t layer = 0; layer < input.layers; ++layer) {
     const auto depth = static_cast<double>(layer);
-    const double share = 1.0 - fall * depth / static_cast<double>(input.layers - 1);
+    const double share = 1.0 - fall * depth / last;
     out.push_back(depth < whole ? longest : std::max(std::floor(longest * share), least));
   }
   return by_layer(out);

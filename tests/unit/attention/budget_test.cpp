@@ -46,6 +46,7 @@ TEST(Budget, WorkedOutByHand) {
   EXPECT_EQ(paper[3], 4);
   EXPECT_EQ(by_layers("seed-pyramid-power:max_len=100,alpha=0.5,beta=0.5", 4, 100),
             Numbers({100, 93, 86, 79}));
+  EXPECT_EQ(by_layers("seed-pyramid-linear:max_len=100,ratio=0.5", 1, 100), Numbers({100})) << "at depth 0";
   EXPECT_EQ(by_layers("seed-pyramid-linear:max_len=100,ratio=0.5", 4, 100), Numbers({100, 83, 66, 64}));
   EXPECT_EQ(by_layers("seed-pyramid-linear:max_len=100,ratio=0.5,warmup=0.1,min_size=16", 10, 100),
             Numbers({100, 94, 88, 83, 77, 72, 66, 61, 55, 50}));
