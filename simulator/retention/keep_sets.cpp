@@ -48,6 +48,7 @@ Status KeepSets::check_requests(const core::Workload& workload, const core::Memo
   return bad_input("expected requests with the prompt length of the sets, " + std::to_string(sets.prompt) +
                    " tokens, and with at most " + std::to_string(states + 1) + " of output: " + first +
                    (others > 1 ? "; the same holds for " + std::to_string(others) + " requests" : ""))
+      .at_file(sets.file)
       .at_field(field());
 }
 
