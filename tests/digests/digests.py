@@ -123,7 +123,8 @@ def main():
     if options.write:
         kept = {key: expected[key] for key in expected if key[0] in runs and key[0] not in wanted} | found
         lines = [f"{kept[key]} {key[0]} {key[1]}\n" for key in sorted(kept, key=lambda key: list(runs).index(key[0]))]
-        table.write_text("# Made by digests.py --write. SHA-256 without prose, run of runs.txt, output.\n" + "".join(lines))
+        head = "# Made by digests.py --write. SHA-256 without prose, run of runs.txt, output.\n"
+        table.write_text(head + "".join(lines))
         return 0
     wrong = [key for key in found if found[key] != expected.get(key)]
     wrong += [key for key in expected if key[0] in wanted and key not in found]
@@ -132,8 +133,8 @@ def main():
         print(f"digests: {file} of {run} differs:\n  kvplan {shlex.join(runs.get(run, ['(not in runs.txt)']))}")
     print(f"digests: {len(found)} outputs of {len(wanted)} runs, {len(wrong)} differ")
     if wrong:
-        print("Meant? Write the table anew with --write, and say why in the commit. Else compare with --keep FOLDER what "
-              "this program and one from before write.")
+        print("Meant? Write the table anew with --write, and say why in the commit. Else compare with --keep FOLDER "
+              "what this program and one from before write.")
     return 1 if wrong else 0
 
 

@@ -38,7 +38,7 @@ def groups_of(requests):
 
 
 def set_arrivals(requests, p):
-    """`arrival` (ticks; for a request that waits, the earliest), `pause`, `awaited` and `followers` of every request."""
+    """Sets `arrival` (ticks; the earliest if it waits), `pause`, `awaited` and `followers` of each request."""
     for request in requests:
         within = [index for index in request.after if index < len(requests)] if p.sessions == "stated" else []
         request.after = sorted(set(within))

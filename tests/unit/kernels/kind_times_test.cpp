@@ -1,5 +1,5 @@
-// Measured tables of products, experts, all-reduce and prompt attention: measured calls come back as they are, and calls
-// that are left out are predicted from the others.
+// Measured tables of products, experts, all-reduce and prompt attention: measured calls return their own times, and
+// calls that are left out are predicted from the others.
 #include <gtest/gtest.h>
 
 #include <algorithm>

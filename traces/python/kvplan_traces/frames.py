@@ -50,8 +50,8 @@ def hash_frame(trace):
 
 def columns_of(frame, header):
     """The fields of a `Trace`. Sessions, tenants and hashes may be anything that compares: they are numbered anew, by
-    first appearance. `after` has labels of the index, so of a selection too; a wait for a request that the frame does not
-    have is dropped. Sets `header.block_tokens` to 0 where the frame has no hashes."""
+    first appearance. `after` has labels of the index, so of a selection too; a wait for a request that the frame does
+    not have is dropped. Sets `header.block_tokens` to 0 where the frame has no hashes."""
     missing = [name for name in REQUIRED if name not in frame.columns]
     expect(not missing, "expected the columns " + ", ".join(missing), "frame")
     unknown = [str(name) for name in frame.columns if name not in _KNOWN]
