@@ -56,8 +56,8 @@ Findings check_prose(const Tree& tree);
 /// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.
 Findings check_readme(const Tree& tree);
 
-/// No word of people ("who" and the like) for a request, a block or a part of the program: comments, texts and pages
-/// name what they mean. rules_words.cpp lists the lines that do speak of people.
+/// No word of people for a request, a block or a part of the program: comments, texts and pages name what they mean.
+/// rules_words.cpp has the words, and the lines that do speak of people.
 Findings check_words(const Tree& tree);
 
 /// C++ and CUDA sources and headers.

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                                          Rule{"lines", check_lines}, Rule{"marks", check_marks},
                                          Rule{"sizes", check_sizes}, Rule{"headers", check_headers},
                                          Rule{"engines", check_engines}, Rule{"prose", check_prose},
-                                         Rule{"readme", check_readme}),
+                                         Rule{"readme", check_readme}, Rule{"words", check_words}),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
 }  // namespace
