@@ -1,6 +1,10 @@
-// Appending as a kernel of the catalogue (append_arguments.h). Case: stored, heads, head_size, page_tokens, lengths
-// with the new tokens, budget (new tokens of each sequence, 1 at least), shuffled, outliers. Of seven sequences the
-// last is padding. Reference: each number by numbers.h, one by one; every byte of both pools has to be equal.
+// Appending to a paged cache as a kernel of the catalogue (append_arguments.h).
+//
+// Case: stored, heads, head_size, page_tokens, lengths including the new tokens, budget (new tokens of each sequence,
+// at
+// least 1), shuffled, outliers. One of seven sequences is padding, the last.
+//
+// Reference: each number by numbers.h, one by one; every byte of both pools must be equal.
 #pragma once
 
 #include <memory>

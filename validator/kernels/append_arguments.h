@@ -1,11 +1,12 @@
-// Appending to a paged cache: new keys and values of all heads go to their places, rounded where the cache stores less.
+// Appending to a paged cache: new keys and values of all heads are written to their slots, rounded if the cache stores
+// fewer bits.
 //
 //   k_new, v_new  [tokens][kv_heads][D] of 16-bit numbers (`from`)
-//   rows          of each token, its row for head 0 (decode_arguments.h); head h is h * head_rows behind it. Below 0:
-//                 the token is none (engines pad batches) and nothing is written
-//   stored        bits_of(to, x) where `to` is `from`; for fp8 fp8_bits(x * inverse), inverse = 1 / scale rounded once
+//   rows          of each token, its row for head 0 (decode_arguments.h); head h is h * head_rows after it. Below 0:
+//                 no token (engines pad batches), and nothing is written
+//   stored        bits_of(to, x) if `to` is `from`; for fp8 fp8_bits(x * inverse), inverse = 1 / scale rounded once
 //
-// As vLLM's reshape_and_cache_flash (csrc/cache_kernels.cu, v0.11) does it. Bytes: what is read, what is written, rows.
+// The same as vLLM's reshape_and_cache_flash (csrc/cache_kernels.cu, v0.11). Bytes: numbers read and written, rows.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct AppendArguments {
   float key_inverse, value_inverse;
 };
 
-/// One number on its way into the cache.
+/// Converts one number for the cache.
 KVPLAN_BOTH inline std::uint32_t appended_bits(Stored from, Stored to, std::uint16_t bits, float inverse) {
   return from == to ? bits : bits_of(to, value_of(from, bits) * inverse);
 }

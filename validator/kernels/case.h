@@ -1,6 +1,6 @@
-// What one kernel is asked to do: shape, stored numbers, places and a seed. A case has all that its data, its result
-// and the bytes that it moves follow from. One struct serves all kernels; each reads the fields that its header names
-// and refuses what it cannot do.
+// One kernel call to check or time: shape, stored numbers, page layout and a seed. A case determines its data, its
+// result and the bytes that it moves. One struct serves all kernels; each reads the fields that its header names and
+// rejects what it cannot do.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace kvplan::validator {
 
-/// How a retained set lies in the pages.
+/// How the kept tokens lie in the pages.
 enum class Retained : std::uint8_t {
   kAll,        ///< every token is kept
-  kMask,       ///< holes: all tokens are read, a bit for each says whether it counts
-  kList,       ///< holes: a list of the kept tokens' places is followed
-  kCompacted,  ///< moved together: each KV head has pages of its own, as many as it has tokens
+  kMask,       ///< holes: all tokens are read; one bit for each says whether it counts
+  kList,       ///< holes: a list of the kept tokens' positions is followed
+  kCompacted,  ///< compacted: each KV head has its own pages, as many as its kept tokens need
 };
 
 /// How blocks move between device and pinned host memory.
 enum class CopyPath : std::uint8_t { kLoop, kBatch, kKernel };
-enum class CopyDirection : std::uint8_t { kIn, kOut };  ///< to the device, from it
+enum class CopyDirection : std::uint8_t { kIn, kOut };  ///< to the device, from the device
 
-/// What vectors of a cache are rounded to (quantise.h).
+/// What a cache's vectors are rounded to (quantise.h).
 enum class Format : std::uint8_t { kFp8, kInt8, kInt4, kKivi4, kKivi2, kNvfp4 };
 
 struct Case {
@@ -33,13 +33,13 @@ struct Case {
   std::int32_t kv_heads{8};
   std::int32_t head_size{128};
   std::int32_t page_tokens{16};         ///< a power of two
-  std::vector<std::int64_t> lengths{};  ///< tokens in the cache, of each sequence
-  std::int64_t window{0};               ///< the last so many tokens are read; 0: all
-  std::int64_t sinks{0};                ///< and the first so many
+  std::vector<std::int64_t> lengths{};  ///< cached tokens of each sequence
+  std::int64_t window{0};               ///< only the last `window` tokens are read; 0: all
+  std::int64_t sinks{0};                ///< and the first `sinks`
   Retained retained{Retained::kAll};
-  std::int32_t kept_of_1000{1000};  ///< of the tokens of each KV head, chosen apart for each
+  std::int32_t kept_of_1000{1000};  ///< kept tokens of 1000, chosen separately for each KV head
   bool shuffled{true};              ///< pages lie in random order
-  bool peaked{false};               ///< queries three times as long: attention falls on few tokens
+  bool peaked{false};               ///< queries are three times as long: attention concentrates on few tokens
   float outliers{1};                ///< factor of two channels of every key
   std::int64_t budget{0};           ///< tokens that a selection keeps for each KV head
   Format format{Format::kFp8};
@@ -47,7 +47,7 @@ struct Case {
   CopyDirection direction{CopyDirection::kIn};
   std::int64_t descriptor_bytes{0};  ///< of each block that is copied
   std::int64_t descriptors{0};
-  std::int32_t rule{0};  ///< of splitting and pipelining; 0: the kernel's own (decode_plan.h)
+  std::int32_t rule{0};  ///< rule of splitting and pipelining; 0: the kernel's own (decode_plan.h)
   std::uint64_t seed{1};
 
   [[nodiscard]] std::int64_t sequences() const { return static_cast<std::int64_t>(lengths.size()); }

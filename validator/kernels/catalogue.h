@@ -11,16 +11,16 @@
 
 namespace kvplan::validator {
 
-/// Which cases: small ones that cover what the kernel can do; a grid to calibrate with, coarse or fine; rows that the
-/// coarse grid does not hold, to predict.
+/// A set of cases: small ones that cover all a kernel can do; a calibration grid, coarse or fine; cases outside the
+/// coarse grid, to test predictions.
 enum class CaseSet : std::uint8_t { kCheck, kSanitize, kCoarse, kFine, kUnseen };
 
 struct Kernel {
   std::string_view name;
   std::string_view what;
-  /// Nothing where the kernel has no such set. Cases of grids fit the machine's memory.
+  /// Nothing if the kernel has no such set. Cases of grids fit the machine's memory.
   std::vector<Case> (*cases)(CaseSet set, const MachineFacts& machine);
-  /// Errors: the case is none that the kernel can do, with the field.
+  /// Errors: a case that the kernel cannot do, with the field.
   Result<std::unique_ptr<Problem>> (*make)(const Case& of, Purpose purpose, const MachineFacts& machine);
 };
 

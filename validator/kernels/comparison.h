@@ -1,4 +1,4 @@
-// Results beside references.
+// Comparison of results with references.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace kvplan::validator {
 
-/// Rows of `row` numbers each. Good where every number is one and the relative Frobenius error is at most `tolerance`.
-/// REQUIRES: as many numbers on both sides.
+/// Compares rows of `row` numbers. Good if every result is finite and the relative Frobenius error is at most
+/// `tolerance`. REQUIRES: both sides have the same size.
 Comparison compare_rows(std::span<const float> result, std::span<const double> reference, std::size_t row,
                         double tolerance);
-/// Every byte. `what` names them in the problem's text.
+/// Compares every byte. `what` names them in the text of a problem.
 Comparison compare_bytes(std::span<const std::byte> result, std::span<const std::byte> reference,
                          const std::string& what);
-/// Of two comparisons of one case: both have to be good; the worst figures of each.
+/// Joins two comparisons of one case: good if both are; the worst figures of each.
 Comparison both(const Comparison& a, const Comparison& b);
 
-/// What is stored, as floats.
+/// Stored numbers as floats.
 std::vector<float> values_of(std::span<const std::byte> bytes, Stored stored);
 
 template <class T>

@@ -8,8 +8,8 @@
 // online softmax. Tolerance of the relative Frobenius error (gpu-validation, 6.2): fp16 1e-3, bf16 and fp8 5e-3. The
 // log-sum-exp, base 2, has to be within 2e-3.
 //
-// Bytes, each once: keys and values of all tokens read, queries, results, log-sum-exps, tables (and lists or masks),
-// and partial results written and read where there are splits. FLOPs: 4 * head_size for each (query head, token).
+// Bytes, each counted once: keys and values of all tokens read, queries, results, log-sum-exps, tables (and lists or
+// masks), and, with splits, partial results written and read. FLOPs: 4 * head_size for each (query head, token).
 #pragma once
 
 #include <memory>
@@ -21,15 +21,15 @@
 namespace kvplan::validator {
 
 std::vector<Case> decode_attention_cases(CaseSet set, const MachineFacts& machine);
-/// Large caches under every rule that is built, to choose by.
+/// Large caches under every built rule, to choose the best rule.
 std::vector<Case> tuning_cases(const MachineFacts& machine);
 Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose purpose,
                                                        const MachineFacts& machine);
 
-/// Blocks that a machine has room for at a time (decode_plan.h).
+/// Thread blocks that a machine runs at a time (decode_plan.h).
 std::int64_t decode_places(const MachineFacts& machine, std::int32_t variant);
 
-/// By query head: the result and its log-sum-exp, base 2, in float64. A definition, not a method.
+/// By query head: the result and its log-sum-exp, base 2, in float64. Computed by the definition.
 struct DecodeReference {
   std::vector<double> rows;  ///< [sequences][query_heads][head_size]
   std::vector<double> lse;   ///< [sequences][query_heads]

@@ -1,4 +1,4 @@
-// The host behind a device's manners, and what goes wrong on devices: for tests of everything above a machine.
+// The host behind a device's interface, with injected faults of devices: for tests of everything above a machine.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace kvplan::validator {
 struct MachineFaults {
   std::int64_t no_memory_at{0};   ///< this allocation fails
   std::int64_t lost_at{0};        ///< this copy, fill, launch or sample fails, and all after it
-  std::int64_t short_copy_at{0};  ///< this download leaves the last byte as it was
-  std::int64_t flip_at{0};  ///< after this launch one bit of the memory that was allocated last is flipped
+  std::int64_t short_copy_at{0};  ///< this download does not write its last byte
+  std::int64_t flip_at{0};        ///< after this launch one bit of the latest allocation is flipped
 };
 
-/// What a test wants to know afterwards; it outlives the machine.
+/// Observations for a test; outlives the machine.
 struct MachineWatch {
   std::int64_t allocations{0}, live{0}, calls{0}, copies{0}, launches{0};
 };
 
-/// `watch` is written as long as the machine lives.
+/// `watch` is updated as long as the machine lives.
 std::unique_ptr<Machine> make_fake_machine(const MachineFaults& faults, MachineWatch& watch);
 
 }  // namespace kvplan::validator

@@ -1,6 +1,9 @@
-// Compaction as a kernel of the catalogue (gather_arguments.h). Case: stored, heads, head_size, page_tokens, lengths,
-// kept_of_1000, shuffled. Reference: what the case keeps, from its own order of tokens; every byte of the new pools has
-// to be equal, poison where nothing goes.
+// Compaction as a kernel of the catalogue (gather_arguments.h).
+//
+// Case: stored, heads, head_size, page_tokens, lengths, kept_of_1000, shuffled.
+//
+// Reference: the kept tokens of the case in its own token order; every byte of the new pools must be equal, with poison
+// where nothing is written.
 #pragma once
 
 #include <memory>

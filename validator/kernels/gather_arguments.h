@@ -1,9 +1,9 @@
-// Compaction: the tokens that each KV head keeps are copied together, in their order, into fresh pages of that head
-// alone. Row v of reader r goes from where its list says (decode_arguments.h) to
+// Compaction: the kept tokens of each KV head are copied, in their order, into new pages of that head alone. Row v of
+// reader r is copied from the position in its list (decode_arguments.h) to
 //
-//   to_table[to_first[r] + v / P] * P + v % P            pages of the new pools are of one head: P rows each
+//   to_table[to_first[r] + v / P] * P + v % P            pages of the new pools belong to one head: P rows each
 //
-// Bytes: each row read and written once, of keys and of values; list and tables. Nothing is computed: bits are equal.
+// Bytes: each row of keys and values read and written once; list and tables. Nothing is computed: bits are equal.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace kvplan::validator {
 
-/// One block of threads.
+/// The work of one thread block.
 struct GatherPiece {
   std::int32_t reader, begin, end;
 };
-inline constexpr std::int32_t kGatherTokens = 64;  ///< of a piece, at most
+inline constexpr std::int32_t kGatherTokens = 64;  ///< most rows of a piece
 
 struct GatherArguments {
   const void* k;

@@ -1,5 +1,6 @@
-// The kernels' twins on the host: the same arguments, the same work, vectorised (GCC's and clang's target_clones choose
-// AVX-512, AVX2 or neither when the program starts) and on several threads. Results do not depend on their number.
+// Host versions of the kernels: the same arguments and results, vectorised (GCC's and clang's target_clones choose
+// AVX-512, AVX2 or neither when the program starts) and on several threads. Results do not depend on the number of
+// threads.
 #pragma once
 
 #include "validator/kernels/launch.h"

@@ -35,7 +35,7 @@ KVPLAN_INLINE void load_row(float* to, const void* from, int size) {
   }
 }
 
-/// In a fixed order: 16 sums side by side, then those.
+/// In a fixed order: 16 partial sums side by side, then their sum.
 KVPLAN_INLINE float dot_row(const float* a, const float* b, int size) {
   float lanes[kLanes] = {};
   for (int d = 0; d < size; d += kLanes)

@@ -1,10 +1,14 @@
 // Runs cases on a machine: is the result right, and how long does it take?
 //
-// Timing (gpu-validation, section 5). One sample is one replay of a graph: cold, the case on each of as many copies of
-// its memory as make five times the cache, divided by their number, so that what is read is never in the cache; warm,
-// one copy several times. In serving, weights and other layers lie between two reads of the same cache: cold is that
-// case. Sampling ends when there are at least `least` samples and the 95 % interval of the median is within `interval`
-// of it on either side, or `enough_ns` have passed. Data are random, never zeros. Clocks are read and never set.
+// Timing (gpu-validation, section 5). One sample is one replay of a graph. Cold: the case on each of several copies
+// of its
+// memory, together five times the cache, and the time divided by their number, so that data are never in the cache.
+// Warm:
+// one copy several times. In serving, weights and other layers are read between two reads of the same cache, so cold is
+// the realistic case. Sampling ends when there are at least `least` samples and the 95 % interval of the median is
+// within
+// `interval` of it on either side, or when `enough_ns` have passed. Data are random, never zeros. Clocks are read and
+// never set.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,7 @@ namespace kvplan::validator {
 struct Sampling {
   std::int64_t warm_ups{2}, least{10}, most{200};
   double enough_ns{1e8};
-  double interval{0.01};  ///< half width over the median
+  double interval{0.01};  ///< half width of the interval, relative to the median
 };
 
 /// Order statistics of a sample. The 95 % interval of the median is between the samples of rank n/2 -+ 0.98 sqrt(n).
@@ -30,7 +34,7 @@ struct OrderStatistics {
 OrderStatistics order_statistics(std::vector<double> values);
 
 struct Timing {
-  std::vector<double> samples{};  ///< nanoseconds of one call, in the order in which they were taken
+  std::vector<double> samples{};  ///< nanoseconds of one call, in the order of measurement
   OrderStatistics ns{};
   bool cold{false};
   std::int64_t copies{1};  ///< calls of one sample
@@ -43,11 +47,11 @@ struct Checked {
   std::vector<std::pair<std::string, double>> notes{};
 };
 
-/// Runs it twice on poisoned results: a difference between the two is an error of its own (a race). Errors: the
-/// machine's, or a case that the kernel cannot do. A wrong result is a value.
+/// Runs the case twice with poisoned result memory; a difference between the two runs is an error of its own (a
+/// race). Errors: the machine's, or a case that the kernel cannot do. A wrong result is a value, not an error.
 Result<Checked> check_case(Machine& machine, const Case& of);
 
-/// Errors as above, and too little memory.
+/// Errors: as above, and too little memory.
 Result<Timing> time_case(Machine& machine, const Case& of, bool cold, const Sampling& sampling = {});
 
 }  // namespace kvplan::validator

@@ -1,4 +1,4 @@
-// A problem's regions on a machine, filled; given back when it goes.
+// The filled memory regions of a problem on a machine; freed by the destructor.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,20 @@ namespace kvplan::validator {
 
 class MemoryOfCase {
  public:
-  /// `copies` of every region that rotates, one of the others. Errors: the machine's.
+  /// Takes `copies` copies of every region that rotates, one of the others. Errors: the machine's.
   static Result<MemoryOfCase> take(Machine& machine, const Problem& problem, std::int64_t copies);
   MemoryOfCase(MemoryOfCase&& other) noexcept;
   MemoryOfCase& operator=(MemoryOfCase&&) = delete;
   ~MemoryOfCase();
 
-  /// What is written, results above all, is again what it was before the first launch: mostly poison.
+  /// Restores all written memory, above all results, to its state before the first launch: mostly poison.
   Status reset();
   /// Addresses for copy number `copy`.
   [[nodiscard]] std::vector<void*> addresses(std::int64_t copy) const;
-  /// Of each region that is a result.
+  /// The bytes of each result region.
   Result<std::vector<std::vector<std::byte>>> results() const;
 
-  /// Bytes of one copy of what rotates, and of everything else.
+  /// Bytes of one copy of the rotating regions, and of all other regions.
   static std::int64_t rotating_bytes(const Problem& problem);
   static std::int64_t fixed_bytes(const Problem& problem);
 

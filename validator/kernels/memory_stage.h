@@ -1,9 +1,10 @@
-// What taking memory costs of the device, step by step: requested bytes, and by how much the device's free memory fell.
+// Device memory that allocations take, step by step: requested bytes, and by how much the device's free memory fell.
 //
-// A cache is taken in growing pieces (1 KiB to 1 GiB, and one byte more), then a case's regions as problems take them,
-// and all of it is given back. On NVIDIA devices physical memory comes in pages of 2 MiB: what a request takes beyond
-// its own bytes is the rest of its last page, or nothing where an earlier small request left room (`explained`);
-// `residual` is what this does not explain.
+// Memory is allocated in growing pieces (1 KiB to 1 GiB, and one byte more), then as a case's regions, and all of it is
+// freed. On NVIDIA devices physical memory comes in pages of 2 MiB: a request takes, beyond its own bytes, the rest
+// of its
+// last page, or nothing if an earlier small request left room (`explained`); `residual` is the part that this does not
+// explain.
 #pragma once
 
 #include <string>
@@ -17,13 +18,12 @@ namespace kvplan::validator {
 
 struct MemoryEvent {
   std::string what;
-  std::int64_t requested{0};  ///< of this event; below 0 where it gives back
-  std::int64_t live{0};       ///< requested and not given back, after it
-  std::int64_t free{0};       ///< of the device, after it
-  std::int64_t taken{0};      ///< free memory before all events, less now
-  std::int64_t rounded{
-      0};  ///< `live`, each large request (1 MiB and more) rounded up to pages of 2 MiB, the small
-           ///< ones together
+  std::int64_t requested{0};  ///< bytes of this event; below 0 if it frees
+  std::int64_t live{0};       ///< requested and not freed, after the event
+  std::int64_t free{0};       ///< free memory of the device, after the event
+  std::int64_t taken{0};      ///< free memory before all events, minus now
+  /// `live`, with each large request (1 MiB and more) rounded up to pages of 2 MiB, and the small ones together
+  std::int64_t rounded{0};
   std::int64_t residual{0};  ///< taken - rounded
 };
 

@@ -1,13 +1,13 @@
-// Numbers as caches store them, and numbers made up from a position. Plain inline functions of integers and of single
-// float operations, so that the same text gives the same bits on the host and on a device.
+// Numbers as caches store them, and made-up numbers as a function of position. Plain inline functions of integers and
+// single float operations, so that the same code gives the same bits on the host and on a device.
 //
 //   fp16   1 sign, 5 exponent, 10 mantissa bits (IEEE 754 binary16)
 //   bf16   the upper half of a float
-//   fp8    e4m3: 1 sign, 4 exponent, 3 mantissa bits, bias 7, no infinities, 0x7F and 0xFF are NaN, greatest 448, least
-//          2^-9 (Open Compute Project, "8-bit Floating Point Specification", 2023)
+//   fp8    e4m3: 1 sign, 4 exponent, 3 mantissa bits, bias 7, no infinities, 0x7F and 0xFF are NaN, largest 448,
+//          smallest 2^-9 (Open Compute Project, "8-bit Floating Point Specification", 2023)
 //
-// Rounding is to nearest, ties to even, everywhere. What is too great for fp8 becomes 448 (as `cvt.satfinite` does it),
-// what is too great for fp16 infinity.
+// Rounding is to nearest, ties to even, everywhere. A number too large for fp8 becomes 448 (as with `cvt.satfinite`),
+// one too large for fp16 becomes infinity.
 #pragma once
 
 #include <bit>
@@ -38,7 +38,7 @@ KVPLAN_BOTH inline float float_of_bits(std::uint32_t bits) {
 #endif
 }
 
-/// A float's magnitude bits, shifted right by `drop` with rounding to nearest even.
+/// A float's magnitude bits, shifted right by `drop` and rounded to nearest even.
 KVPLAN_BOTH inline std::uint32_t round_off(std::uint32_t bits, int drop) {
   const std::uint32_t half = (1U << (drop - 1)) - 1 + ((bits >> drop) & 1U);
   return (bits + half) >> drop;
@@ -103,7 +103,7 @@ KVPLAN_BOTH inline std::uint8_t fp8_bits(float x) {
   return static_cast<std::uint8_t>(sign | byte);
 }
 
-/// REQUIRES: the bits are of the width that is stored.
+/// REQUIRES: the bits have the width of the stored type.
 KVPLAN_BOTH inline float value_of(Stored stored, std::uint32_t bits) {
   if (stored == Stored::kFp8) return fp8_value(static_cast<std::uint8_t>(bits));
   return stored == Stored::kBf16 ? bf16_value(static_cast<std::uint16_t>(bits))
@@ -114,8 +114,8 @@ KVPLAN_BOTH inline std::uint32_t bits_of(Stored stored, float x) {
   return stored == Stored::kBf16 ? bf16_bits(x) : fp16_bits(x);
 }
 
-/// About normally distributed, mean 0, standard deviation 1, at most 3.5: the sum of four uniform numbers. One
-/// multiplication rounds, so that the bits are the same everywhere.
+/// Approximately normal, mean 0, standard deviation 1, at most 3.5: the sum of four uniform numbers. Only one
+/// multiplication rounds, so the bits are the same everywhere.
 KVPLAN_BOTH inline float made_up(std::uint64_t seed, std::uint64_t position) {
   const std::uint64_t x = mix(seed ^ mix(position));
   const auto sum =
@@ -123,8 +123,8 @@ KVPLAN_BOTH inline float made_up(std::uint64_t seed, std::uint64_t position) {
   return static_cast<float>(sum - 131'070) * (1.0F / 37'837.0F);
 }
 
-/// What is made up for a memory of rows: two channels of each row may be greater than the others, as keys of real
-/// models have them (without them, formats with a scale for each token look better than they are).
+/// Made-up contents of a memory of rows. Two channels of each row may be larger than the others, as in keys of real
+/// models (otherwise formats with one scale per token would look better than they are).
 struct MadeUp {
   std::uint64_t seed{1};
   Stored stored{Stored::kBf16};

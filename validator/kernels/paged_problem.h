@@ -1,4 +1,4 @@
-// What problems have in common: a list of regions that is filled as they are made.
+// Shared by all problems: a list of regions that grows while they are made.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class ListedProblem : public Problem {
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
 
  protected:
-  /// Its number, which is the place of its address.
+  /// Its number, which is the index of its address.
   std::size_t add(Region region) {
     regions_.push_back(std::move(region));
     return regions_.size() - 1;
@@ -26,7 +26,7 @@ class ListedProblem : public Problem {
     region.bytes = bytes_of_vector(values);
     return add(std::move(region));
   }
-  /// `bytes` to be checked, `made_up` to be timed.
+  /// `bytes` for checking, `made_up` for timing.
   std::size_t add(const char* name, std::vector<std::byte> bytes, const MadeUp& made_up, std::int64_t size,
                   Purpose purpose) {
     Region region{.name = name, .size = size, .rotates = true};
@@ -51,7 +51,7 @@ T* out_of(std::span<void* const> at, std::size_t i) {
   return static_cast<T*>(at[i]);
 }
 
-/// Bytes of 16-bit or 8-bit numbers that are made up, as a region made up on a machine has them.
+/// Made-up numbers of 16 or 8 bits as bytes, the same as those of a region made up on a machine.
 std::vector<std::byte> made_up_bytes(const MadeUp& of, std::int64_t elements);
 
 }  // namespace kvplan::validator

@@ -1,7 +1,8 @@
-// Times of cases that were not measured, from a grid of those that were: linear in tokens (batch x length). Between two
-// batches of the grid, the times of both at the same number of tokens together are weighted by how near they are;
-// between two lengths of one batch, time is linear; beyond the last length the last two go on. Ragged batches count by
-// their sum of tokens. Rows that differ in anything else (kernel, numbers, heads, pages) are kept apart.
+// Predicted times of cases that were not measured, from a grid of measured ones: linear in tokens (batch x length).
+// Between two batches of the grid, their times at the same total number of tokens are averaged, weighted by nearness;
+// between two lengths of one batch, time is linear; beyond the last length the last two are extrapolated. Ragged
+// batches count by their total tokens. Cases that differ in anything else (kernel, numbers, heads, pages) are kept
+// apart.
 #pragma once
 
 #include <map>
@@ -13,18 +14,18 @@
 
 namespace kvplan::validator {
 
-/// How many, and how long each: sequences and tokens; of swaps descriptors and their bytes.
+/// Number and length: of sequences, in tokens; for swaps, of descriptors, in bytes.
 struct Axes {
   double batch{1}, length{0};
 };
 Axes axes_of(const Case& of);
-/// Everything of a case that is no axis.
+/// Everything of a case except the axes.
 std::string group_of(const Case& of);
 
 class Grid {
  public:
   void add(const std::string& group, const Axes& at, double ns);
-  /// Nothing where the group is not known, or the batch lies outside of its batches.
+  /// Nothing if the group is unknown, or the batch is outside its batches.
   [[nodiscard]] std::optional<double> predict(const std::string& group, const Axes& at) const;
 
  private:
@@ -33,7 +34,7 @@ class Grid {
   std::map<std::string, std::map<double, Curve>> groups_;  ///< by batch
 };
 
-/// Of predictions beside measurements: |predicted / measured - 1| and its sign.
+/// Of predictions compared with measurements: |predicted / measured - 1| and its sign.
 struct PredictionErrors {
   std::int64_t rows{0}, predicted{0};
   double median{0}, p90{0}, p99{0}, worst{0}, mean{0};
@@ -41,7 +42,7 @@ struct PredictionErrors {
   double mean_by_time{0};      ///< weighted by measured time
   double rank_correlation{0};  ///< Spearman's
 };
-/// `predicted` and `measured` in the same order. REQUIRES: as many of both.
+/// `predicted` and `measured` in the same order. REQUIRES: both have the same size.
 PredictionErrors prediction_errors(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 }  // namespace kvplan::validator

@@ -1,5 +1,5 @@
-// One case made ready for any machine: which memory it needs, what is in it, what is launched on it, how much work that
-// is and whether the result is right. Problems know no device: a `Machine` gives addresses, a `Launch` takes them.
+// One case prepared for any machine: the memory it needs and its contents, the launches, the amount of work, and the
+// check of the result. Problems are independent of the device: a `Machine` provides addresses, a `Launch` takes them.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace kvplan::validator {
 
 enum class Place : std::uint8_t { kDevice, kPinned };  ///< pinned: host memory that a device can copy from
 
-/// One piece of memory. Before a launch it holds `bytes` if there are any, else what is made up, else poison (0xFF:
-/// NaN in every format, an index that is out of range).
+/// One piece of memory. Before a launch it holds `bytes` if there are any, else the made-up numbers if any, else
+/// poison (0xFF: NaN in every format, an index that is out of range).
 struct Region {
   std::string name;
   std::int64_t size{0};  ///< bytes
@@ -44,7 +44,7 @@ struct Comparison {
   bool good{false};
   double error{0};  ///< relative Frobenius norm: |result - reference| / |reference|; 0 if bits are compared
   double worst_cosine{1};       ///< of the rows
-  double worst_over_rms{0};     ///< greatest absolute difference over the reference's root mean square
+  double worst_over_rms{0};     ///< largest absolute difference over the reference's root mean square
   double tolerance{0};          ///< limit of `error`; 0: bits must be equal
   std::int64_t differing{0};    ///< differing bytes, or NaNs
   std::string first_problem{};  ///< in words; empty if it is good
@@ -54,7 +54,7 @@ class Problem {
  public:
   virtual ~Problem() = default;
   [[nodiscard]] virtual const std::vector<Region>& regions() const = 0;
-  /// `at`: the address of each region. In the order in which they run.
+  /// In order of execution. `at`: the address of each region.
   [[nodiscard]] virtual std::vector<Launch> launches(std::span<void* const> at) const = 0;
   [[nodiscard]] virtual Roofline roofline() const = 0;
   /// How the work was divided, for the report: {"splits", 4}, {"grid", 264}.

@@ -1,7 +1,9 @@
-// Quantising and dequantising as kernels of the catalogue (quantise_arguments.h). Case: format, stored (fp16 or bf16:
-// what is rounded), head_size, lengths (their sum, times kv_heads, is the number of rows), outliers; retained =
-// compacted stands for keys by channel (KIVI). References are written apart, from the table of that page: every byte
-// has to be equal.
+// Quantising and dequantising as kernels of the catalogue (quantise_arguments.h).
+//
+// Case: format, stored (fp16 or bf16: the numbers to round), head_size, lengths (their sum times kv_heads is the number
+// of rows), outliers; retained = compacted means keys by channel (KIVI).
+//
+// References are written separately, from the table in that header: every byte must be equal.
 #pragma once
 
 #include <memory>
@@ -15,7 +17,7 @@ std::vector<Case> quantise_cases(CaseSet set, const MachineFacts& machine);
 std::vector<Case> dequantise_cases(CaseSet set, const MachineFacts& machine);
 Result<std::unique_ptr<Problem>> make_quantise(const Case& of, Purpose purpose, const MachineFacts& machine);
 
-/// Codes and side data of rows, and the numbers that they stand for: a second writing, for tests.
+/// Codes and side data of rows, and the decoded numbers: a second implementation, for tests.
 struct QuantisedReference {
   std::vector<std::byte> codes, side;
   std::vector<std::uint16_t> back;

@@ -1,4 +1,4 @@
-// Rounding rows of a cache to the formats that servers run, and back. D channels a row, 16-bit numbers `from`.
+// Rounding rows of a cache to the formats that servers use, and back. D channels a row, 16-bit numbers `from`.
 //
 //   format  group                    side data                      code
 //   fp8     all                      none (`tensor_scale` is given) e4m3 of x / tensor_scale
@@ -9,13 +9,13 @@
 //             channels of a row
 //   nvfp4   16 channels of a row     e4m3 of max|x| / (6 t),        e2m1 of x / (scale t), t = tensor_scale
 //
-// zero = fp16(min), scale = fp16((max - min) / greatest code); where a scale is 0 all codes are. Sources: fp8 of vLLM's
-// --kv-cache-dtype fp8; int8 for each token and head; KIVI (Liu et al. 2024): keys by channel, values by token, groups
-// of 32; NVFP4 (NVIDIA 2025). Codes of one row lie together, the lower channel in the lower bits; side data row by row,
-// group by group, scale before zero; by channel: [rows / 32][D].
+// zero = fp16(min), scale = fp16((max - min) / largest code); if a scale is 0, all codes are 0. Sources: fp8 of
+// vLLM's --kv-cache-dtype fp8; int8 per token and head; KIVI (Liu et al. 2024): keys by channel, values by token,
+// groups of 32; NVFP4 (NVIDIA 2025). Codes of one row are adjacent, the lower channel in the lower bits; side data
+// are stored row by row, group by group, scale before zero; by channel: [rows / 32][D].
 //
 // Every operation is one float operation, rounded once (no fused multiply-add, no fast division), so that stored bytes
-// are the same on all backends. Bytes: numbers read, codes and side data written; the other way round for dequantising.
+// are the same on all backends. Bytes: numbers read, codes and side data written; for dequantising the reverse.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct QuantiseArguments {
   std::uint16_t* numbers;  ///< [rows][D]; read by quantising, written by dequantising
   std::uint8_t* codes;     ///< [rows][D * bits / 8]
   void* side;              ///< fp16, of nvfp4 e4m3
-  std::int64_t rows;       ///< by channel a multiple of 32
+  std::int64_t rows;       ///< by channel: a multiple of 32
   std::int32_t head_size;  ///< D: 64 or 128
   Stored from;
   Format format;
@@ -42,7 +42,7 @@ inline constexpr std::int32_t kRowsOfChannelGroup = 32;
 KVPLAN_BOTH constexpr int code_bits(Format format) {
   return format == Format::kFp8 || format == Format::kInt8 ? 8 : format == Format::kKivi2 ? 2 : 4;
 }
-/// Channels of a row that share side data; D where all of them do. Not of `by_channel`.
+/// Channels of a row that share side data; D if all do. Not for `by_channel`.
 KVPLAN_BOTH constexpr int group_channels(Format format, int head_size) {
   return format == Format::kInt4                                ? 64
          : format == Format::kNvfp4                             ? 16
@@ -53,7 +53,7 @@ KVPLAN_BOTH constexpr bool has_zero(Format format) {
   return format == Format::kInt4 || format == Format::kKivi4 || format == Format::kKivi2;
 }
 
-/// a * b + c with both roundings.
+/// a * b + c, rounded twice.
 KVPLAN_BOTH inline float times_plus(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(__fmul_rn(a, b), c);
@@ -61,7 +61,7 @@ KVPLAN_BOTH inline float times_plus(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-/// To the nearest whole number, ties to even. REQUIRES: |x| < 2^22.
+/// Rounds to the nearest whole number, ties to even. REQUIRES: |x| < 2^22.
 KVPLAN_BOTH inline float nearest(float x) {
   constexpr float kShift = 12'582'912.0F;  // 1.5 * 2^23
 #ifdef __CUDA_ARCH__
@@ -90,7 +90,7 @@ KVPLAN_BOTH inline float fp4_value(std::uint32_t bits) {
   return float_of_bits(float_bits(magnitude) | ((bits & 8U) << 28));
 }
 
-/// What a group's codes are made with: its scale as it is stored, and its zero point.
+/// Input for a group's codes: its scale as stored, and its zero point.
 struct ScaleZero {
   std::uint32_t scale_bits, zero_bits;
   float scale, zero;
@@ -99,13 +99,13 @@ struct ScaleZero {
 KVPLAN_BOTH inline ScaleZero scale_between(float least, float greatest, int bits) {
   ScaleZero out;
   out.scale_bits = fp16_bits((greatest - least) / static_cast<float>((1 << bits) - 1));
-  out.zero_bits = fp16_bits(least + 0.0F);  // of -0 and 0 either may be the least: 0 is stored
+  out.zero_bits = fp16_bits(least + 0.0F);  // of -0 and 0 either may be the minimum: 0 is stored
   out.scale = fp16_value(static_cast<std::uint16_t>(out.scale_bits));
   out.zero = fp16_value(static_cast<std::uint16_t>(out.zero_bits));
   return out;
 }
 
-/// `least` and `greatest` of the group's numbers.
+/// `least` and `greatest`: of the group's numbers.
 KVPLAN_BOTH inline ScaleZero scale_of(Format format, float least, float greatest, float tensor_scale) {
   const float most = greatest > -least ? greatest : 0.0F - least;
   if (format == Format::kInt8) {

@@ -1,6 +1,10 @@
-// Accumulating scores and choosing by them, two kernels of the catalogue (scores_arguments.h). Case: heads, lengths,
-// and for top-k the budget. References: float64 sums, tolerance 1e-5; a stable sort, every index equal. Half of the
-// scores of top-k are rounded so coarsely that most of them are equal to others.
+// Accumulating scores and selecting by them, two kernels of the catalogue (scores_arguments.h).
+//
+// Case: heads, lengths, and for top-k the budget.
+//
+// References: float64 sums, tolerance 1e-5; a stable sort, every index equal. Half of the scores of top-k are rounded
+// so
+// coarsely that most of them have ties.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,11 @@
-// Scores of tokens as H2O-type policies keep them, and which tokens have the greatest.
+// Scores of tokens as in H2O-type policies, and the tokens with the largest scores.
 //
 //   accumulate: acc[first + v] += sum over the group's heads g, in their order, of 2^(logit[g][v] - lse[g])
-//               logits and lse as decode attention leaves them, base 2 (decode_arguments.h). One thread a token: no
+//               logits and lse as decode attention writes them, base 2 (decode_arguments.h). One thread per token: no
 //               atomics, the same bits each time. fp32, since an fp16 sum of many steps stops growing (gpu-validation,
 //               3.3)
-//   top-k:      of a row's tokens the `budget` with the greatest scores, equal ones the earlier first; the result is
-//               ascending, -1 behind them where the row is shorter. Exact: scores are compared as bits in order
+//   top-k:      the `budget` tokens of a row with the largest scores, ties to the earlier token; the result is
+//               ascending, padded with -1 if the row is shorter. Exact: scores are compared as ordered bits
 //
 // Zhang et al. 2023 (H2O). Bytes: logits read, accumulators read and written; scores read, results written.
 #pragma once
@@ -40,7 +40,7 @@ struct TopKArguments {
   std::int32_t row_count, budget;
 };
 
-/// In this order unsigned numbers are where floats are: -0 before 0. Scores are never NaN.
+/// Unsigned numbers in the order of the floats, -0 before 0. Scores are never NaN.
 KVPLAN_BOTH inline std::uint32_t in_order(float x) {
   const std::uint32_t bits = float_bits(x);
   return (bits >> 31) != 0 ? ~bits : bits | 0x8000'0000U;

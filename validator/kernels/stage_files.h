@@ -1,5 +1,4 @@
-// Files of stages: what was measured row by row, as JSON, as a calibration, and as a table of text that a later run can
-// read back.
+// Files of stages: measured rows as JSON, as a calibration, and as a text table that a later run can read back.
 #pragma once
 
 #include <string>
@@ -21,11 +20,11 @@ struct TimedRow {
   Timing timing;
 };
 
-/// What every file says beside its rows.
+/// Facts that every file has besides its rows.
 struct StageFacts {
   std::string stage, when;
   std::optional<Telemetry> before{}, after{};
-  double drift{0};  ///< of the case that is timed again and again: its last median over its first, less 1
+  double drift{0};  ///< of the case that is timed again and again: its last median over its first, minus 1
   double seconds{0};
   std::int64_t rows_left{0};
 };
@@ -48,10 +47,10 @@ struct GridRow {
   double batch{0}, length{0}, ns{0};
 };
 std::string grid_text(const std::vector<GridRow>& rows);
-/// Errors: the file cannot be read, or a line is none, with its number.
+/// Errors: the file cannot be read, or a line is malformed, with its number.
 Result<std::vector<GridRow>> read_grid(const std::string& path);
 
-/// Whole or not at all.
+/// Writes the whole file or nothing.
 Status write_whole(const std::string& path, const std::string& text);
 
 }  // namespace kvplan::validator

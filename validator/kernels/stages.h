@@ -1,20 +1,20 @@
-// What a device is asked when one is at hand for minutes: stages in order of worth, each of which leaves a finished
-// file in a folder, or none. A stage whose file is there is skipped, so that a run that was cut off goes on with the
-// next.
+// Measurements to make when a device is available for some minutes: stages in order of importance, each of which
+// leaves a finished file in a folder, or none. A stage is skipped if its file exists, so that an interrupted run
+// continues with the next stage.
 //
 //   correctness  every case of every kernel against its reference      correctness.json
-//   coarse       a grid to calibrate with, cold                        coarse.json, a calibration, and coarse.csv
-//   unseen       rows that the coarse grid does not hold: predicted     unseen.json
-//                from it (prediction.h), then measured
-//   memory       what allocating takes of the device                   memory.json
-//   fine         the grid's other rows                                 fine.json, a calibration
-//   tune         decode attention by every rule that is built          tune.json
+//   coarse       a calibration grid, cold                              coarse.json, a calibration, and coarse.csv
+//   unseen       cases outside the coarse grid: predicted from it      unseen.json
+//                (prediction.h), then measured
+//   memory       device memory that allocations take                   memory.json
+//   fine         the other points of the grid                          fine.json, a calibration
+//   tune         decode attention by every built rule                  tune.json
 //   sanitize     a few small cases, for compute-sanitizer              sanitize.json
 //
-// `tune` and `sanitize` run only when they are asked for. Time is shared: a stage that finds less than it needs writes
-// what it has measured and how many rows it left out (`rows_left`); correctness is never cut short. Files say device,
-// driver, toolkit and build of the kernels, clocks before and after, and by how much one case, timed again and again,
-// drifted.
+// `tune` and `sanitize` run only on request. Time is shared: a stage that finds less time than it needs writes what
+// it has measured and how many rows it left out (`rows_left`); correctness is never cut short. Files state the
+// device, driver, toolkit and build of the kernels, clocks before and after, and the drift of one case that is timed
+// repeatedly.
 #pragma once
 
 #include <functional>
@@ -41,8 +41,8 @@ struct StageOptions {
   bool quick{false};          ///< fewer samples: to try the stages
 };
 
-/// Calls `say` with a line for every stage and every problem. True where no result was wrong. Errors: the machine's, a
-/// file that cannot be written, the user asked to stop; what was finished before stays.
+/// Calls `say` with a line for every stage and every problem. True if no result was wrong. Errors: the machine's, a
+/// file that cannot be written, the user asked to stop; files finished before stay.
 Result<bool> run_stages(Machine& machine, const StageOptions& options,
                         const std::function<void(const std::string&)>& say);
 

@@ -1,5 +1,8 @@
-// Swapping as a kernel of the catalogue (swap_arguments.h). Case: descriptors, descriptor_bytes, direction, path.
-// Reference: every byte of what is written has to be equal, poison between the pieces. Bytes: once, over the link.
+// Swapping as a kernel of the catalogue (swap_arguments.h).
+//
+// Case: descriptors, descriptor_bytes, direction, path.
+//
+// Reference: every written byte must be equal, with poison between the pieces. Bytes: once, over the link.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,13 @@
-// Blocks between pinned host memory and the device: `count` pieces of `bytes` each, scattered on both sides, one of
-// three ways.
+// Copies blocks between pinned host memory and the device: `count` pieces of `bytes` each, scattered on both sides, in
+// one of three ways.
 //
 //   loop    a cudaMemcpyAsync for each
-//   batch   one cudaMemcpyBatchAsync (CUDA 13; as the loop where the toolkit has none)
-//   kernel  a kernel that reads or writes the pinned memory itself, 16 bytes a thread
+//   batch   one cudaMemcpyBatchAsync (CUDA 13; the loop if the toolkit has none)
+//   kernel  a kernel that reads or writes the pinned memory itself, 16 bytes per thread
 //
-// Which is best depends on bytes and count: vLLM #42212 and #57555 have tables. `places` lies in pinned memory too, so
-// that host and kernel read the same list.
+// The best way depends on bytes and count: vLLM #42212 and #57555 have tables. `places` is in pinned memory too, so
+// that
+// host and kernel read the same list.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct SwapArguments {
   char* device;
   char* host;
   std::int64_t count;
-  std::int64_t bytes;  ///< of each; a multiple of 16
+  std::int64_t bytes;  ///< bytes of each piece; a multiple of 16
   CopyDirection direction;
   CopyPath path;
 };

@@ -159,7 +159,7 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
   EXPECT_EQ(shape(kDims + R"(,"index_head_dim":128)").notes.size(), 1U);
 }
 
-/// Issue 44: keys of attention that nobody reads were left out, and each layer counted as full attention.
+/// Keys of attention that were not read were once left out, and each layer counted as full attention (issue 44).
 TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
   const std::string why =
       ": expected attention in keys that kvplan reads, found one that it does not: what layers keep may "
@@ -205,8 +205,7 @@ TEST(ModelConfig, AKeyStandsOnce) {
             "c.json: text_config.x[0].a: expected each key once, found it twice");
 }
 
-/// Of the configs that people have published those are read whose layers keep keys and values of each token, and no
-/// number comes of half a config.
+/// Published configs are read if their layers keep keys and values of each token; half a config gives no number.
 TEST(ModelConfig, PublishedConfigs) {
   KVPLAN_NEED_SHARED();
   const std::string folder = traces::testing::shared_traces() + "/../reference/configs";

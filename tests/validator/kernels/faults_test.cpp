@@ -55,7 +55,7 @@ TEST(Faults, LostAtEveryCall) {
   }
 }
 
-/// A copy back to the host whose last byte is missing.
+/// A copy back to the host without its last byte.
 TEST(Faults, ShortCopiesAreNoticed) {
   Case of{.kernel = "compaction"};
   of.retained = Retained::kList;

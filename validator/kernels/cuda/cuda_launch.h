@@ -1,4 +1,4 @@
-// The kernels on a CUDA device: each call enqueues one launch in a stream and says what the runtime says.
+// The kernels on a CUDA device: each call enqueues one launch in a stream and returns the runtime's error code.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ cudaError_t launch_on_cuda(const QuantiseArguments& a, cudaStream_t stream);
 cudaError_t make_up_on_cuda(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements,
                             cudaStream_t stream);
 
-/// Of these kernels on the current device: 90 for sm_90.
+/// Compute architecture for which these kernels were compiled, on the current device: 90 for sm_90.
 cudaError_t kernel_architecture(int* architecture);
 
 }  // namespace kvplan::validator

@@ -1,18 +1,19 @@
-// Decode attention on CUDA (decode_arguments.h says what it computes). A block of threads is one piece of the plan.
+// Decode attention on CUDA (decode_arguments.h says what it computes). One thread block works on one piece of the plan.
 //
-// Each warp takes every kWarps-th tile of the piece's tokens and runs alone until the end: it copies the keys and
-// values of its tiles into its own part of shared memory, kStages - 1 tiles ahead, with 16-byte asynchronous copies
-// whose addresses come from the page table (one lane looks up one token; entries are read a tile before they are
-// needed), and multiplies on the tensor cores. The query heads of one KV head are the 16 rows of a product. At the end
+// Each warp takes every kWarps-th tile of the piece's tokens and runs alone until the end. It copies the keys and
+// values of its tiles into its own part of shared memory, kStages - 1 tiles ahead, with 16-byte asynchronous copies;
+// their addresses come from the page table (one lane looks up one token; entries are read one tile before they are
+// needed). It multiplies on the tensor cores; the query heads of one KV head are the 16 rows of a product. At the end
 // the block joins its warps' results in the order of the warps.
 //
 // Which element of a row is which k of a product is free as long as both sides agree: a lane takes 16 consecutive bytes
-// of a key for its part of two products (four of fp8), so keys need no matrix load and fp8 keys no shuffling. Values
-// are loaded transposed; of fp8 two channels travel as one 16-bit number and are pulled apart by a byte permutation.
+// of a key for its part of two products (four for fp8), so keys need no matrix load, and fp8 keys no shuffles. Values
+// are loaded transposed; for fp8, two channels travel as one 16-bit number and are separated by a byte permutation.
 // e4m3 becomes fp16, which holds every such number exactly.
 //
 // Chunks of 16 bytes are swizzled within a row, so that neither reading a key's chunks for eight tokens nor a
-// transposed load meets a bank twice.
+// transposed
+// load has bank conflicts.
 #include <cuda_runtime.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// A kernel that keeps a stream busy for some 50 us, while what is timed is enqueued behind it.
+// A kernel that keeps a stream busy for some 50 us, while the work to be timed is enqueued behind it.
 #pragma once
 
 #include <cuda_runtime_api.h>

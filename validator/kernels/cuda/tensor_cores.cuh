@@ -14,7 +14,7 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// 16 bytes, past the first-level cache; zeros where `read` is false.
+/// Copies 16 bytes, bypassing the first-level cache; zeros if `read` is false.
 __device__ __forceinline__ void copy_16(std::uint32_t to, const void* from, bool read) {
   const int bytes = read ? 16 : 0;
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(bytes));
@@ -22,7 +22,7 @@ __device__ __forceinline__ void copy_16(std::uint32_t to, const void* from, bool
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;\n" ::);
 }
-/// Until at most so many of the groups that were committed last are under way.
+/// Waits until at most kPending of the latest committed groups are still in progress.
 template <int kPending>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending));
@@ -73,20 +73,20 @@ __device__ __forceinline__ std::uint32_t packed(float low, float high) {
   }
 }
 
-/// The two e4m3 numbers in the lower half of `bits`, exactly, as fp16.
+/// The two e4m3 numbers in the lower half of `bits`, converted exactly to fp16.
 __device__ __forceinline__ std::uint32_t halves_of_fp8(std::uint32_t bits) {
   const __half2_raw pair = __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(bits), __NV_E4M3);
   return static_cast<std::uint32_t>(pair.x) | (static_cast<std::uint32_t>(pair.y) << 16);
 }
 
-/// Programmatic dependent launch (sm_90 and later): the next kernel of the stream may begin, where its launch allows
+/// Programmatic dependent launch (sm_90 and later): lets the next kernel of the stream begin, if its launch allows
 /// it.
 __device__ __forceinline__ void begin_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;\n" ::);
 #endif
 }
-/// Until the kernel before this one has ended and what it wrote is seen.
+/// Waits until the kernel before this one has ended and its writes are visible.
 __device__ __forceinline__ void wait_for_dependence() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n" ::: "memory");
