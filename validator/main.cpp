@@ -285,8 +285,7 @@ void add_kernels(CLI::App& app, KernelArguments& arguments) {
       ->capture_default_str();
   command->add_option("--kernel", arguments.kernel, "Run this kernel only");
   command
-      ->add_option("--out", arguments.folder,
-                   "Folder for the results; a stage is skipped if its file exists")
+      ->add_option("--out", arguments.folder, "Folder for the results; a stage is skipped if its file exists")
       ->required();
   command->add_flag("--quick", arguments.quick, "Take fewer samples");
 }

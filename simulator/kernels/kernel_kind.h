@@ -9,9 +9,8 @@
 //   roofline      no table of this engine on this GPU, or none of this dtype
 //
 // Interpolated is the logarithm of the time over the roofline of the same call: the roofline changes from
-// memory-bound to
-// compute-bound at the right place, so the ratio changes slowly (kinds/*.cpp have the rooflines). Beyond the table the
-// last ratio is kept.
+// memory-bound to compute-bound at the right place, so the ratio changes slowly (kinds/*.cpp have the rooflines).
+// Beyond the table the last ratio is kept.
 #pragma once
 
 #include <cstdint>

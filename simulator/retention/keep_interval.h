@@ -1,6 +1,5 @@
 // First and newest tokens stay, decided by position alone: window, streaming-llm, and policies with tables that say
-// which
-// heads keep everything. No recording is needed.
+// which heads keep everything. No recording is needed.
 //
 // If all layers keep the same tokens and evicted tokens leave holes, one keep rule serves all requests, and blocks may
 // be shared. Otherwise (slots are used again, a budget, tables of heads or layers) requests follow courses.

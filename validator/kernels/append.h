@@ -1,8 +1,7 @@
 // Appending to a paged cache as a kernel of the catalogue (append_arguments.h).
 //
 // Case: stored, heads, head_size, page_tokens, lengths including the new tokens, budget (new tokens of each sequence,
-// at
-// least 1), shuffled, outliers. One of seven sequences is padding, the last.
+// at least 1), shuffled, outliers. One of seven sequences is padding, the last.
 //
 // Reference: each number by numbers.h, one by one; every byte of both pools must be equal.
 #pragma once

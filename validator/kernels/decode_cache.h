@@ -2,10 +2,9 @@
 // contents. Shared by kernels that read a paged cache (attention, scores, compaction).
 //
 // The case alone decides what is kept: with a window, the last `window` tokens and the first `sinks`; otherwise each
-// token
-// of each KV head by its own draw, `kept_of_1000` in a thousand. References work from `kept`, `k_bits` and `v_bits`,
-// which are in token order; kernels see pages. Pages that belong to no sequence, and slots after the last token, hold
-// NaN.
+// token of each KV head by its own draw, `kept_of_1000` in a thousand. References work from `kept`, `k_bits` and
+// `v_bits`, which are in token order; kernels see pages. Pages that belong to no sequence, and slots after the last
+// token, hold NaN.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,11 @@
 // Runs cases on a machine: is the result right, and how long does it take?
 //
 // Timing (gpu-validation, section 5). One sample is one replay of a graph. Cold: the case on each of several copies
-// of its
-// memory, together five times the cache, and the time divided by their number, so that data are never in the cache.
-// Warm:
-// one copy several times. In serving, weights and other layers are read between two reads of the same cache, so cold is
-// the realistic case. Sampling ends when there are at least `least` samples and the 95 % interval of the median is
-// within
-// `interval` of it on either side, or when `enough_ns` have passed. Data are random, never zeros. Clocks are read and
-// never set.
+// of its memory, together five times the cache, and the time divided by their number, so that data are never in the
+// cache. Warm: one copy several times. In serving, weights and other layers are read between two reads of the same
+// cache, so cold is the realistic case. Sampling ends when there are at least `least` samples and the 95 % interval
+// of the median is within `interval` of it on either side, or when `enough_ns` have passed. Data are random, never
+// zeros. Clocks are read and never set.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 // Device memory that allocations take, step by step: requested bytes, and by how much the device's free memory fell.
 //
-// Memory is allocated in growing pieces (1 KiB to 1 GiB, and one byte more), then as a case's regions, and all of it is
-// freed. On NVIDIA devices physical memory comes in pages of 2 MiB: a request takes, beyond its own bytes, the rest
-// of its
-// last page, or nothing if an earlier small request left room (`explained`); `residual` is the part that this does not
-// explain.
+// Memory is allocated in growing pieces (1 KiB to 1 GiB, and one byte more), then as a case's regions, and all of it
+// is freed. On NVIDIA devices physical memory comes in pages of 2 MiB: a request takes, beyond its own bytes, the
+// rest of its last page, or nothing if an earlier small request left room (`explained`); `residual` is the part that
+// this does not explain.
 #pragma once
 
 #include <string>

@@ -6,8 +6,7 @@
 //   kernel  a kernel that reads or writes the pinned memory itself, 16 bytes per thread
 //
 // The best way depends on bytes and count: vLLM #42212 and #57555 have tables. `places` is in pinned memory too, so
-// that
-// host and kernel read the same list.
+// that host and kernel read the same list.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // gemm: one product of m x k with k x n.
 //
-// Roofline: a floor of 2.5 us (the lowest time of the tables), plus the longer of memory and arithmetic: weights once,
-// activations in and out in 2 bytes; 2 m n k operations. Between measured n and k, the ratio to the roofline is
-// bilinear
-// in their logarithms.
+// Roofline: a floor of 2.5 us (the lowest time of the tables), plus the longer of memory and arithmetic: weights
+// once, activations in and out in 2 bytes; 2 m n k operations. Between measured n and k, the ratio to the roofline is
+// bilinear in their logarithms.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,8 +1,7 @@
 // prefill-attention: causal attention of whole prompts of equal length, without cached tokens.
 //
 // Roofline: a floor of 8 us, plus the longer of memory (queries, outputs, keys and values once) and arithmetic: 4 x
-// head
-// size x query heads operations for each (query, key) pair: half of all pairs, or those within a window.
+// head size x query heads operations for each (query, key) pair: half of all pairs, or those within a window.
 #include <algorithm>
 #include <array>
 

@@ -12,8 +12,7 @@
 // e4m3 becomes fp16, which holds every such number exactly.
 //
 // Chunks of 16 bytes are swizzled within a row, so that neither reading a key's chunks for eight tokens nor a
-// transposed
-// load has bank conflicts.
+// transposed load has bank conflicts.
 #include <cuda_runtime.h>
 
 #include <cmath>
