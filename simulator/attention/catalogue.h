@@ -12,6 +12,8 @@ namespace kvplan::attention {
 
 /// All members, in the order in which lists show them.
 std::span<const PolicyKind* const> policies();
+/// The one that keeps every token, which is the same as none.
+extern const PolicyKind kFull;
 /// Their descriptors, for parsing, `list`, `explain` and forms.
 Catalogue policy_descriptors();
 

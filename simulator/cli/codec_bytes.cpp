@@ -57,7 +57,7 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   const Choice& choice = parsed.value().choice;
   const attention::PolicyTraits traits = kind.traits(choice);
   KeptTokens kept{.beside = attention::cell_metadata(parsed.value(), traits)};
-  if (traits.keeps_everything() || choice.name() == "full") return kept;
+  if (traits.keeps_everything() || &kind == &attention::kFull) return kept;
   if (traits.interval) kept.sinks = traits.interval->sink;
   const bool reads = traits.prompt_rows > 0 || traits.decode_rows || traits.keys || traits.values;
   const bool by_position = traits.interval || (traits.count_at != nullptr && !reads);

@@ -180,7 +180,7 @@ class Study {
       lines_.push_back(line);
       return Done{};
     }
-    const bool known = curve_ && choice.name() == "lru";
+    const bool known = curve_ && replacement::replacement_entry(choice).one_pass_curve;
     Hits hits;
     if (known) {
       hits = curve_->at(capacity);
@@ -324,16 +324,15 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
   if (!flags.capacities.empty()) {
     KVPLAN_TRY(capacities, capacities_of(flags.capacities));
   }
-  const auto named = [&](std::string_view name) {
-    return std::any_of(choices.begin(), choices.end(), [&](const Choice& c) { return c.name() == name; });
-  };
-  const bool only_lru =
-      std::all_of(choices.begin(), choices.end(), [](const Choice& c) { return c.name() == "lru"; });
+  const auto in_one_pass = [](const Choice& c) { return replacement::replacement_entry(c).one_pass_curve; };
+  const auto is_optimal = [](const Choice& c) { return replacement::replacement_entry(c).optimal; };
+  const bool any_curve = std::any_of(choices.begin(), choices.end(), in_one_pass);
+  const bool only_curves = std::all_of(choices.begin(), choices.end(), in_one_pass);
   const bool prefix = flags.mode == "prefix";
-  if (!flags.curve.empty() && !named("lru"))
+  if (!flags.curve.empty() && !any_curve)
     return bad_input("expected lru in --replacement: only LRU has a curve over all sizes")
         .at_field("--curve");
-  if (!flags.sample.empty() && (!only_lru || prefix || flags.bound))
+  if (!flags.sample.empty() && (!only_curves || prefix || flags.bound))
     return bad_input("expected --replacement lru and --mode object, without --bound").at_field("--sample");
   if (flags.json == "-" && flags.curve == "-")
     return bad_input("expected at most one output on standard output");
@@ -349,10 +348,14 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
                        " needs arrival times, but the requests of this trace have no common clock")
           .at_file(path);
   // Beside every curve the optimum.
-  if (flags.sample.empty() && !capacities.empty() && !named("belady")) {
-    KVPLAN_TRY(Choice belady,
-               parse_component("belady", "replacement", replacement::replacement_descriptors()));
-    choices.push_back(std::move(belady));
+  if (flags.sample.empty() && !capacities.empty() &&
+      std::none_of(choices.begin(), choices.end(), is_optimal)) {
+    for (const replacement::ReplacementEntry* entry : replacement::replacements()) {
+      if (!entry->optimal) continue;
+      KVPLAN_TRY(Choice optimal, parse_component(entry->descriptor.name, entry->descriptor.family,
+                                                 replacement::replacement_descriptors()));
+      choices.push_back(std::move(optimal));
+    }
   }
 
   Study study(refs, prefix);
@@ -361,7 +364,7 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
   Progress progress([&] { return progress_bar(done.load(), std::max<std::int64_t>(1, all)); });
   if (!flags.sample.empty()) {
     KVPLAN_TRY_DO(study.sample(flags.sample, flags.seed));
-  } else if (!flags.curve.empty() || (named("lru") && capacities.size() > kSizesWorthAPass)) {
+  } else if (!flags.curve.empty() || (any_curve && capacities.size() > kSizesWorthAPass)) {
     KVPLAN_TRY_DO(study.draw_curve());
   }
   for (const Choice& choice : choices) {

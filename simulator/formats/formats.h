@@ -61,6 +61,8 @@ struct FormatKind {
   std::string (*stands_for)(const Choice&) = nullptr;
 };
 
+/// The format that stores the elements of a recording as they are.
+extern const FormatKind kFullFormat;
 /// All members, aliases included.
 std::span<const FormatKind* const> formats();
 Catalogue format_descriptors();

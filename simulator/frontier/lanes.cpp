@@ -131,7 +131,7 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
       continue;
     }
     KVPLAN_TRY(attention::PolicyChoice policy, parsed(text));
-    if (name != "full" && text.find(':') == std::string::npos)
+    if (policy.kind != &attention::kFull && text.find(':') == std::string::npos)
       return bad_input(
                  "\"" + std::string(name) +
                  "\" takes no budget: give its parameters to run it once; policies that take a budget: " +
@@ -150,7 +150,7 @@ Result<std::vector<Storage>> storages_of(std::string_view formats, std::string_v
     auto format = formats::parse_format(text);
     if (!format.ok()) return bad_input(format.error().to_string()).at_field(option);
     Storage storage{.format = std::move(format).value(), .text = std::move(text)};
-    if (storage.golden_name() == "full") storage.format.reset();
+    if (storage.format->kind == &formats::kFullFormat) storage.format.reset();
     out.push_back(std::move(storage));
   }
   return out;

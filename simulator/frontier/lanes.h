@@ -39,7 +39,7 @@ struct Storage {
   std::string text;  ///< as the user wrote it; "full" without a format
 
   [[nodiscard]] std::string_view golden_name() const {
-    return format ? format->kind->golden_name : std::string_view("full");
+    return format ? format->kind->golden_name : formats::kFullFormat.golden_name;
   }
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/base/case_price.h"
 #include "simulator/base/component.h"
 #include "simulator/core/latency.h"
 #include "simulator/latency/step_table.h"
@@ -51,7 +52,7 @@ struct LatencyRequest {
 struct LatencyWish {
   const model::DeviceShape& device;         ///< of every rank
   const model::ModelShape* model{nullptr};  ///< null: not known yet
-  std::string_view kernels{};               ///< of the engine (scheduling::EngineTraits)
+  std::string_view kernels{};               ///< of the engine (scheduling::Engine)
 };
 
 struct LatencyEntry {
@@ -61,7 +62,18 @@ struct LatencyEntry {
   /// A sentence for the report if the model assumes something that was not measured; else empty.
   std::string_view assumption{};
   bool counts_weights{false};  ///< true: it depends on the number and bits of weights
-  bool knows_parts{true};      ///< LatencyRequest::partly may be set
+  /// A parameter whose default is a figure of the deployment's device.
+  struct DeviceParam {
+    std::string_view param;
+    model::DeviceFigure figure;
+  };
+  std::span<const DeviceParam> of_device{};
+  /// Ranks share the work of a step evenly, and communication between them takes no time.
+  bool ideal_ranks{false};
+  bool reads_all_experts{false};   ///< every step reads the weights of all experts, however few tokens it has
+  std::string_view steps_param{};  ///< the parameter that names a file of measured steps; empty: none
+  CasePrice price{};               ///< of a case with this member, beyond that of any case
+  bool knows_parts{true};          ///< LatencyRequest::partly may be set
   /// The text of this member's choice if it can be the default for a deployment; empty if another member must be
   /// used. Null: never a default.
   std::string (*text_for)(const LatencyWish&){nullptr};

@@ -72,6 +72,7 @@ const LatencyEntry kCalibratedLatency{
                    .source = "kvplan",
                    .params = kParams},
     .make = make,
+    .steps_param = "file",
     .knows_parts = false};
 
 }  // namespace kvplan::latency

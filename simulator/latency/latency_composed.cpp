@@ -166,7 +166,7 @@ class Composed final : public core::LatencyModel {
   std::int64_t experts_;
 };
 
-constexpr std::array<std::string_view, 3> kEngines{"vllm", "sglang", "trtllm"};
+constexpr auto kEngines = kernels::kMeasuredEngines;
 constexpr std::string_view kNewest = "newest";
 
 constexpr Param share_of_peak(std::string_view name, std::string_view help, std::string_view fallback) {
@@ -194,7 +194,7 @@ constexpr std::array<Param, 11> kParams{{
     {.name = "engine",
      .help = "Engine that names the measured tables of decode attention kernels",
      .kind = ParamKind::kText,
-     .fallback = "vllm",
+     .fallback = kEngines.front(),
      .choices = kEngines},
     {.name = "engine_version",
      .help = "Version of the kernels, or newest for the latest measured version",
@@ -314,6 +314,7 @@ const LatencyEntry kComposedLatency{
          .params = kParams},
     .make = make,
     .counts_weights = true,
+    .price = {.fixed_ns = 10'000'000, .request_ns = 4'000},  // tables of measured kernels are read
     .text_for = text_for};
 
 }  // namespace kvplan::latency

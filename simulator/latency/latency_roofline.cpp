@@ -158,6 +158,9 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
       std::make_unique<Roofline>(*overhead, compute, read, bytes / kTicksPerSecond));
 }
 
+constexpr std::array<LatencyEntry::DeviceParam, 2> kOfDevice{
+    {{"flops", model::DeviceFigure::kBf16Flops}, {"bandwidth", model::DeviceFigure::kBandwidth}}};
+
 }  // namespace
 
 extern const LatencyEntry kRooflineLatency;
@@ -172,6 +175,9 @@ const LatencyEntry kRooflineLatency{
     .assumption =
         "Step times are roofline estimates with assumed efficiencies, not measured. Use them to compare "
         "policies, not to quote latencies.",
-    .counts_weights = true};
+    .counts_weights = true,
+    .of_device = kOfDevice,
+    .ideal_ranks = true,
+    .reads_all_experts = true};
 
 }  // namespace kvplan::latency

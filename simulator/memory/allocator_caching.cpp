@@ -246,6 +246,7 @@ const AllocatorEntry kCachingAllocator{
                   "everything. Eviction frees nothing before the request ends."},
     .make = make_caching<CachingPool>,
     .make_model = make_caching<CachingPoolModel>,
-    .shares_prefixes = false};
+    .shares_prefixes = false,
+    .price = {.request_ns = 8'000}};  // tensors of each request, from a list of segments
 
 }  // namespace kvplan::memory

@@ -121,6 +121,7 @@ const AllocatorEntry kContiguousAllocator{
                    .spans = kOneRangeSpans},
     .make = make_contiguous<ContiguousAllocator>,
     .make_model = make_contiguous<ContiguousModel>,
-    .shares_prefixes = false};
+    .shares_prefixes = false,
+    .exact_ranges = true};
 
 }  // namespace kvplan::memory

@@ -337,7 +337,6 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
   return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator<BlocksInQueue>>(layout, request));
 }
 
-extern const AllocatorEntry kPagedAllocator;
 const AllocatorEntry kPagedAllocator{
     .descriptor =
         {.family = "allocator",
@@ -351,6 +350,7 @@ const AllocatorEntry kPagedAllocator{
     .make = make_paged,
     .make_model = make_paged_model,
     .shares_prefixes = true,
-    .table_per = table_per};
+    .table_per = table_per,
+    .frees_single_blocks = true};
 
 }  // namespace kvplan::memory

@@ -26,6 +26,13 @@ Catalogue allocator_descriptors() {
   return family().descriptors();
 }
 
+std::string allocators_with(bool AllocatorEntry::*trait) {
+  std::string out;
+  for (const AllocatorEntry* entry : allocators())
+    if (entry->*trait) out.append(out.empty() ? "\"" : " or \"").append(entry->descriptor.name).append("\"");
+  return out;
+}
+
 const AllocatorEntry& allocator_entry(const Choice& choice) {
   return family().member(choice);
 }

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "simulator/base/case_price.h"
 #include "simulator/base/component.h"
 #include "simulator/core/allocator.h"
 #include "simulator/core/request_column.h"
@@ -81,12 +83,22 @@ struct AllocatorEntry {
   bool follows_windows{false};
   /// What a table covers with this choice; null: one table per request.
   TablePer (*table_per)(const Choice&) = nullptr;
+  /// True: memory is a pool of equal blocks that come back one by one, so a retention schedule may free, move and
+  /// refill them. What a block is does not depend on how many there are.
+  bool frees_single_blocks{false};
+  /// True: the range of a request is no longer than what is reserved for it.
+  bool exact_ranges{false};
+  CasePrice price{};  ///< of a case with this member, beyond that of any case
 };
 
+/// The pool of vLLM's blocks, which its replays use.
+extern const AllocatorEntry kPagedAllocator;
 /// All members, by name.
 std::span<const AllocatorEntry* const> allocators();
 /// Their descriptors.
 Catalogue allocator_descriptors();
+/// `"NAME"` of each member with the trait, joined by "or".
+std::string allocators_with(bool AllocatorEntry::*trait);
 /// The member that a parsed choice names. REQUIRES: the choice is of family "allocator".
 const AllocatorEntry& allocator_entry(const Choice& choice);
 

@@ -129,9 +129,17 @@ Catalogue format_descriptors() {
   return kDescriptors;
 }
 
+Choice native_format() {
+  return parse_component(kNative, "format", format_descriptors()).value();
+}
+
+bool is_native(const Choice& format) {
+  return format.name() == kNative;
+}
+
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes) {
   const Entry& entry = entry_of(format);
-  if (entry.descriptor.name == kNative) return TokenBytes{cache.elements() * element_bytes, 0};
+  if (is_native(format)) return TokenBytes{cache.elements() * element_bytes, 0};
   if (entry.descriptor.name == kDsMla) return ds_mla_bytes(cache);
   TokenBytes bytes{ceil_div(cache.elements() * entry.bits, 8), 0};
   if (entry.descriptor.params.empty()) return bytes;

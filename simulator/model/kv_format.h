@@ -26,6 +26,10 @@ struct TokenBytes {
 
 /// Sorted by name. Errors of a choice among them: simulator/base/component.h.
 Catalogue format_descriptors();
+/// The format that keeps the elements of the model as they are.
+Choice native_format();
+/// REQUIRES: as token_bytes.
+bool is_native(const Choice& format);
 /// Bytes of a token. `element_bytes`: those of the model's own elements, for "native". Errors: the format is not for
 /// such layers. REQUIRES: a choice of family "format".
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);

@@ -80,6 +80,7 @@ const ReplacementEntry kBelady{
                    .params = kParams},
     .uses_time = false,
     .replay = replay,
-    .make = nullptr};
+    .make = nullptr,
+    .optimal = true};
 
 }  // namespace kvplan::replacement

@@ -98,12 +98,13 @@ class Lfu {
 }  // namespace
 
 extern const ReplacementEntry kLfu;
-const ReplacementEntry kLfu =
+const ReplacementEntry kLfu = priced(
+    800,
     member<Lfu>({.family = "replacement",
                  .name = "lfu",
                  .summary = "Evicts the block with the fewest uses since insertion; among equals, the block "
                             "that reached its count first.",
                  .source = "Podlipnig, Boeszoermenyi 2003 (ACM Computing Surveys 35(4)), in-cache LFU",
-                 .params = kLeavesAlone});
+                 .params = kLeavesAlone}));
 
 }  // namespace kvplan::replacement

@@ -179,12 +179,13 @@ Result<Lirs::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kLirs;
-const ReplacementEntry kLirs =
+const ReplacementEntry kLirs = priced(
+    17'000,
     member<Lirs, params_of>({.family = "replacement",
                              .name = "lirs",
                              .summary = "LIRS: most of the cache holds blocks with a short time between "
                                         "their last two uses; other blocks pass through a queue.",
                              .source = "Jiang, Zhang 2002 (SIGMETRICS)",
-                             .params = kParams});
+                             .params = kParams}));
 
 }  // namespace kvplan::replacement

@@ -39,11 +39,15 @@ class Lru {
 }  // namespace
 
 extern const ReplacementEntry kLru;
-const ReplacementEntry kLru =
-    member<Lru>({.family = "replacement",
-                 .name = "lru",
-                 .summary = "Evicts the least recently used block.",
-                 .source = "Mattson, Gecsei, Slutz, Traiger 1970 (IBM Systems Journal 9(2))",
-                 .params = kLeavesAlone});
+const ReplacementEntry kLru = [] {
+  ReplacementEntry entry =
+      priced(-400, member<Lru>({.family = "replacement",
+                                .name = "lru",
+                                .summary = "Evicts the least recently used block.",
+                                .source = "Mattson, Gecsei, Slutz, Traiger 1970 (IBM Systems Journal 9(2))",
+                                .params = kLeavesAlone}));
+  entry.one_pass_curve = true;
+  return entry;
+}();
 
 }  // namespace kvplan::replacement

@@ -51,4 +51,10 @@ constexpr ReplacementEntry member(const Descriptor& descriptor) {
   }>(descriptor);
 }
 
+/// The entry with the price of a case beyond that of any policy: nanoseconds for each block.
+constexpr ReplacementEntry priced(std::int64_t block_ns, ReplacementEntry entry) {
+  entry.price.block_ns = block_ns;
+  return entry;
+}
+
 }  // namespace kvplan::replacement

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "simulator/base/case_price.h"
 #include "simulator/base/component.h"
 #include "simulator/replacement/policy.h"
 #include "simulator/replacement/references.h"
@@ -22,6 +23,10 @@ struct ReplacementEntry {
   /// Makes the policy for a cache or a pool. Null for a member that knows the future, and for a pool's own
   /// rule.
   Result<std::unique_ptr<Policy>> (*make)(const Choice&, const Room&);
+  /// The hits of every capacity follow from one pass over the references (stack_curve.h).
+  bool one_pass_curve{false};
+  bool optimal{false};  ///< knows the future, and no policy has more hits
+  CasePrice price{};    ///< of a case with this member, beyond that of any policy
 };
 
 std::span<const ReplacementEntry* const> replacements();

@@ -165,12 +165,13 @@ Result<S3Fifo::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kS3Fifo;
-const ReplacementEntry kS3Fifo =
+const ReplacementEntry kS3Fifo = priced(
+    150,
     member<S3Fifo, params_of>({.family = "replacement",
                                .name = "s3fifo",
                                .summary = "A small FIFO queue for new blocks, a main FIFO queue with second "
                                           "chances, and a ghost queue of blocks evicted from the small one.",
                                .source = "Yang, Zhang, Qiu, Yue, Vinayak 2023 (SOSP)",
-                               .params = kParams});
+                               .params = kParams}));
 
 }  // namespace kvplan::replacement

@@ -67,12 +67,13 @@ class Sieve {
 }  // namespace
 
 extern const ReplacementEntry kSieve;
-const ReplacementEntry kSieve =
+const ReplacementEntry kSieve = priced(
+    -550,
     member<Sieve>({.family = "replacement",
                    .name = "sieve",
                    .summary = "A hand moves from old to new through a FIFO list, skips blocks used since its "
                               "last visit, and evicts the first block that was not.",
                    .source = "Zhang, Yang, Yue, Vigfusson, Vinayak 2024 (NSDI)",
-                   .params = kLeavesAlone});
+                   .params = kLeavesAlone}));
 
 }  // namespace kvplan::replacement

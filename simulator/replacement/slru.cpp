@@ -84,12 +84,13 @@ Result<Slru::Params> params_of(const Choice& choice, const Room& room) {
 }  // namespace
 
 extern const ReplacementEntry kSlru;
-const ReplacementEntry kSlru =
+const ReplacementEntry kSlru = priced(
+    -450,
     member<Slru, params_of>({.family = "replacement",
                              .name = "slru",
                              .summary = "Segmented LRU: a block used again moves to a protected segment; the "
                                         "least recently used block outside it is evicted.",
                              .source = "Karedla, Love, Wherry 1994 (IEEE Computer 27(3))",
-                             .params = kParams});
+                             .params = kParams}));
 
 }  // namespace kvplan::replacement

@@ -88,13 +88,14 @@ Result<Ttl::Params> params_of(const Choice& choice, const Room& /*room*/) {
 }  // namespace
 
 extern const ReplacementEntry kTtl;
-const ReplacementEntry kTtl =
+const ReplacementEntry kTtl = priced(
+    -400,
     member<Ttl, params_of>({.family = "replacement",
                             .name = "ttl",
                             .summary = "A block expires after its time to live; if room is needed earlier, "
                                        "evicts the block that expires first.",
                             .source = "kvplan, after the working set of Denning 1968 (CACM 11(5))",
                             .params = kParams},
-                           true);
+                           true));
 
 }  // namespace kvplan::replacement

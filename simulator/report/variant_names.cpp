@@ -3,18 +3,21 @@
 #include <algorithm>
 
 #include "simulator/base/component.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::report {
 namespace {
 
-constexpr std::string_view kPagedBlocks = "paged:block_tokens=";
+constexpr std::string_view kBlockTokens = "block_tokens";
 
-/// The number in "paged:block_tokens=N" if nothing follows it; else nothing.
-std::optional<std::int64_t> block_of(std::string_view allocator) {
-  if (allocator == "paged") return std::nullopt;
-  if (allocator.substr(0, kPagedBlocks.size()) != kPagedBlocks) return std::nullopt;
-  return parse_integer(allocator.substr(kPagedBlocks.size()));
+/// Tokens of a block, where that is all that the text says of a pool of blocks.
+std::optional<std::int64_t> block_of(std::string_view text) {
+  const auto allocator = parse_component(text, "allocator", memory::allocator_descriptors());
+  if (!allocator.ok() || !memory::allocator_entry(allocator.value()).frees_single_blocks) return std::nullopt;
+  for (const Param& param : allocator.value().descriptor().params)
+    if (allocator.value().given(param.name) != (param.name == kBlockTokens)) return std::nullopt;
+  return allocator.value().integer(kBlockTokens);
 }
 
 Subject subject_of(const plan::Comparison& comparison) {
@@ -86,8 +89,7 @@ std::string VariantNames::in_words(std::size_t variant) const {
         words = value;
         break;
       case Subject::kBlockSizes:
-        words = "blocks of " +
-                number_text(path == "memory.allocator" ? value.substr(kPagedBlocks.size()) : value) +
+        words = "blocks of " + (path == "memory.allocator" ? grouped(*block_of(value)) : number_text(value)) +
                 " tokens";
         break;
       case Subject::kPools:

@@ -53,7 +53,7 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
          : s.reader ? " layers have a sliding window. This run still holds every token in them, and reads "
                       "them like the other layers."
                     : " layers have a sliding window. This run still holds and reads every token in them."));
-  if (shape.weight_shape.experts > 0 && s.latency.name() == "roofline")
+  if (shape.weight_shape.experts > 0 && latency::latency_entry(s.latency).reads_all_experts)
     assumptions.emplace_back("Every step reads the weights of all experts, however few tokens it has.");
   assumptions.insert(assumptions.end(), shape.notes.begin(), shape.notes.end());
   return shape;

@@ -5,6 +5,9 @@
 #include "simulator/routing/routers.h"
 
 namespace kvplan::routing {
+
+extern const RouterEntry kLeastLoadedRouter;
+
 namespace {
 
 class SessionAffine final : public core::Router {
@@ -33,7 +36,9 @@ constexpr std::array<Param, 1> kParams{kLoadMeasureParam};
 std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& workload,
                                    std::int64_t replicas) {
   const std::pair<std::string, std::string> by{kLoadMeasureParam.name, choice.text(kLoadMeasureParam.name)};
-  const Choice first = make_choice("least-loaded", std::span(&by, 1), "router", router_descriptors()).value();
+  const Choice first =
+      make_choice(kLeastLoadedRouter.descriptor.name, std::span(&by, 1), "router", router_descriptors())
+          .value();
   return std::make_unique<SessionAffine>(router_entry(first).make(first, workload, replicas), workload);
 }
 

@@ -19,7 +19,7 @@ std::string example_of(const Param& param) {
 
 bool runs(const attention::PolicyChoice& policy) {
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-  return policy.choice.name() != "full" && !traits.keeps_everything() && !traits.recorded;
+  return policy.kind != &attention::kFull && !traits.keeps_everything() && !traits.recorded;
 }
 
 bool is_counted(const attention::PolicyChoice& policy) {

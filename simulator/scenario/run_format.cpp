@@ -155,7 +155,7 @@ RunFormat run_format(Choice choice) {
   if (kind == nullptr) return {.of_token = std::move(choice)};
   if (formats::paging_of({.kind = kind, .choice = choice}) == formats::Paging::kTokens)
     return {.of_token = {std::move(choice), bytes_at_once}};
-  Choice native = parse_component("native", "format", model::format_descriptors()).value();
+  Choice native = model::native_format();
   return {.of_token = std::move(native),
           .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};
 }

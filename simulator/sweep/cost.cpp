@@ -1,15 +1,15 @@
 #include "simulator/sweep/cost.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+
+#include "simulator/latency/latencies.h"
+#include "simulator/memory/allocators.h"
+#include "simulator/replacement/replacements.h"
 
 namespace kvplan::sweep {
 namespace {
 
-struct Price {
-  std::int64_t fixed_ns{0}, request_ns{0}, block_ns{0};
-};
+using Price = CasePrice;
 
 /// Cost of any case: reading the scenario, arrivals and ends of requests, counting blocks.
 constexpr Price kAny{1'000'000, 2'000, 8};
@@ -27,22 +27,6 @@ constexpr std::int64_t kTablesTokenNs = 50;  // courses over tables by layer or 
 constexpr std::int64_t kLayerOutputNs =
     210;  // a format with parameters by layer: its rule, in each layer at each token
 constexpr std::int64_t kUnknownLayers = 32;  // for a model in a file or a recording
-/// Members with a price that differs from that of their family.
-struct Member {
-  std::string_view family, name;
-  Price more;
-};
-constexpr std::array<Member, 9> kMembers{{
-    {"allocator", "caching", {0, 8'000, 0}},          // tensors of each request, from a list of segments
-    {"latency", "composed", {10'000'000, 4'000, 0}},  // tables of measured kernels are read
-    {"replacement", "lru", {0, 0, -400}},
-    {"replacement", "sieve", {0, 0, -550}},
-    {"replacement", "slru", {0, 0, -450}},
-    {"replacement", "ttl", {0, 0, -400}},
-    {"replacement", "s3fifo", {0, 0, 150}},
-    {"replacement", "lfu", {0, 0, 800}},
-    {"replacement", "lirs", {0, 0, 17'000}},
-}};
 
 std::int64_t block_tokens_of(const Choice& allocator) {
   for (const Param& param : allocator.descriptor().params)
@@ -66,13 +50,9 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
     terms.request_ns += times * price.request_ns;
     block_ns += times * price.block_ns;
   };
-  const auto add_member = [&](const Choice& choice) {
-    for (const Member& member : kMembers)
-      if (member.family == choice.descriptor().family && member.name == choice.name()) add(member.more);
-  };
   add(kAny);
-  add_member(scenario.allocator);
-  add_member(scenario.latency);
+  add(memory::allocator_entry(scenario.allocator).price);
+  add(latency::latency_entry(scenario.latency).price);
   // A tree holds prefixes in long pieces, where others hold a content for each block.
   const bool tree = scenario.engine_traits().index_of_its_own;
   const bool in_place =
@@ -82,7 +62,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
   if (finds_blocks) add(kFindsPrefixes);
   if (finds_blocks && scenario.replaces_by_policy()) {
     add(kReplacesByPolicy);
-    add_member(scenario.replacement);
+    add(replacement::replacement_entry(scenario.replacement).price);
   }
   if (scenario.replicas > 1) {
     add(kReplica, scenario.replicas);

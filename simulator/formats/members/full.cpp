@@ -21,7 +21,6 @@ Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& le
 
 }  // namespace
 
-extern const FormatKind kFullFormat;
 const FormatKind kFullFormat{
     .descriptor = {.family = kFamily,
                    .name = "full",

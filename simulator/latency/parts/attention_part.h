@@ -22,6 +22,7 @@
 
 #include "simulator/core/latency.h"
 #include "simulator/kernels/decode_times.h"
+#include "simulator/kernels/measured_engines.h"
 #include "simulator/latency/parts/step_shape.h"
 #include "simulator/latency/parts/tick_curve.h"
 #include "simulator/model/layer_groups.h"
