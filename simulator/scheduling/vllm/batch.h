@@ -19,7 +19,7 @@
 #include "simulator/scheduling/fast/running_slots.h"
 #include "simulator/scheduling/fast/window_sums.h"
 #include "simulator/scheduling/vllm/params.h"
-#include "simulator/scheduling/vllm/standing.h"
+#include "simulator/scheduling/vllm/priority_order.h"
 
 namespace kvplan::scheduling::vllm {
 
@@ -45,7 +45,7 @@ struct Batch {
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
     KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
     KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && !run.keeps_nothing));
-    // Who gives way may have been granted something in the same pass, and who decodes may have to wait for a step.
+    // A victim may have been granted blocks in the same pass, and a decoding request may have to wait for a step.
     KVPLAN_CHECK(!by_priority || (run.courses == nullptr && !run.keep.evicts() &&
                                   memory.placing() == nullptr && memory.layout().groups.empty()));
     sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? alloc_unit_tokens : 0};
@@ -63,7 +63,7 @@ struct Batch {
     return s.course == nullptr ? tokens : s.course->table_slots(tokens);
   }
 
-  [[nodiscard]] Standing standing_of(Slot slot) const {
+  [[nodiscard]] PriorityKey priority_key(Slot slot) const {
     return {workload.priority_of(at(slot).request), at(slot).arrival, at(slot).request};
   }
 
@@ -73,7 +73,7 @@ struct Batch {
     if (allocator.placing() != nullptr) slot_of.emplace(request, slot);
     if (by_priority) {
       at(slot).arrival = arrival;
-      giving_way.enter(standing_of(slot), slot);
+      preemption_order.enter(priority_key(slot), slot);
     }
     prompts.push_back(slot);
     return slot;
@@ -81,7 +81,7 @@ struct Batch {
   /// Leaves the running list.
   void leave(Slot slot) {
     const SlotState& s = at(slot);
-    if (by_priority) giving_way.leave(standing_of(slot));
+    if (by_priority) preemption_order.leave(priority_key(slot));
     if (s.decoding && s.course != nullptr) {
       following.leave(slot);
       --sums.requests;
@@ -186,7 +186,7 @@ struct Batch {
   const core::ReplicaSetup run;
   core::Allocator& allocator;
   const core::Workload& workload;
-  const bool by_priority;  ///< who waits is asked, and who runs gives way, by priority
+  const bool by_priority;  ///< queue order and preemption order follow the priority of requests
   const bool grows;  ///< decoding requests are granted allocation units as they go, each after as many tokens
   const bool grows_anywhere;  ///< or when their allocator says
   const std::int64_t alloc_unit_tokens;
@@ -198,7 +198,7 @@ struct Batch {
   core::PhaseLists phases;                      ///< decoding without a course, by when they need a block
   std::vector<Slot> prompts;                    ///< with their prompt in work, by rank
   std::unordered_map<RequestId, Slot> slot_of;  ///< of all that run, where placing costs; else empty
-  GivingWay giving_way;                         ///< of all that run, by priority; else empty
+  PreemptionOrder preemption_order;                         ///< of the running requests, by priority; else empty
   std::vector<Slot> held_back;                  ///< decode, but not in the step that comes
   core::Followers following{slots};             ///< decoding with a course
   core::DecodeSums sums{.squared = run.keeps_nothing};

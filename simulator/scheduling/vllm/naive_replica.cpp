@@ -217,19 +217,19 @@ class NaiveReplica final : public Replica, public BlockListener {
     ++pass_.preempted;
   }
 
-  /// Into the queue, there; or, by priority, before the first that is asked later.
+  /// Joins the queue there; or, by priority, before the first request with a greater key.
   void wait(RequestId r, std::deque<RequestId>::iterator where) {
-    const auto standing = [this](RequestId q) {
+    const auto key = [this](RequestId q) {
       return std::tuple(workload_.priority_of(q), state(q).arrival, q);
     };
     if (params_.by_priority)
       where = std::find_if(waiting_.begin(), waiting_.end(),
-                           [&](RequestId q) { return standing(r) < standing(q); });
+                           [&](RequestId q) { return key(r) < key(q); });
     waiting_.insert(where, r);
   }
 
-  /// Who gives way: the last of the running list; or, by priority, of the greatest number the latest arrival, of these
-  /// the last in the trace.
+  /// The request that is preempted first: the last of the running list; or, by priority, of those with the greatest
+  /// number the latest arrival, of these the last in the trace.
   std::vector<RequestId>::iterator victim() {
     if (!params_.by_priority) return running_.end() - 1;
     return std::max_element(running_.begin(), running_.end(), [this](RequestId a, RequestId b) {
@@ -238,7 +238,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     });
   }
 
-  /// Tokens that the step was to compute of one that gives way.
+  /// Takes a victim out of the step; returns the tokens that the step was to compute of it.
   std::int64_t undo(RequestId r) {
     const auto at = std::find_if(scheduled_.begin(), scheduled_.end(),
                                  [r](const Scheduled& s) { return s.request == r; });
@@ -317,10 +317,10 @@ class NaiveReplica final : public Replica, public BlockListener {
       const std::int64_t before = allocator_.table(r).alloc_units;
       while (!refused && !allocator_.grow(r, slots(s, s.computed + tokens))) {
         pass_.refuse(allocator_.refusal());
-        const auto gives_way = victim();
-        const RequestId gone = *gives_way;
-        if (static_cast<std::size_t>(gives_way - running_.begin()) < i) --i;
-        running_.erase(gives_way);
+        const auto victim_at = victim();
+        const RequestId gone = *victim_at;
+        if (static_cast<std::size_t>(victim_at - running_.begin()) < i) --i;
+        running_.erase(victim_at);
         budget += undo(gone);
         preempt(gone);
         refused = gone == r;
@@ -334,7 +334,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     for (; refused && i < running_.size(); ++i)
       if (state(running_[i]).prompt_done)
         for (Observer* o : run_.observers) o->on_hold_back(running_[i]);
-    if (params_.by_priority)  // until here, who is scheduled may have to give way
+    if (params_.by_priority)  // until here, a scheduled request may be preempted
       for (const auto& [r, tokens] : scheduled_) compute(r, tokens, state(r).prompt_done);
 
     while (pass_.preempted == 0 && !waiting_.empty() && budget > 0 &&

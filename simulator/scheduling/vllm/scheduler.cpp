@@ -190,7 +190,7 @@ void Scheduler::preempt(Slot victim) {
   const SlotState& s = at(victim);
   const RequestId r = s.request;
   const std::int64_t rank = s.rank;
-  const Standing who = batch_.standing_of(victim);
+  const PriorityKey who = batch_.priority_key(victim);
   behind_ = s.run_next;
   const std::int64_t written = batch_.tokens_held(s);
   const BlockTable table = allocator_.table(r);

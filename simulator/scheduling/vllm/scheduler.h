@@ -11,7 +11,7 @@
 #include "simulator/scheduling/fast/pass_moves.h"
 #include "simulator/scheduling/vllm/batch.h"
 #include "simulator/scheduling/vllm/params.h"
-#include "simulator/scheduling/vllm/standing.h"
+#include "simulator/scheduling/vllm/priority_order.h"
 
 namespace kvplan::scheduling::vllm {
 
@@ -90,7 +90,7 @@ class Scheduler {
   void tell_piece(const Piece& piece);
   bool make_room(Slot slot, std::int64_t tokens);
   [[nodiscard]] Slot victim() const {
-    return params_.by_priority ? batch_.giving_way.first() : batch_.slots.youngest();
+    return params_.by_priority ? batch_.preemption_order.first() : batch_.slots.youngest();
   }
   void preempt(Slot victim);
   void undo(Slot victim);
