@@ -211,11 +211,10 @@ event_log::Header header_of(const EventLogOptions& options) {
           .tables = layout.tables,
           .entry_bytes = layout.entry_bytes,
           .unnumbered = !has_block_ids(layout),
-          .prefills_apart = options.prefills_apart,
+          .rules = options.rules,
           .tree = tree,
           .id_tokens = tree && ids != nullptr && ids->present() ? ids->block_tokens : 0,
           .replicas = options.replicas,
-          .by_priority = options.by_priority,
           .prompt_rows = options.prompt_rows,
           .allocator = options.allocator,
           .scenario = options.scenario,
@@ -230,7 +229,7 @@ EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
       returns_alloc_units_(options.layout.returns_alloc_units()),
       track_units_(options.track_units),
       counted_(options.counted),
-      by_priority_(options.by_priority),
+      rules_(options.rules),
       alloc_unit_tokens_(options.layout.alloc_unit_tokens),
       tables_(options.layout.tables),
       in_groups_(!options.layout.groups.empty()),
@@ -276,7 +275,7 @@ void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
   const std::span<const std::uint32_t> ids =
       tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
   write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted,
-                     static_cast<std::int32_t>(ids.size()), by_priority_ ? workload_.priority_of(r) : 0});
+                     static_cast<std::int32_t>(ids.size()), rules_.priority_told(workload_.priority_of(r))});
   for (auto left = ids; !left.empty();) {
     const auto part = left.first(std::min(left.size(), static_cast<std::size_t>(log::kMostListed)));
     write(log::PrefixIds{r, {part.begin(), part.end()}});

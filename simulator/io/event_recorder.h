@@ -26,14 +26,13 @@ struct EventLogOptions {
   core::MemoryLayout layout{};
   bool null_block{true};       ///< paged memory in which block 0 is never handed out (vLLM)
   bool prefix_cache{false};    ///< full blocks are inserted into the cache, or pages into a radix tree
-  bool prefills_apart{false};  ///< while prompts are computed, decoding requests wait
+  event_log::Rules rules{};    ///< of the engine's scheduler
   core::KeepRule keep{};       ///< of the run
   /// With courses: cells of one token in each track, the same for all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};            ///< placement of the courses
   bool compacts{false};         ///< placement of the courses is compact: survivors move together
   bool counted{false};          ///< only the number of dropped tokens is known, not which
-  bool by_priority{false};      ///< queue order and preemption order go by the priority of arrivals
   std::int64_t prompt_rows{0};  ///< as event_log::Header has it
   std::int32_t replicas{1};
   std::string allocator{};  ///< as in the scenario, with all parameters
@@ -116,7 +115,7 @@ class EventRecorder : public core::Observer {
   core::KeepRule::Emptied emptied_{};  ///< of the latest drop
   std::vector<std::int32_t> track_units_;
   bool counted_;
-  bool by_priority_;
+  event_log::Rules rules_;
   std::int64_t alloc_unit_tokens_, tables_;  ///< of a request
   bool in_groups_;                           ///< layers lie in groups
   std::int64_t entries_per_block_;           ///< entries of a table for a logical block: one for each group

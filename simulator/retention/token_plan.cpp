@@ -4,6 +4,7 @@
 
 #include "simulator/attention/replay.h"
 #include "simulator/courses/encoded_course.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/retention/place_policy.h"
 

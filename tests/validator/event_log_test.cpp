@@ -356,7 +356,7 @@ TEST(EventLog, HeadersAndFactsOfTrees) {
   const auto cases = test::small_cases();
   const auto log = test::read_log(
       test::log_of_run(test::random_trace(5), case_named(cases, "sglang_pages"), Stepping::kFast));
-  EXPECT_TRUE(log.header.prefills_apart && log.header.tree && log.header.unnumbered);
+  EXPECT_TRUE(log.header.rules.prefills_apart && log.header.tree && log.header.unnumbered);
   EXPECT_FALSE(log.header.prefix_cache);
   EXPECT_EQ(log.header.id_tokens, 32);
   const auto error_with = [&](auto change) {
@@ -369,7 +369,7 @@ TEST(EventLog, HeadersAndFactsOfTrees) {
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.prefix_cache = true; }),
             "a.kve: byte 8: prefills_apart: expected blocks that are not inserted into the prefix cache, "
             "without retention schedules or layer groups, when prefill batches are separate");
-  EXPECT_EQ(error_with([](WholeLog& l) { l.header.prefills_apart = l.header.unnumbered = false; }),
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.rules.prefills_apart = l.header.unnumbered = false; }),
             "a.kve: byte 8: tree: expected a radix tree only when prefill batches are separate");
   EXPECT_EQ(error_with([](WholeLog& l) { l.header.tree = false; }),
             "a.kve: byte 8: id_tokens: expected 0 without a radix tree, found 32");

@@ -307,7 +307,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
                                  .capacity_bytes = 10,
                                  .alloc_units = 5,
                                  .unnumbered = true,
-                                 .prefills_apart = true,
+                                 .rules = {.prefills_apart = true},
                                  .tree = true,
                                  .id_tokens = 2,
                                  .allocator = "paged",
@@ -370,7 +370,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_pr
                                  .capacity_bytes = 8,
                                  .alloc_units = 3,
                                  .null_block = true,
-                                 .by_priority = true,
+                                 .rules = {.by_priority = true},
                                  .allocator = "paged",
                                  .scenario = {},
                                  .trace_digest = {}};

@@ -132,7 +132,7 @@ bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) 
 
 /// A request that gives way while others run, and would be the last to do so.
 bool another_priority(WholeLog& log, Random& random, std::string& what) {
-  if (!log.header.by_priority) return false;
+  if (!log.header.rules.by_priority) return false;
   std::map<RequestId, Arrival*> arrivals;
   std::map<std::int32_t, std::int64_t> running;  // of each replica
   std::vector<Arrival*> found;
@@ -151,17 +151,17 @@ bool another_priority(WholeLog& log, Random& random, std::string& what) {
 }
 /// In a log without priorities.
 bool a_priority(WholeLog& log, Random& random, std::string& what) {
-  if (log.header.by_priority) return false;
+  if (log.header.rules.by_priority) return false;
   return on_a<Arrival>(log, random, what, kAny, [](Arrival& f) { f.priority = 3; });
 }
 /// By priority everything stays the same if no request is preempted.
 bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
   const bool any_priority =
-      log.header.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
+      log.header.rules.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
         return std::holds_alternative<HoldBack>(record.fact);
       });
   if (!any_priority) return false;
-  log.header.by_priority = false;
+  log.header.rules.by_priority = false;
   for (Record& record : log.records)
     if (auto* arrival = std::get_if<Arrival>(&record.fact)) arrival->priority = 0;
   what = "header";
@@ -613,7 +613,7 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
     if (const auto* f = std::get_if<Preempt>(&fact)) {
       for (const auto& [request, other] : known) {
         if (request == f->request || !other.running) continue;
-        if (other.whole() || !log.header.prefills_apart)
+        if (other.whole() || !log.header.rules.prefills_apart)
           out.push_back({i, {Preempt{request, other.written}, log.records[i].claims}});
       }
       Known& victim = known.at(f->request);
@@ -637,7 +637,7 @@ std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
     if (const auto* f = std::get_if<StepRun>(&fact)) steps += f->steps;
     if (std::holds_alternative<StepEnd>(fact))
       for (auto& [request, r] : known) {
-        const bool waits = (mixed && log.header.prefills_apart) || r.held_back;
+        const bool waits = (mixed && log.header.rules.prefills_apart) || r.held_back;
         if (r.running && r.chunk == 0 && r.whole() && !waits) r.written += steps;
         r.written += std::exchange(r.chunk, 0);
       }

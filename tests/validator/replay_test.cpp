@@ -85,7 +85,7 @@ TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
          "request 1 is preempted after another request was preempted for its own growth");
   expect(problem([&](Header&, Records& r) { std::get<event_log::Arrival>(r[0].fact).priority = -1; }),
          "request 0 is preempted, but request 1 must be preempted first");
-  expect(problem([&](Header& header, Records&) { header.by_priority = false; }),
+  expect(problem([&](Header& header, Records&) { header.rules.by_priority = false; }),
          "request 0 has a priority, but the policy has none");
 }
 
@@ -395,7 +395,7 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
   std::map<std::string, int> found;
   for (const LogCase& c : test::small_cases()) {
     const auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));
-    const bool in_order = log.header.prefills_apart || log.header.by_priority;
+    const bool in_order = log.header.rules.prefills_apart || log.header.rules.by_priority;
     const std::string rule = in_order ? "must be preempted first" : "was not admitted last";
     // Where requests drop tokens, what a victim keeps is looked at first.
     if (std::any_of(log.records.begin(), log.records.end(), [](const auto& record) {
@@ -434,7 +434,7 @@ TEST(Replay, AnUnneededPreemptionIsFound) {
     }
     const std::string problem = replay(log, 1000).first_problem;
     if (problem.empty()) continue;
-    const std::string rule = header.prefills_apart ? "pages are available" : "is preempted, but ";
+    const std::string rule = header.rules.prefills_apart ? "pages are available" : "is preempted, but ";
     EXPECT_NE(problem.find(rule), std::string::npos) << c.name << ": " << problem;
     ++found[rule];
   }

@@ -33,7 +33,7 @@ std::string log_of_sglang_run(const traces::Trace& trace, const LogCase& c, Step
        .layout = layout,
        .null_block = false,
        .prefix_cache = c.prefix_cache,
-       .prefills_apart = true,
+       .rules = {.prefills_apart = true},
        .allocator = choice.value().to_string(),
        .scenario = "{}",
        .trace_digest = "0123456789abcdef",

@@ -1,6 +1,7 @@
 // State of a replay of one replica between two facts. The rules are in replay_scheduler.cpp (passes), replay_hits.cpp
-// (hits and insertions), replay_victims.cpp (preemption victims), replay_priority.cpp (passes by priority),
-// replay_steps.cpp (steps and their ends), replay_tree.cpp (radix tree) and replay_claims.cpp (comparison).
+// (hits and insertions), replay_victims.cpp (preemption victims), replay_preemption_order.cpp (which request is
+// preempted first), replay_steps.cpp (steps and their ends), replay_tree.cpp (radix tree) and replay_claims.cpp
+// (comparison).
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 
 #include "validator/replay/arena.h"
 #include "validator/replay/byte_arena.h"
+#include "validator/replay/preemption_order.h"
 #include "validator/replay/replay.h"
 
 namespace kvplan::validator {
@@ -117,21 +119,16 @@ class Replay::Impl {
   Status check_retracted(const Request& request);
   void sort_for_retraction();
 
-  // replay_priority.cpp
-  /// State of a pass by priority.
-  struct PriorityPass {
-    /// What running requests compute, or admissions, are being reported: no request is preempted any more.
-    bool computing{false};
-    /// Rank of the request that may have been preempted because of its own growth, if that is the latest fact.
-    std::optional<std::int64_t> gave_way{};
-    /// That happened: decoding requests that were admitted after it are held back.
-    std::optional<std::int64_t> reached{};
-    std::int64_t held_until{-1};  ///< rank of the latest held-back request
-  };
-  bool follows_priority(const Request& request, Stage stage);
-  Status check_last_by_priority(const Request& request);
+  // replay_preemption_order.cpp
+  void begin_pass_order();
+  bool follows_pass_order(const Request& request, Stage stage);
+  /// What a request may have been told of when it is preempted.
+  [[nodiscard]] Stage latest_stage_of_victim() const;
+  Status check_preempted_first(const Request& request);
+  /// It is known that `asks` finds too little memory, for which the victim is preempted.
+  void preempted_for(const Request& asks, const Request& victim);
   Status check_all_held_back();
-  [[nodiscard]] bool some_request_computes() const;
+  [[nodiscard]] bool any_request_computes() const;
 
   // replay_tree.cpp
   Status take_found(Request& request, std::int64_t found_pages);
@@ -216,7 +213,7 @@ class Replay::Impl {
   std::int64_t first_admitted_{0};        ///< ranks from here on are requests that the pass admits
   std::vector<std::int64_t> taken_hits_;  ///< allocation units that the latest admission took
   std::int64_t found_places_{0};          ///< hit blocks of all running requests, with groups of layers
-  PriorityPass by_priority_;
+  PassOrder pass_order_;
   std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
   // State of the step in progress
   bool mixed_{false};

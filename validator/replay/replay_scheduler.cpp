@@ -7,9 +7,9 @@
 namespace kvplan::validator {
 
 bool Replay::Impl::in_order(Request& r, Stage stage) {
-  if (header_.by_priority && !follows_priority(r, stage)) return false;
+  if (!follows_pass_order(r, stage)) return false;
   const bool repeats = stage == kCoursed || stage == kGranted || stage == kPublished;
-  const bool late = r.rank < order_ && !header_.prefills_apart;
+  const bool late = r.rank < order_ && !header_.rules.prefills_apart;
   if (late || r.stage > stage || (r.stage == stage && !repeats)) return false;
   order_ = r.rank;
   r.stage = stage;
@@ -55,7 +55,7 @@ Status Replay::Impl::on(const log::Arrival& f) {
   if (!arrived_->insert(f.request).second) return contradict(f.request, "arrives twice");
   last_arrival_ = f.time;
   if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is rejected, but has prompt ids");
-  if (f.priority != 0 && !header_.by_priority)
+  if (f.priority != header_.rules.priority_told(f.priority))
     return contradict(f.request, "has a priority, but the policy has none");
   if (!f.accepted) return Done{};
   if (f.input < 1 || f.output < 1) return contradict(f.request, "is accepted without tokens");
@@ -88,9 +88,7 @@ Status Replay::Impl::on(const log::PassBegin& f) {
   first_admitted_ = next_rank_;
   first_of_pass_ = next_publication_;
   mixed_ = false;
-  if (!header_.by_priority) return Done{};
-  by_priority_ = {};
-  for (const RequestId id : running_) requests_.at(id).held_back = false;
+  begin_pass_order();
   return Done{};
 }
 
@@ -98,13 +96,12 @@ Status Replay::Impl::on(const log::Preempt& f) {
   if (phase_ != Phase::kPass) return contradict("a preemption outside a pass");
   if (running(f.request) == nullptr) return contradict(f.request, "is preempted, but does not run");
   Request& r = requests_.at(f.request);
-  KVPLAN_TRY_DO(header_.prefills_apart ? check_retracted(r) : check_victim(r));
+  KVPLAN_TRY_DO(header_.rules.prefills_apart ? check_retracted(r) : check_victim(r));
   if (stopped()) return Done{};
   if (f.written != r.written)
     return contradict(
         f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
-  if (r.stage > (header_.by_priority ? kGranted : kNothing))
-    return contradict(f.request, "is preempted after it was scheduled");
+  if (r.stage > latest_stage_of_victim()) return contradict(f.request, "is preempted after it was scheduled");
   KVPLAN_TRY_DO(give_all_back(r));
   leave(r);
   r.waiting = true;
@@ -276,9 +273,9 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   KVPLAN_TRY_DO(check_all_held_back());
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
-  const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to report
+  const bool idles = header_.rules.prefills_apart && order_ < 0;  // it has nothing to report
   // No request is left, or none was reached: no model step follows, but another scheduler step.
-  const bool none_runs = header_.by_priority ? !some_request_computes() : running_.empty();
+  const bool none_runs = !any_request_computes();
   if (none_runs && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;
   phase_ = none_runs ? Phase::kIdle : Phase::kDecided;

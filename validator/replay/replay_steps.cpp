@@ -24,7 +24,7 @@ Status Replay::Impl::on(const log::StepRun& f) {
 
 std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) const {
   if (r.chunk > 0) return r.chunk;
-  const bool waits = (header_.prefills_apart && mixed_) || r.held_back;
+  const bool waits = (header_.rules.prefills_apart && mixed_) || r.held_back;
   return r.whole && !waits ? taken.steps : 0;
 }
 
@@ -206,7 +206,7 @@ Status Replay::Impl::after_step() {
 // ---- the end of a step ----
 
 bool Replay::Impl::in_ending_order(const Request& r) {
-  const bool late = r.rank < ending_order_ && !header_.prefills_apart;
+  const bool late = r.rank < ending_order_ && !header_.rules.prefills_apart;
   if (phase_ != Phase::kEnding || !r.wrote || !r.whole || late) return false;
   ending_order_ = r.rank;
   return true;

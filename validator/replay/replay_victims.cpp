@@ -5,16 +5,11 @@
 
 namespace kvplan::validator {
 
-/// vLLM V1: the victim is the request admitted last, or the last by priority, when the next running request that
-/// needs memory finds too little.
+/// vLLM V1: the victim is the first in the preemption order, when the next running request that needs memory finds too
+/// little.
 Status Replay::Impl::check_victim(const Request& r) {
-  if (header_.by_priority) {
-    KVPLAN_TRY_DO(check_last_by_priority(r));
-    if (stopped()) return Done{};
-    by_priority_.gave_way = r.rank;  // unless it is known which request needed the memory
-  } else if (running_.back() != r.id) {
-    return contradict(r.id, "is preempted, but was not admitted last");
-  }
+  KVPLAN_TRY_DO(check_preempted_first(r));
+  if (stopped()) return Done{};
   // How much is needed is known of requests that decode on blocks of their own table: one.
   if (bytes_ || !header_.returns_alloc_units || follows_courses() || has_groups()) return Done{};
   const auto told = [&](const Request& other) { return other.rank <= order_; };
@@ -25,10 +20,7 @@ Status Replay::Impl::check_victim(const Request& r) {
     const auto slots = static_cast<std::int64_t>(asks.table.size()) * header_.alloc_unit_tokens;
     if (asks.written < slots) continue;
     if (arena_.free_alloc_units() == 0 && counts().cached < header_.alloc_unit_tokens) {
-      if (!header_.by_priority) return Done{};
-      by_priority_.gave_way.reset();
-      if (id != r.id) return Done{};
-      by_priority_.reached = by_priority_.held_until = r.rank;
+      preempted_for(asks, r);
       return Done{};
     }
     return contradict(r.id, "is preempted, but there is a block for request " + std::to_string(number(id)));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/io/log/rules_message.h"
+
 namespace kvplan::event_log {
 namespace {
 
@@ -236,7 +238,7 @@ Status check_tracks(const Header& header, std::int64_t units) {
 /// Whether requests can have so many tables.
 Status check_tables(const Header& header) {
   if (header.tables == 1) {
-    if (header.entry_bytes == 0 && (!header.unnumbered || header.prefills_apart)) return Done{};
+    if (header.entry_bytes == 0 && (!header.unnumbered || header.rules.prefills_apart)) return Done{};
     return bad_input("expected blocks with ids and no other memory when a request has one table")
         .at_field("tables");
   }
@@ -283,14 +285,7 @@ Status check_rows(const Header& header) {
 
 /// Whether prefixes can lie in a tree of pages.
 Status check_tree(const Header& header) {
-  const bool plain = header.table_form == TableForm::kTokens && header.returns_alloc_units &&
-                     !header.prefix_cache && header.track_units.empty() && header.groups.empty();
-  if (header.prefills_apart && !plain)
-    return bad_input(
-               "expected blocks that are not inserted into the prefix cache, without retention schedules or "
-               "layer groups, when prefill batches are separate")
-        .at_field("prefills_apart");
-  if (header.tree && !header.prefills_apart)
+  if (header.tree && !header.rules.prefills_apart)
     return bad_input("expected a radix tree only when prefill batches are separate").at_field("tree");
   if (header.id_tokens > 0 && !header.tree)
     return bad_input("expected 0 without a radix tree, found " + std::to_string(header.id_tokens))
@@ -312,16 +307,6 @@ Status check_groups(const Header& header) {
                      std::to_string(header.token_bytes))
         .at_field("token_bytes");
   return Done{};
-}
-
-/// Checks logs in which priority decides the preemption order.
-Status check_priority(const Header& header) {
-  const bool can = !header.prefills_apart && header.groups.empty() && header.track_units.empty();
-  if (!header.by_priority || can) return Done{};
-  return bad_input(
-             "expected no retention schedules, no layer groups, and prefills mixed with decodes, with "
-             "policy=priority")
-      .at_field("by_priority");
 }
 
 /// Whether so many tokens of a prompt can be computed whatever is found.
@@ -377,12 +362,11 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.tables = std::max<std::int64_t>(ranges.in(m.tables(), 0, kMostTracks, "tables"), 1);
   header.entry_bytes = ranges.in(m.entry_bytes(), 0, kMostRowBytes, "entry_bytes");
   header.unnumbered = m.unnumbered();
-  header.prefills_apart = m.prefills_apart();
+  header.rules = read_rules(m);
   header.tree = m.tree();
   header.id_tokens = ranges.in(m.id_tokens(), 0, kMostTokens, "id_tokens");
   header.replicas =
       std::max(static_cast<std::int32_t>(ranges.in(m.replicas(), 0, kMostReplicas, "replicas")), 1);
-  header.by_priority = m.by_priority();
   header.prompt_rows = ranges.in(m.prompt_rows(), 0, kMostTokens, "prompt_rows");
   header.allocator = m.allocator();
   header.scenario = m.scenario();
@@ -396,8 +380,8 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   KVPLAN_TRY_DO(check_rows(header));
   KVPLAN_TRY_DO(check_groups(header));
   KVPLAN_TRY_DO(check_tables(header));
+  KVPLAN_TRY_DO(check_rules(header));
   KVPLAN_TRY_DO(check_tree(header));
-  KVPLAN_TRY_DO(check_priority(header));
   KVPLAN_TRY_DO(check_prompt_rows(header));
   const Wide alloc_unit_bytes =
       Wide{header.alloc_unit_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;

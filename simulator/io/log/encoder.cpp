@@ -6,6 +6,7 @@
 #include "proto/event_log.pb.h"
 #include "simulator/frame/frame.h"
 #include "simulator/io/log/frame.h"
+#include "simulator/io/log/rules_message.h"
 
 namespace kvplan::event_log {
 namespace {
@@ -194,9 +195,10 @@ std::uint32_t version_of(const Header& header) {
   if (std::ranges::count(header.track_units, 0) > 0) return 12;
   if (!header.track_units.empty() && header.prefix_cache) return 11;
   if (!header.groups.empty() && header.prefix_cache) return 10;
-  if (header.by_priority) return 9;
+  const std::uint32_t of_rules = version_of_rules(header.rules);
+  if (of_rules >= 8) return of_rules;
   if (header.replicas > 1) return 8;
-  if (header.prefills_apart) return 7;
+  if (of_rules > 1) return of_rules;
   if (header.tables > 1) return 6;
   if (header.compacts) return 5;
   if (!header.groups.empty()) return 4;
@@ -250,11 +252,10 @@ Status Encoder::begin(const Header& header) {
   m.set_tables(header.tables > 1 ? header.tables : 0);
   m.set_entry_bytes(header.entry_bytes);
   m.set_unnumbered(header.unnumbered);
-  m.set_prefills_apart(header.prefills_apart);
+  write_rules(header.rules, m);
   m.set_tree(header.tree);
   m.set_id_tokens(header.id_tokens);
   m.set_replicas(header.replicas > 1 ? header.replicas : 0);
-  m.set_by_priority(header.by_priority);
   m.set_prompt_rows(header.prompt_rows);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);

@@ -12,6 +12,7 @@
 
 #include "simulator/base/ids.h"
 #include "simulator/base/units.h"
+#include "simulator/io/log/rules.h"
 
 namespace kvplan::event_log {
 
@@ -76,11 +77,10 @@ struct Header {
   std::int64_t tables{1};            ///< of a request
   std::int64_t entry_bytes{0};       ///< with several tables: bytes of a block's entry in its table
   bool unnumbered{false};            ///< blocks have no ids
-  bool prefills_apart{false};        ///< a step with prompt chunks computes nothing else
+  Rules rules{};                     ///< of the scheduler
   bool tree{false};                  ///< prefixes are cached in a radix tree of pages
   std::int64_t id_tokens{0};         ///< tokens that one id of a prompt stands for; 0: no ids
   std::int32_t replicas{1};          ///< number of replicas on one clock, all with this header
-  bool by_priority{false};           ///< queue order and preemption order go by the priority of arrivals
   /// With courses and prefix cache: least number of tokens that an admission computes
   std::int64_t prompt_rows{0};
   std::string allocator;

@@ -1,6 +1,7 @@
-// Scheduler steps of vLLM V1 by priority. The preempted request may have been scheduled before, and may be the one
-// that needs memory; then the scheduler does not reach any request after it. What running requests compute is
-// reported when that is over, oldest first.
+// Which running request is preempted first: the one admitted last, or, where vLLM V1 goes by priority, the last by
+// that. By priority the preempted request may have been scheduled before, and may be the one that needs memory; then
+// the scheduler does not reach any request after it. What running requests compute is reported when that is over,
+// oldest first.
 #include <algorithm>
 #include <tuple>
 
@@ -9,17 +10,24 @@
 namespace kvplan::validator {
 namespace {
 
-/// The greatest gives way.
-auto standing(const Request& r) {
+/// The request with the greatest key is preempted first.
+auto priority_key(const Request& r) {
   return std::tuple(r.priority, r.arrival, r.id);
 }
 
 }  // namespace
 
+void Replay::Impl::begin_pass_order() {
+  if (!header_.rules.by_priority) return;
+  pass_order_ = {};
+  for (const RequestId id : running_) requests_.at(id).held_back = false;
+}
+
 /// True: the fact may be reported of the request now. With the first fact about computing, running requests are
 /// reported once more, oldest first.
-bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
-  PriorityPass& pass = by_priority_;
+bool Replay::Impl::follows_pass_order(const Request& r, Stage stage) {
+  if (!header_.rules.by_priority) return true;
+  PassOrder& pass = pass_order_;
   pass.gave_way.reset();
   const bool runs = r.rank < first_admitted_;
   if (runs && stage == kGranted) return !pass.computing && (!pass.reached || r.rank < *pass.reached);
@@ -28,21 +36,35 @@ bool Replay::Impl::follows_priority(const Request& r, Stage stage) {
   return true;
 }
 
-Status Replay::Impl::check_last_by_priority(const Request& r) {
-  if (by_priority_.computing) return contradict(r.id, "is preempted when all running requests are scheduled");
-  if (by_priority_.reached)
+Replay::Impl::Stage Replay::Impl::latest_stage_of_victim() const {
+  return header_.rules.by_priority ? kGranted : kNothing;
+}
+
+Status Replay::Impl::check_preempted_first(const Request& r) {
+  if (!header_.rules.by_priority)
+    return running_.back() == r.id ? Status(Done{})
+                                   : contradict(r.id, "is preempted, but was not admitted last");
+  if (pass_order_.computing) return contradict(r.id, "is preempted when all running requests are scheduled");
+  if (pass_order_.reached)
     return contradict(r.id, "is preempted after another request was preempted for its own growth");
   for (const RequestId id : running_)
-    if (standing(requests_.at(id)) > standing(r))
+    if (priority_key(requests_.at(id)) > priority_key(r))
       return contradict(
           r.id, "is preempted, but request " + std::to_string(number(id)) + " must be preempted first");
+  pass_order_.gave_way = r.rank;  // unless it is known which request asked
   return Done{};
 }
 
+void Replay::Impl::preempted_for(const Request& asks, const Request& victim) {
+  if (!header_.rules.by_priority) return;
+  pass_order_.gave_way.reset();
+  if (asks.id == victim.id) pass_order_.reached = pass_order_.held_until = victim.rank;
+}
+
 Status Replay::Impl::on(const log::HoldBack& f) {
-  if (phase_ != Phase::kPass || !header_.by_priority)
+  if (phase_ != Phase::kPass || !header_.rules.by_priority)
     return contradict(f.request, "is held back, but no request is");
-  PriorityPass& pass = by_priority_;
+  PassOrder& pass = pass_order_;
   if (!pass.reached && pass.gave_way) pass.reached = pass.held_until = *pass.gave_way;
   if (!pass.reached || pass.computing)
     return contradict(f.request, "is held back, but no request was preempted for its own growth");
@@ -60,17 +82,18 @@ Status Replay::Impl::on(const log::HoldBack& f) {
 
 /// No request after the one preempted by its own growth computes.
 Status Replay::Impl::check_all_held_back() {
-  if (!by_priority_.reached) return Done{};
+  if (!pass_order_.reached) return Done{};
   for (const RequestId id : running_) {
     const Request& r = requests_.at(id);
-    if (r.rank < *by_priority_.reached) continue;
+    if (r.rank < *pass_order_.reached) continue;
     if (r.whole ? !r.held_back : r.chunk > 0)
       return contradict(id, "computes, but an earlier request was preempted for its own growth");
   }
   return Done{};
 }
 
-bool Replay::Impl::some_request_computes() const {
+bool Replay::Impl::any_request_computes() const {
+  if (!header_.rules.by_priority) return !running_.empty();
   return std::ranges::any_of(running_, [&](RequestId id) {
     const Request& r = requests_.at(id);
     return r.chunk > 0 || (r.whole && !r.held_back);
