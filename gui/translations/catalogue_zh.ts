@@ -288,8 +288,8 @@
         <translation>写满的一段至少增长多少</translation>
     </message>
     <message>
-        <source>How the engine computes the size of the KV-cache pool from the device&apos;s memory</source>
-        <translation>引擎如何决定设备内存中多少归 KV 缓存</translation>
+        <source>How the engine computes the size of the KV-cache pool from the device&apos;s memory; default: the rule of the scenario&apos;s engine</source>
+        <translation>引擎如何由设备内存得出 KV 缓存池的大小；默认用场景所选引擎的规则</translation>
     </message>
     <message>
         <source>How the scores of the query heads of a KV head are combined</source>
@@ -1381,11 +1381,11 @@
     </message>
     <message>
         <source>Queue order and preemption order: fcfs admits by arrival and preempts the latest; priority admits and preempts by the requests&apos; priorities (scheduling_policy)</source>
-        <translation>先询问谁，以及内存不足时谁让出：先到先服务，最晚者让出；或按请求的优先级</translation>
+        <translation>排队顺序与抢占顺序：先到先服务，最晚到达者最先被抢占；或按请求的优先级</translation>
     </message>
     <message>
         <source>Order of the waiting queue: fcfs serves by arrival, lpm serves the longest cached prefix first (schedule_policy)</source>
-        <translation>先询问队列中的哪一个：先到者，或已缓存前缀最长者</translation>
+        <translation>排队顺序：先到先服务，或已缓存前缀最长者优先</translation>
     </message>
     <message>
         <source>Most requests running at once</source>

@@ -98,7 +98,7 @@ struct Component {
 /// The component as given so far, or its default.
 Component component_of(const Settings& settings, const Field& field) {
   const Setting* given = find(settings, field.path);
-  return Component(given != nullptr ? std::string_view(given->text) : field.fallback);
+  return Component(given != nullptr ? std::string_view(given->text) : plan::default_text(field, settings));
 }
 
 /// An initial value for a parameter that must be given: a window that has an effect on common traces, within its

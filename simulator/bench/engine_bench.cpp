@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "simulator/base/random.h"
-#include "simulator/drivers/vllm_sched.h"
 #include "simulator/run/run.h"
+#include "simulator/scheduling/vllm/replay/sched.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan {
@@ -94,11 +94,11 @@ std::uint64_t run_digest(const traces::Trace& trace, const std::vector<std::stri
   return digest;
 }
 
-std::uint64_t sched_digest(const traces::Trace& trace, const drivers::CacheOptions& base, bool naive) {
-  drivers::CacheOptions options = base;
+std::uint64_t sched_digest(const traces::Trace& trace, const replays::CacheOptions& base, bool naive) {
+  replays::CacheOptions options = base;
   options.step_by_step = naive;
   std::uint64_t digest = 14695981039346656037ULL;
-  const auto rows = drivers::run_vllm_sched(trace, options, {}).value();
+  const auto rows = replays::run_vllm_sched(trace, options, {}).value();
   for (const auto& r : rows) digest = mix(mix(mix(digest, r.finish_step), r.all_hit_tokens), r.preemptions);
   return digest;
 }
@@ -182,7 +182,7 @@ int run(bool small, const std::string& azure_path, const std::string& mooncake_p
       "run, the same trace 52 times", long_trace.size(), small ? 1 : 3,
       [&](bool naive) { return run_digest(long_trace, uncached, naive); }, false);
 
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.blocks = small ? 2000 : 32000;
   row(
       "sched, 16-token blocks, prefix cache", mooncake.size(), repetitions,

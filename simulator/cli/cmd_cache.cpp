@@ -1,4 +1,4 @@
-// kvplan cache: prefix caches without time, as the recorded drivers define them.
+// kvplan cache: prefix caches without time, as the replays of engines define them.
 #include <algorithm>
 #include <memory>
 
@@ -10,16 +10,24 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/replacement_command.h"
 #include "simulator/cli/trace_input.h"
-#include "simulator/drivers/driver.h"
 #include "simulator/memory/allocators.h"
+#include "simulator/scenario/scenario.h"
 #include "simulator/scheduling/engines.h"
+#include "simulator/scheduling/replay/engine_replay.h"
 
 namespace kvplan::cli {
 namespace {
 
+/// The name of the component that a scenario has at the path when it says nothing.
+std::string_view default_member(std::string_view path) {
+  for (const plan::Field& field : plan::scenario_fields())
+    if (field.path == path) return field.fallback;
+  check_failed("scenario has this field", __FILE__, __LINE__);
+}
+
 struct CacheFlags {
-  std::string trace, engine{"vllm-v1"}, driver, csv, step_csv;
-  drivers::CacheOptions options;
+  std::string trace, engine{default_member("engine")}, driver, csv, step_csv;
+  replays::CacheOptions options;
   bool no_prefix_cache{false};
   traces::ImportOptions import;
 };
@@ -29,83 +37,100 @@ constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 31;
 constexpr std::int64_t kMostQuantumMs = 1'000'000'000;
 
-/// What the scenario parameter of the same meaning may be.
-WholeRange param_range(Catalogue catalogue, std::string_view component, std::string_view name) {
+/// What the scenario parameter of the same meaning may be, of the member that the field has by default.
+WholeRange param_range(std::string_view path, Catalogue catalogue, std::string_view name) {
   for (const Descriptor* descriptor : catalogue)
     for (const Param& param : descriptor->params)
-      if (descriptor->name == component && param.name == name)
+      if (descriptor->name == default_member(path) && param.name == name)
         return {static_cast<std::int64_t>(param.low), static_cast<std::int64_t>(param.high)};
   check_failed("this component has the parameter", __FILE__, __LINE__);
 }
 
-/// Each engine once, as the drivers name them.
-std::vector<std::string> engines() {
+/// The name by which `kvplan cache` and scenarios know an engine.
+std::string_view name_of(const scheduling::Engine& engine) {
+  return engine.scheduler->descriptor.name;
+}
+
+/// Those that have replays.
+std::vector<const scheduling::Engine*> engines() {
+  std::vector<const scheduling::Engine*> out;
+  for (const scheduling::Engine* engine : scheduling::engines())
+    if (engine->scheduler != nullptr && !engine->replays.empty()) out.push_back(engine);
+  return out;
+}
+
+std::vector<std::string> engine_names() {
   std::vector<std::string> names;
-  for (const drivers::CacheDriver* driver : drivers::cache_drivers())
-    if (std::find(names.begin(), names.end(), driver->engine) == names.end())
-      names.emplace_back(driver->engine);
+  for (const scheduling::Engine* engine : engines()) names.emplace_back(name_of(*engine));
   return names;
 }
 
 /// What --help says of --driver.
 std::string driver_help() {
   std::string text = "Driver of the engine: how requests are replayed";
-  for (const std::string& engine : engines()) {
-    const char* separator = ". ";
-    for (const drivers::CacheDriver* driver : drivers::cache_drivers()) {
-      if (driver->engine != engine) continue;
-      text += separator + (*separator == '.' ? engine + ": " : "") + std::string(driver->name) + ", " +
-              std::string(driver->summary);
+  for (const scheduling::Engine* engine : engines()) {
+    std::string separator = ". " + std::string(name_of(*engine)) + ": ";
+    for (const replays::EngineReplay* replay : engine->replays) {
+      text += separator + std::string(replay->name) + ", " + std::string(replay->summary);
       separator = "; ";
     }
   }
   return text;
 }
 
-Result<const drivers::CacheDriver*> chosen_driver(const CacheFlags& flags) {
-  if (const drivers::CacheDriver* driver = drivers::find_driver(flags.engine, flags.driver)) return driver;
+Result<const replays::EngineReplay*> chosen_replay(const CacheFlags& flags) {
   std::vector<std::string_view> known;
-  for (const drivers::CacheDriver* driver : drivers::cache_drivers())
-    if (driver->engine == flags.engine) known.push_back(driver->name);
+  for (const scheduling::Engine* engine : engines()) {
+    if (name_of(*engine) != flags.engine) continue;
+    for (const replays::EngineReplay* replay : engine->replays) {
+      if (replay->name == flags.driver) return replay;
+      known.push_back(replay->name);
+    }
+  }
   return bad_input(unknown_name("driver of " + flags.engine, flags.driver, known)).at_field("--driver");
 }
 
+/// Every option that any replay needs or takes.
+std::vector<std::string_view> options_of_replays() {
+  std::vector<std::string_view> out;
+  for (const scheduling::Engine* engine : engines())
+    for (const replays::EngineReplay* replay : engine->replays)
+      for (const auto names : {replay->needs, replay->takes})
+        out.insert(out.end(), names.begin(), names.end());
+  return out;
+}
+
 /// A driver has the options that it needs, and none that it does not know.
-Status check_given(const Command& command, const drivers::CacheDriver& driver) {
-  const std::string who = std::string(driver.engine) + " " + std::string(driver.name);
+Status check_given(const Command& command, const CacheFlags& flags, const replays::EngineReplay& driver) {
+  const std::string name_of_driver = flags.engine + " " + std::string(driver.name);
   const auto given = [&](std::string_view name) { return command.option(std::string(name)).given(); };
   const auto has = [](std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  for (const drivers::CacheDriver* other : drivers::cache_drivers()) {
-    for (const auto names : {other->needs, other->takes}) {
-      for (const std::string_view name : names) {
-        if (has(driver.needs, name) || has(driver.takes, name) || !given(name)) continue;
-        std::string known;
-        for (const auto own : {driver.needs, driver.takes})
-          for (const std::string_view option : own)
-            known += (known.empty() ? "" : ", ") + std::string(option);
-        return bad_input(who + " does not take this option; it takes " + known).at_field(name);
-      }
-    }
+  for (const std::string_view name : options_of_replays()) {
+    if (has(driver.needs, name) || has(driver.takes, name) || !given(name)) continue;
+    std::string known;
+    for (const auto own : {driver.needs, driver.takes})
+      for (const std::string_view option : own) known += (known.empty() ? "" : ", ") + std::string(option);
+    return bad_input(name_of_driver + " does not take this option; it takes " + known).at_field(name);
   }
   for (const std::string_view name : driver.needs)
-    if (!given(name)) return bad_input(who + " needs this option").at_field(name);
+    if (!given(name)) return bad_input(name_of_driver + " needs this option").at_field(name);
   if (given("--step-csv") && !driver.has_steps)
-    return bad_input(who + " has no steps").at_field("--step-csv");
+    return bad_input(name_of_driver + " has no steps").at_field("--step-csv");
   return Done{};
 }
 
 Status run(const Command& command, CacheFlags& flags) {
-  KVPLAN_TRY(const drivers::CacheDriver* const driver, chosen_driver(flags));
-  KVPLAN_TRY_DO(check_given(command, *driver));
+  KVPLAN_TRY(const replays::EngineReplay* const driver, chosen_replay(flags));
+  KVPLAN_TRY_DO(check_given(command, flags, *driver));
   if (flags.csv == "-" && flags.step_csv == "-")
     return bad_input("expected at most one output on standard output");
   KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
   KVPLAN_TRY(const traces::Trace trace, read_trace(flags.trace, flags.import));
-  drivers::Tables tables{.wants_steps = !flags.step_csv.empty(), .requests = {}, .steps = {}};
+  replays::Tables tables{.wants_steps = !flags.step_csv.empty(), .requests = {}, .steps = {}};
   KVPLAN_TRY_DO(driver->run(trace, flags.options, tables));
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(flags.csv, tables.requests));
@@ -119,12 +144,13 @@ void add_cache(Command& app, Outcome& outcome) {
   Command* const command = app.add_subcommand(
       "cache", "Replay the prefix cache of an engine without simulated time, or compute hit-rate curves");
   auto flags = std::make_shared<CacheFlags>();
-  drivers::CacheOptions& options = flags->options;
+  replays::CacheOptions& options = flags->options;
   scheduling::vllm::Params& scheduler = options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
   const ReplacementCommand replacement(*command);
-  command->add_option("--engine", flags->engine, "Engine with the prefix cache to replay")->one_of(engines());
+  command->add_option("--engine", flags->engine, "Engine with the prefix cache to replay")
+      ->one_of(engine_names());
   command->add_option("--driver", flags->driver, driver_help())->required();
   command->add_option("--csv", flags->csv, "Write one CSV line per request to FILE, or - for standard output")
       ->required();
@@ -138,7 +164,7 @@ void add_cache(Command& app, Outcome& outcome) {
     add_whole_number(*command, name, range, help, shown_default, [&to](std::int64_t value) { to = value; });
   };
   add("--block-tokens", options.block_tokens,
-      param_range(memory::allocator_descriptors(), "paged", "block_tokens"),
+      param_range("memory.allocator", memory::allocator_descriptors(), "block_tokens"),
       "Tokens per block; for sglang, tokens per page")
       ->default_str("");
   add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks in the pool, including the null block (vllm-v1)")
@@ -152,7 +178,7 @@ void add_cache(Command& app, Outcome& outcome) {
   add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
             "Milliseconds of trace time per step (default: hold 100, sched 50)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
-    add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
+    add(name, to, param_range("engine", scheduling::engine_descriptors(), param), help);
   };
   add_limit("--token-budget", scheduler.token_budget, "token_budget",
             "Most tokens computed in one step (vllm-v1)");

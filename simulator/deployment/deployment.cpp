@@ -27,8 +27,8 @@ void note_pool(const Scenario& s, const model::Pool& pool, std::vector<std::stri
   std::vector<std::string> assumed;
   for (const model::PoolItem& item : pool.items)
     if (item.mark == model::Mark::kAssumed) assumed.push_back(item.name);
-  std::string text = "The pool size is computed by rule " + std::string(s.deployment.pool_rule.name()) +
-                     " for " + s.deployment.device->name +
+  std::string text = "The pool size is computed by rule " +
+                     std::string(s.deployment.pool_rule.choice.name()) + " for " + s.deployment.device->name +
                      "; the report's deployment.derivation lists every figure.";
   if (!assumed.empty())
     text += " Of these, " + listed(assumed) + (assumed.size() == 1 ? " is" : " are") + " assumed.";
@@ -43,7 +43,7 @@ void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::stri
            ? ", in the pipeline stage with the pool that holds the fewest tokens; engines reduce "
              "the pools of other stages to the same number of tokens."
            : "; the other ranks hold equal amounts."));
-  if (s.latency.name() != "roofline") return;
+  if (!latency::latency_entry(s.latency).ideal_ranks) return;
   assumptions.emplace_back(
       "Ranks share the work of a step evenly, and communication between them takes no time.");
   if (bytes.stages > 1)
@@ -139,7 +139,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
   }
   // A block's bytes do not depend on the number of blocks, which is limited in a run but not in this calculation.
   const std::int64_t bytes = request.pool.bytes;
-  const bool blocks = s.allocator.name() == "paged";
+  const bool blocks = entry.frees_single_blocks;
   if (blocks) request.pool = {.blocks = 2};
   KVPLAN_TRY(const auto allocator, entry.make(s.allocator, request));
   PoolLayout out{allocator->layout(), std::nullopt};
@@ -152,8 +152,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
                      std::string(s.allocator.name()) +
                      (entry.keeps_nothing ? ", which has no KV cache" : ", which counts memory in bytes"))
         .at_field("memory.allocator");
-  // Ranges of other allocators are longer than what they hold.
-  if (out.layout.returns_alloc_units() || s.allocator.name() == "contiguous")
+  if (out.layout.returns_alloc_units() || entry.exact_ranges)
     out.longest_alloc_units =
         ceil_div(longest, out.layout.alloc_unit_tokens) + (s.encodes() ? core::kEncodedBlocksBeyond : 0);
   return out;

@@ -56,8 +56,7 @@ EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& 
   log.layout = watched.memory.layout();
   log.null_block = log.layout.null_block;
   log.prefix_cache = watched.tokens.prefixes.finds;
-  log.rules = {.prefills_apart = scenario.engine_traits().prefills_apart,
-               .by_priority = scenario.engine_traits().by_priority};
+  log.rules = scenario.engine_traits().log;
   log.keep = retention.keep_rule();
   if (retention.follows_courses()) tell_courses(retention.log_cells(), log);
   if (retention.follows_courses() && log.prefix_cache) log.prompt_rows = watched.tokens.prefixes.prompt_rows;

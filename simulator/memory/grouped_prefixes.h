@@ -1,7 +1,8 @@
 // A prefix cache for groups of layers, with and without windows, that share one pool: which blocks vLLM V1 hits and
 // which it evicts (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
-// block_pool.py). Plain containers, one block at a time. A driver without time uses it (scheduling/vllm/replay/seqswa.h), which
-// recorded behaviour proves; it is also the slow model of the pool that serves runs (allocator_grouped.cpp).
+// block_pool.py). Plain containers, one block at a time. A replay without time uses it
+// (scheduling/vllm/replay/seqswa.h), which recorded behaviour proves; it is also the slow model of the pool that serves
+// runs (allocator_grouped.cpp).
 //
 // A content has a name in each group. A hit of n blocks must exist in every group: a group without a window needs all n
 // blocks; a group with a window W needs the last ceil((W - 1) / block) of them in a row, or all if there are fewer. The

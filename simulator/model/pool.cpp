@@ -67,7 +67,7 @@ std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const Pool
   const auto add = [&](const char* name, PoolPart part, const Figure& figure) {
     items.push_back({name, part, figure.value, figure.mark, figure.source});
   };
-  const std::string rule = d.pool_rule.to_string();
+  const std::string rule = d.pool_rule.choice.to_string();
   add("device memory", PoolPart::kTotal, a.device);
   if (!split.context_aside) add("context", PoolPart::kTaken, a.context);
   add("weights", PoolPart::kTaken, a.weights);
@@ -97,11 +97,11 @@ Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
     KVPLAN_TRY(weights, weights_of_stages(shape, d.tensor_ranks, d.stages));
   }
   Pool pool;
-  pool.null_block = has_null_block(d.pool_rule);
+  pool.null_block = d.pool_rule.rule->null_block;
   pool.warnings = cells.warnings;
   for (std::size_t i = 0; i < cells.stages.size(); ++i) {
     const Amounts amounts = amounts_of(shape, d, weights[i].all);
-    const PoolSplit split = split_memory(d.pool_rule, amounts.memory());
+    const PoolSplit split = d.pool_rule.split(amounts.memory());
     pool.stages.push_back({.first_layer = cells.stages[i].first_layer,
                            .layers = cells.stages[i].layers,
                            .weights_bytes = amounts.weights.value,
@@ -130,19 +130,16 @@ std::int64_t left_by_rule(const Pool& pool) {
 
 /// A share of the rule, in hundredths, with which all that has to fit beside it does, and which leaves a pool.
 std::vector<std::string> smaller_shares(const ModelShape& shape, const Deployment& d) {
-  const Param& share = d.pool_rule.descriptor().params.front();
+  const std::string_view share = d.pool_rule.rule->share;
   Deployment smaller = d;
-  for (auto hundredths = static_cast<std::int64_t>(d.pool_rule.decimal(share.name) * 100); hundredths >= 1;
+  for (auto hundredths = static_cast<std::int64_t>(d.pool_rule.choice.decimal(share) * 100); hundredths >= 1;
        --hundredths) {
     const std::string value = shortest(static_cast<double>(hundredths) / 100);
-    const std::string name(d.pool_rule.name());
-    smaller.pool_rule = parse_component(name + ":" + std::string(share.name) + "=" + value, "pool-rule",
-                                        pool_rule_descriptors())
-                            .value();
+    smaller.pool_rule = d.pool_rule.with_share(value);
     const Result<Pool> pool = split_all(shape, smaller);
     if (!pool.ok() || pool.value().rank().pool_bytes < pool.value().rank().bytes_per_token) return {};
     if (bytes_of(pool.value(), PoolPart::kWithin) <= left_by_rule(pool.value()))
-      return {"deployment.pool_rule." + std::string(share.name) + "=" + value};
+      return {"deployment.pool_rule." + std::string(share) + "=" + value};
   }
   return {};
 }

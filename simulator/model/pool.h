@@ -12,6 +12,7 @@
 #include "simulator/model/kv_format.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/obstacle.h"
+#include "simulator/model/pool_rule.h"
 
 namespace kvplan::model {
 
@@ -21,7 +22,7 @@ struct Deployment {
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
   std::optional<KvFormat> format{};           ///< format of the cache; absent: the model's own elements
-  Choice pool_rule;                           ///< of family "pool-rule"
+  PoolRuleChoice pool_rule{};                 ///< how the engine divides the device's memory
   std::optional<std::int64_t> weight_bits{};  ///< absent: the bits of the model's elements
   // Known bytes of a rank; absent: assumed or measured elsewhere:
   std::optional<std::int64_t> weights_bytes{}, activation_bytes{}, workspace_bytes{}, context_bytes{},

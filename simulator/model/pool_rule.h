@@ -1,8 +1,10 @@
-// The family "pool-rule": how an engine decides how much of a device's memory the KV cache gets; and the amounts
-// beside weights that every rule needs, with kvplan's assumptions if they were not measured.
+// The family "pool-rule": how an engine decides how much of a device's memory the KV cache gets. A member lies in
+// its engine's folder (scheduling/NAME/pool_rule.cpp). Here are its interface and the amounts beside weights that
+// every rule needs, with kvplan's assumptions if they were not measured.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "simulator/base/component.h"
 #include "simulator/model/device.h"
@@ -28,12 +30,34 @@ struct PoolSplit {
   bool context_aside{false}, activations_aside{false}, workspace_aside{false};
 };
 
-/// Sorted by name.
-Catalogue pool_rule_descriptors();
-/// REQUIRES: a choice of family "pool-rule"; 0 <= amounts < 2^60.
-PoolSplit split_memory(const Choice& rule, const RankMemory& memory);
-/// True: one of the pool's blocks can hold nothing (vLLM's block 0).
-bool has_null_block(const Choice& rule);
+struct PoolRule {
+  Descriptor descriptor;
+  /// REQUIRES: a choice of this member; 0 <= amounts < 2^60.
+  PoolSplit (*split)(const Choice& rule, const RankMemory& memory);
+  std::string_view share;  ///< the parameter that says which share of memory the engine takes
+  bool null_block{false};  ///< one of the pool's blocks can hold nothing (vLLM's block 0)
+};
+
+/// A rule with its parameters.
+struct PoolRuleChoice {
+  const PoolRule* rule{nullptr};
+  Choice choice{};
+
+  [[nodiscard]] PoolSplit split(const RankMemory& memory) const { return rule->split(choice, memory); }
+  /// The same rule with another share. REQUIRES: a share within the parameter's limits.
+  [[nodiscard]] PoolRuleChoice with_share(std::string_view share) const;
+};
+
+/// A parameter that is a share of memory.
+constexpr Param memory_share(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0.01,
+          .high = 1};
+}
 
 /// The assumed value of a figure of RankMemory that was not given, with the reasons.
 Figure assumed_activations(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t step_tokens,

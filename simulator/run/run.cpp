@@ -46,8 +46,9 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
       .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows,
       .partly = tokens.reader ? &tokens.reader->partly : nullptr};
   std::optional<MeasuredSteps> measured;
-  if (scenario.latency.name() == "calibrated" && options.open_steps) {
-    KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
+  const latency::LatencyEntry& entry = latency::latency_entry(scenario.latency);
+  if (!entry.steps_param.empty() && options.open_steps) {
+    KVPLAN_TRY(measured, options.open_steps(scenario.latency.text(entry.steps_param), tokens.model.name));
     request.measured = &measured->table;
     for (std::string& sentence : measured->assumptions) assumptions.push_back(std::move(sentence));
     if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
@@ -58,7 +59,7 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
           "Measured step times are looked up by all context tokens, including those outside sliding windows. "
           "The measured engine is assumed to have read only the tokens inside the windows.");
   }
-  KVPLAN_TRY(auto made, latency::latency_entry(scenario.latency).make(scenario.latency, request));
+  KVPLAN_TRY(auto made, entry.make(scenario.latency, request));
   for (std::string& sentence : made->assumptions()) assumptions.push_back(std::move(sentence));
   return made;
 }
@@ -101,10 +102,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
                               " is ignored: without a KV cache a prompt cannot be computed in chunks.");
-  if (engine.by_priority && trace.priority.empty())
-    result.warnings.emplace_back(
-        "The trace has no priorities: all requests have the same priority, and the latest arrival is "
-        "preempted first.");
+  if (!engine.without_priorities.empty() && trace.priority.empty())
+    result.warnings.emplace_back(engine.without_priorities);
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
         "Attention time includes reading evicted tokens, as long as their block is held.");
@@ -291,7 +290,7 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
 
 /// What the retention of the run says of it when it is over.
 void note_retention(const TokenPlan& tokens, RunResult& result) {
-  AfterRun run{.paged = result.scenario.allocator.name() == "paged"};
+  AfterRun run{.paged = memory::allocator_entry(result.scenario.allocator).frees_single_blocks};
   if (result.memory) run.hole_fraction = result.memory->mean_fraction[index(observe::State::kHole)];
   for (std::string& sentence : tokens.retention().sentences(run))
     result.assumptions.push_back(std::move(sentence));

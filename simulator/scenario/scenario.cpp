@@ -12,7 +12,6 @@
 #include "simulator/base/pair_value.h"
 #include "simulator/base/suggest.h"
 #include "simulator/latency/latencies.h"
-#include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
 #include "simulator/readers/catalogue.h"
@@ -31,6 +30,7 @@ namespace kvplan::plan {
 namespace {
 
 constexpr std::string_view kModelOfRecordings = "recording";
+constexpr std::string_view kEnginePath = "engine", kPoolRulePath = "deployment.pool_rule";
 
 constexpr std::array<std::string_view, 11> kFamilies{
     "sessions",  "allocator",   "engine", "latency",           "router", "eviction", "format",
@@ -196,8 +196,7 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
     return placed(not_expected("a text without the character NUL", text), setting);
   if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
   // "none" takes a default away: no eviction, no limit, no target.
-  if (text == "none" && field.path == "eviction") text = "full";
-  if (text == "none" && field.path == "format") text = "native";
+  if (text == "none" && !field.none.empty()) text = field.none;
   if (text == "none" && field.fallback.empty() && field.kind != FieldKind::kText) {
     scenario.texts[i].clear();
     scenario.sources[i] = source_of(setting);
@@ -217,6 +216,17 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
 
 std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path) {
   return parse_integer(s.text(path));
+}
+
+/// "NAME" of `NAME:key=value`.
+std::string_view member_name(std::string_view component) {
+  return component.substr(0, component.find(':'));
+}
+
+/// A stored scenario writes its defaults down. With another engine its pool rule is no default any more.
+bool is_stale_default(const Setting& setting, std::span<const Setting> settings) {
+  if (setting.origin != Origin::kDefault || setting.path != kPoolRulePath) return false;
+  return member_name(setting.text) != default_text(scenario_fields()[field_index(kPoolRulePath)], settings);
 }
 
 /// Exactly one size of the pool counts: of the command line rather than of a file, any rather than the default.
@@ -313,7 +323,8 @@ Status choose_deployment(Scenario& s) {
   s.encoded = std::move(stored.encoded);
   KVPLAN_TRY(const Choice of_windows, parse_member(kWindowFormatFamily, s.text("window_format")));
   if (tells_windows_apart(of_windows)) s.window_format = run_format(as_said(s, "window_format", of_windows));
-  KVPLAN_TRY(d.pool_rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
+  KVPLAN_TRY(Choice rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
+  d.pool_rule = scheduling::pool_rule_of(std::move(rule));
   d.weight_bits = integer_of(s, "deployment.weight_bits");
   d.weights_bytes = integer_of(s, "deployment.weights_bytes");
   d.activation_bytes = integer_of(s, "deployment.activation_bytes");
@@ -329,14 +340,15 @@ Status choose_deployment(Scenario& s) {
   return Done{};
 }
 
-/// Without a given latency model (`said` is false), one is chosen by device and model. Parameters of the roofline
-/// that are not given come from the device. REQUIRES: the model is chosen.
+/// Without a given latency model (`said` is false), one is chosen by device and model. Parameters that are figures of
+/// a device come from the deployment's device if they are not given. REQUIRES: the model is chosen.
 Status choose_latency(Scenario& s, bool said) {
   if (s.deployment.device == nullptr) return Done{};
   const std::size_t field = field_index("latency");
   if (!said && (s.model != nullptr || !s.model_file.empty())) {
-    const std::string text = latency::latency_text_for(
-        {.device = *s.deployment.device, .model = s.model, .kernels = s.engine_traits().kernels});
+    const std::string text = latency::latency_text_for({.device = *s.deployment.device,
+                                                        .model = s.model,
+                                                        .kernels = scheduling::engine_of(s.engine).kernels});
     if (!text.empty()) {
       s.texts[field] = text;
       s.sources[field] = {Source::From::kDerived};
@@ -345,12 +357,12 @@ Status choose_latency(Scenario& s, bool said) {
       return Done{};
     }
   }
-  if (s.latency.name() != "roofline") return Done{};
-  for (const auto& [param, figure] : {std::pair{"flops", model::DeviceFigure::kBf16Flops},
-                                      std::pair{"bandwidth", model::DeviceFigure::kBandwidth}}) {
+  const auto of_device = latency::latency_entry(s.latency).of_device;
+  if (of_device.empty()) return Done{};
+  for (const auto& [param, figure] : of_device) {
     if (s.param_origin(field, param) == Origin::kGiven) continue;
     s.texts[field] = with_param(s.texts[field], param, std::to_string(s.deployment.device->at(figure).value));
-    s.param_sources[field].push_back({param, {Source::From::kDerived}});
+    s.param_sources[field].push_back({std::string(param), {Source::From::kDerived}});
   }
   KVPLAN_TRY(s.latency, parse_member("latency", s.texts[field]));
   s.texts[field] = s.latency.to_string();
@@ -365,6 +377,10 @@ bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits
 /// Only the number of kept tokens at each length is known, and no recording says which tokens stay.
 bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) {
   return (traits.count_at != nullptr || traits.thins) && s.attention.empty();
+}
+
+bool frees_single_blocks(const Scenario& s) {
+  return memory::allocator_entry(s.allocator).frees_single_blocks;
 }
 
 /// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.
@@ -400,7 +416,7 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
              "\"" + std::string(kind.descriptor.name) + "\" " +
              (by_tensors ? "selects by keys, queries or values" : "selects by attention") +
              ": give recordings as workload.attention, " +
-             (counted && s.allocator.name() == "paged"
+             (counted && frees_single_blocks(s)
                   ? "use placement=compact, which needs no recording because it only counts kept tokens, "
                   : "") +
              "or use a policy that needs no recording (" + policies_without_recordings() + ")")
@@ -409,8 +425,8 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
 
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_member("eviction", s.text("eviction")));
-  if (choice.name() == "full") return Done{};
   const attention::PolicyChoice policy = attention::policy_of(choice);
+  if (policy.kind == &attention::kFull) return Done{};
   KVPLAN_TRY_DO(attention::check_policy(policy));
   const attention::PolicyTraits traits = traits_with_budget(s, policy);
   const std::string name(choice.name());
@@ -492,7 +508,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "budget") return run_budgets();
   if (family == "format") return run_formats();
   if (family == kWindowFormatFamily) return window_formats();
-  if (family == "pool-rule") return model::pool_rule_descriptors();
+  if (family == "pool-rule") return scheduling::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
   if (family == "reader") return readers::reader_descriptors();
   if (family == kExtrapolationFamily) return extrapolations();
@@ -580,17 +596,36 @@ Result<Setting> parse_setting(std::string_view text) {
   return setting;
 }
 
+std::string_view default_text(const Field& field, std::span<const Setting> settings) {
+  if (field.path != kPoolRulePath) return field.fallback;
+  const auto last_text = [&](std::string_view path) {
+    const auto found = std::find_if(settings.rbegin(), settings.rend(),
+                                    [path](const Setting& setting) { return setting.path == path; });
+    return found == settings.rend() ? std::string_view() : std::string_view(found->text);
+  };
+  // Without a device there is nothing to divide.
+  if (last_text("deployment.device").empty()) return field.fallback;
+  const std::string_view chosen = member_name(last_text(kEnginePath));
+  for (const scheduling::Engine* engine : scheduling::engines()) {
+    const bool named = engine->scheduler != nullptr && engine->scheduler->descriptor.name == chosen;
+    if (named && engine->pool_rule != nullptr) return engine->pool_rule->descriptor.name;
+  }
+  return field.fallback;
+}
+
 Result<Scenario> resolve(std::span<const Setting> settings) {
   Scenario s;
   for (const Field& field : scenario_fields()) {
-    std::string text(field.fallback);
+    std::string text(default_text(field, settings));
+    const bool derived = text != field.fallback;
     if (!text.empty()) KVPLAN_CHECK(check_value(field, text).ok());
-    s.texts.push_back(text);
-    s.sources.emplace_back();
+    s.texts.push_back(std::move(text));
+    s.sources.push_back(derived ? Source{Source::From::kDerived} : Source{});
     s.param_sources.emplace_back();
   }
   Places places(scenario_fields().size());
   for (const Setting& setting : settings) {
+    if (is_stale_default(setting, settings)) continue;
     if (setting.path != "fleet") {
       KVPLAN_TRY_DO(apply(setting, s, places));
       continue;

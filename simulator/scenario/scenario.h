@@ -47,6 +47,7 @@ struct Field {
   std::string_view fallback{};   ///< empty: no value
   std::int64_t low{0}, high{0};  ///< kInteger: inclusive bounds; kFraction: at most `high`, 0 = no limit
   std::string_view family{};     ///< kComponent
+  std::string_view none{};       ///< the text that "none" stands for; empty: "none" takes the value away
 };
 
 /// All paths, in the order in which a resolved scenario is printed.
@@ -171,6 +172,9 @@ bool set_source(Scenario& scenario, std::string_view path, const Source& source)
 
 /// Errors have the path in `field`, file and line if known, and what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);
+
+/// The value of a field that the settings do not give: its fallback. On a device the pool rule is that of the engine.
+std::string_view default_text(const Field& field, std::span<const Setting> settings);
 
 /// Parses `PATH=VALUE` of --set.
 Result<Setting> parse_setting(std::string_view text);

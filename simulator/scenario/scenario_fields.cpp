@@ -71,7 +71,8 @@ constexpr std::array<Field, 43> kFields{{
      .help = "Format of the KV cache: bytes per element (family format), or a codec; none means native",
      .kind = FieldKind::kComponent,
      .fallback = "native",
-     .family = "format"},
+     .family = "format",
+     .none = "native"},
     {.path = "window_format",
      .help = "Format of the sliding-window layers; none: the format of the other layers",
      .kind = FieldKind::kComponent,
@@ -93,7 +94,9 @@ constexpr std::array<Field, 43> kFields{{
      .low = 1,
      .high = 4096},
     {.path = "deployment.pool_rule",
-     .help = "How the engine computes the size of the KV-cache pool from the device's memory",
+     .help = "How the engine computes the size of the KV-cache pool from the device's memory; default: the "
+             "rule of "
+             "the scenario's engine",
      .kind = FieldKind::kComponent,
      .fallback = "vllm-v1",
      .family = "pool-rule"},
@@ -170,7 +173,8 @@ constexpr std::array<Field, 43> kFields{{
      .help = "Which tokens stay in the cache; none means full",
      .kind = FieldKind::kComponent,
      .fallback = "full",
-     .family = "eviction"},
+     .family = "eviction",
+     .none = "full"},
     {.path = "budget",
      .help = "How many tokens each layer or head keeps, instead of the policy's own number; none: the "
              "policy's number",

@@ -49,7 +49,7 @@ void add_formats(const Scenario& s, RunParts& parts) {
                                            : of_token ? codec_kind(of_token->choice)
                                                       : nullptr;
   const bool windows_together = s.window_format && together(codec_of(*s.window_format));
-  parts.add(Part::kFormat, s.encoded || (of_token && of_token->choice.name() != "native"));
+  parts.add(Part::kFormat, s.encoded || (of_token && !model::is_native(of_token->choice)));
   parts.add(Part::kEncoded, s.encodes());
   parts.add(Part::kNeedsTokens, s.encoded && !formats::follows_from_count(*s.encoded));
   parts.add(Part::kSharedHeads,
@@ -74,8 +74,8 @@ void add_memory(const Scenario& s, RunParts& parts) {
 
 void add_engine(const Scenario& s, RunParts& parts) {
   const scheduling::EngineTraits traits = s.engine_traits();
-  parts.add(Part::kPriority, traits.by_priority && !traits.follows_policies);
-  parts.add(Part::kNoPolicies, !traits.by_priority && !traits.follows_policies);
+  parts.add(Part::kPriority, !traits.no_policies_when.empty() && !traits.follows_policies);
+  parts.add(Part::kNoPolicies, !!traits.no_policies_when.empty() && !traits.follows_policies);
   parts.add(Part::kOwnOrder, traits.index_of_its_own);
   parts.add(Part::kReadsAll, !traits.reads_parts);
   parts.add(Part::kCountsPages, !traits.tells_blocks);

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "simulator/drivers/sglang_sched.h"
-#include "simulator/drivers/sglang_seq.h"
+#include "simulator/scheduling/sglang/replay/sched.h"
+#include "simulator/scheduling/sglang/replay/seq.h"
 #include "tests/engine/naive_sglang.h"
 #include "tests/support/golden.h"
 
@@ -21,11 +21,11 @@ const traces::Trace& micro() {
 
 TEST(GoldenSglang, Seq) {
   for (const std::int64_t page : {1, 16}) {
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.block_tokens = page;
     options.pool_tokens = 32768;
-    drivers::Tables tables;
-    ASSERT_TRUE(drivers::kSglangSeq.run(micro(), options, tables).ok());
+    replays::Tables tables;
+    ASSERT_TRUE(replays::kSglangSeq.run(micro(), options, tables).ok());
     test::expect_table(kGolden + "engines/sgl_micro_p" + std::to_string(page) + "_s32768.csv.gz",
                        tables.requests);
   }
@@ -65,7 +65,7 @@ class GoldenSglangSched : public testing::TestWithParam<Case> {};
 TEST_P(GoldenSglangSched, EveryColumn) {
   const Case& c = GetParam();
   const traces::Trace trace = thinned(c);
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = c.page;
   options.pool_tokens = c.pool;
   options.chunk = c.chunk;
@@ -77,8 +77,8 @@ TEST_P(GoldenSglangSched, EveryColumn) {
   options.sglang.ignore_eos = c.ignore_eos;
   options.sglang.conservativeness = c.conservativeness;
   options.sglang.decay_steps = c.decay_steps;
-  drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
-  ASSERT_TRUE(drivers::kSglangSched.run(trace, options, tables).ok());
+  replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
+  ASSERT_TRUE(replays::kSglangSched.run(trace, options, tables).ok());
   const test::NaiveSglangTables naive = test::naive_sglang(trace, options);
   const std::string requests = kGolden + "sglang/sglsched_" + c.name + "_req.csv.gz",
                     steps = kGolden + "sglang/sglsched_" + c.name + "_step.csv.gz";

@@ -5,8 +5,9 @@
 
 #include <array>
 
-#include "simulator/drivers/vllm_sched.h"
-#include "simulator/drivers/vllm_seqswa.h"
+#include "simulator/scheduling/vllm/replay/hold.h"
+#include "simulator/scheduling/vllm/replay/sched.h"
+#include "simulator/scheduling/vllm/replay/seqswa.h"
 #include "tests/support/golden.h"
 
 namespace kvplan {
@@ -20,10 +21,16 @@ const traces::Trace& micro() {
 }
 
 /// Header line and rows, by the driver of the command line.
-drivers::Tables tables_of(const char* driver, const drivers::CacheOptions& options) {
-  drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
-  const Status status = drivers::find_driver("vllm-v1", driver)->run(micro(), options, tables);
-  EXPECT_TRUE(status.ok());
+replays::Tables tables_of(const char* driver, const replays::CacheOptions& options) {
+  replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
+  bool found = false;
+  for (const replays::EngineReplay* replay :
+       {&replays::kVllmSeq, &replays::kVllmSeqswa, &replays::kVllmHold, &replays::kVllmSched}) {
+    if (replay->name != driver) continue;
+    found = true;
+    EXPECT_TRUE(replay->run(micro(), options, tables).ok());
+  }
+  EXPECT_TRUE(found);
   return tables;
 }
 
@@ -36,7 +43,7 @@ class Golden : public testing::TestWithParam<bool> {};
 TEST_P(Golden, Seq) {
   for (const auto& [name, block, blocks] :
        {std::tuple{"seq_micro_b128_n256", 128, 256}, std::tuple{"seq_micro_b16_n1024", 16, 1024}}) {
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.block_tokens = block;
     options.blocks = blocks;
     options.step_by_step = GetParam();
@@ -45,7 +52,7 @@ TEST_P(Golden, Seq) {
 }
 
 TEST_P(Golden, Hold) {
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 256;
   options.step_by_step = GetParam();
@@ -54,14 +61,14 @@ TEST_P(Golden, Hold) {
 
 /// Two groups of layers in one pool, the second with a window.
 TEST(GoldenGroups, SeqSwa) {
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 300;
   options.window = 1024;
   options.chunk = 1024;
   expect_table("seqswa_micro_b128_n300", tables_of("seqswa", options).requests);
   std::int64_t hits = 0, evicted = 0;
-  ASSERT_TRUE(drivers::run_vllm_seqswa(micro(), options, [&](const drivers::SeqRow& r) {
+  ASSERT_TRUE(replays::run_vllm_seqswa(micro(), options, [&](const replays::SeqRow& r) {
                 hits += r.hit_tokens;
                 evicted += r.evicted_prefill + r.evicted_decode;
               }).ok());
@@ -71,11 +78,11 @@ TEST(GoldenGroups, SeqSwa) {
 
 /// If nothing is ever evicted, blocks that left windows can still be hit: every hit equals that of one group.
 TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 1 << 20;
   std::vector<std::int64_t> hits;
-  ASSERT_TRUE(drivers::run_vllm_seq(micro(), options, [&](const drivers::SeqRow& r) {
+  ASSERT_TRUE(replays::run_vllm_seq(micro(), options, [&](const replays::SeqRow& r) {
                 hits.push_back(r.hit_tokens);
               }).ok());
   for (const std::int64_t window :
@@ -83,7 +90,7 @@ TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
     options.window = window;
     options.chunk = window == 130 ? 100 : 3000;
     std::vector<std::int64_t> ours;
-    ASSERT_TRUE(drivers::run_vllm_seqswa(micro(), options, [&](const drivers::SeqRow& r) {
+    ASSERT_TRUE(replays::run_vllm_seqswa(micro(), options, [&](const replays::SeqRow& r) {
                   ours.push_back(r.hit_tokens);
                   ASSERT_TRUE(r.fits);
                 }).ok());
@@ -108,18 +115,18 @@ TEST_P(Golden, Sched) {
            {.token_budget = 2048, .max_seqs = 64, .long_prefill_threshold = 300}},
       Case{"sched_micro_b16_n1024_nocache", 16, 1024, {.token_budget = 2048, .max_seqs = 64}, false}};
   for (const Case& c : cases) {
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.block_tokens = c.block;
     options.blocks = c.blocks;
     options.scheduler = c.scheduler;
     options.prefix_cache = c.prefix_cache;
     options.step_by_step = GetParam();
-    drivers::Tables tables = tables_of("sched", options);
+    replays::Tables tables = tables_of("sched", options);
     expect_table(c.name + "_req", tables.requests);
     expect_table(c.name + "_step", tables.steps);
     // Without an observer of steps the engine may delay insertions; the requests must not notice.
-    drivers::Tables quiet;
-    ASSERT_TRUE(drivers::kVllmSched.run(micro(), options, quiet).ok());
+    replays::Tables quiet;
+    ASSERT_TRUE(replays::kVllmSched.run(micro(), options, quiet).ok());
     EXPECT_TRUE(quiet.requests == tables.requests) << c.name;
   }
 }

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <span>
 
-#include "simulator/drivers/vllm_pool.h"
-#include "simulator/drivers/vllm_seqswa.h"
 #include "simulator/results/report.h"
+#include "simulator/scheduling/vllm/replay/pool.h"
+#include "simulator/scheduling/vllm/replay/seqswa.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/plan_run.h"
@@ -56,7 +56,7 @@ class RowsOfRun final : public core::Observer {
     for (std::size_t g = 0; g < groups_; ++g) {
       std::vector<BlockId> table;
       for (std::size_t e = g; e < release.table.size(); e += groups_) table.push_back(release.table[e]);
-      row_.table_crc32 = drivers::table_crc32(table, row_.table_crc32);
+      row_.table_crc32 = replays::table_crc32(table, row_.table_crc32);
     }
     ended_ = true;
   }
@@ -66,11 +66,11 @@ class RowsOfRun final : public core::Observer {
     row_.free_blocks_after = pool.free + pool.cached;
     rows.push_back(row_);
   }
-  std::vector<drivers::SeqRow> rows;
+  std::vector<replays::SeqRow> rows;
 
  private:
   std::size_t groups_;
-  drivers::SeqRow row_{};
+  replays::SeqRow row_{};
   std::int64_t evicted_{0};
   bool decodes_{false}, ended_{false};
 };
@@ -84,7 +84,7 @@ model::ModelShape two_layers(std::int64_t window) {
 }
 
 /// All at once, one at a time, in chunks.
-std::vector<drivers::SeqRow> rows_of_run(const traces::Trace& trace, const drivers::CacheOptions& options,
+std::vector<replays::SeqRow> rows_of_run(const traces::Trace& trace, const replays::CacheOptions& options,
                                          bool naive) {
   const model::ModelShape shape = two_layers(options.window);
   test::RandomCase c;
@@ -117,14 +117,14 @@ std::vector<drivers::SeqRow> rows_of_run(const traces::Trace& trace, const drive
 TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
   const std::string golden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/engines/";
   const traces::Trace trace = test::read_mooncake(golden + "micro_trace.jsonl");
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 300;
   options.window = 1024;
   options.chunk = 1024;
-  const auto table = [&](const std::vector<drivers::SeqRow>& rows) {
-    std::string out(drivers::SeqRow::kColumns);
-    for (const drivers::SeqRow& row : rows) row.append_to(out, trace);
+  const auto table = [&](const std::vector<replays::SeqRow>& rows) {
+    std::string out(replays::SeqRow::kColumns);
+    for (const replays::SeqRow& row : rows) row.append_to(out, trace);
     return out;
   };
   for (const bool naive : {false, true})
@@ -135,9 +135,9 @@ TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
     options.blocks = blocks;
     options.window = window;
     options.chunk = chunk;
-    std::vector<drivers::SeqRow> rows;
+    std::vector<replays::SeqRow> rows;
     std::int64_t hits = 0, evicted = 0;
-    ASSERT_TRUE(drivers::run_vllm_seqswa(trace, options, [&](const drivers::SeqRow& row) {
+    ASSERT_TRUE(replays::run_vllm_seqswa(trace, options, [&](const replays::SeqRow& row) {
                   hits += row.hit_tokens;
                   evicted += row.evicted_prefill + row.evicted_decode;
                   rows.push_back(row);

@@ -4,29 +4,29 @@
 
 #include <algorithm>
 
-#include "simulator/drivers/vllm_hold.h"
+#include "simulator/scheduling/vllm/replay/hold.h"
 #include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {
 namespace {
 
-using drivers::HoldRow;
+using replays::HoldRow;
 
-std::vector<HoldRow> rows_of(const traces::Trace& trace, const drivers::CacheOptions& options) {
+std::vector<HoldRow> rows_of(const traces::Trace& trace, const replays::CacheOptions& options) {
   std::vector<HoldRow> rows;
-  EXPECT_TRUE(drivers::run_vllm_hold(trace, options, [&](const HoldRow& row) { rows.push_back(row); }).ok());
+  EXPECT_TRUE(replays::run_vllm_hold(trace, options, [&](const HoldRow& row) { rows.push_back(row); }).ok());
   return rows;
 }
 
-std::string text_of(const traces::Trace& trace, const drivers::CacheOptions& options) {
-  drivers::Tables tables;
-  EXPECT_TRUE(drivers::kVllmHold.run(trace, options, tables).ok());
+std::string text_of(const traces::Trace& trace, const replays::CacheOptions& options) {
+  replays::Tables tables;
+  EXPECT_TRUE(replays::kVllmHold.run(trace, options, tables).ok());
   return tables.requests;
 }
 
 /// First come first served, no request ends late, and the pool never holds more than it has.
-void expect_sound(const traces::Trace& trace, const drivers::CacheOptions& options,
+void expect_sound(const traces::Trace& trace, const replays::CacheOptions& options,
                   const std::vector<HoldRow>& rows) {
   std::int64_t last_admission = 0;
   RequestId last = kNoRequest;
@@ -61,7 +61,7 @@ TEST(Hold, FastEqualsPlainOnRandomTraces) {
     const traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 80),
                                                             .hash_block = random.chance(1, 8) ? 0 : 8,
                                                             .most_output = random.between(1, 40)});
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.block_tokens = std::int64_t{1} << random.between(0, 3);
     options.blocks = 2 + random.between(20, 300) / options.block_tokens;
     options.prefix_cache = random.chance(7, 8);
@@ -87,7 +87,7 @@ TEST(Hold, RequestsTooLargeForThePoolNeverJoin) {
   trace.arrival_ns = {0, 0, 0};
   trace.input_tokens = {9, 2, 0};
   trace.output_tokens = {1, 3, 4};
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
   options.block_tokens = 4;
   options.blocks = 3;
   EXPECT_EQ(text_of(trace, options), std::string(HoldRow::kColumns) +

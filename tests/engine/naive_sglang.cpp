@@ -45,7 +45,7 @@ struct Row {
   std::int64_t admissions{0}, retractions{0}, batches{0}, prefilled{0}, decodes{0};
 };
 
-scheduling::sglang::Params params_of(const drivers::CacheOptions& options) {
+scheduling::sglang::Params params_of(const replays::CacheOptions& options) {
   scheduling::sglang::Params params = options.sglang;
   params.max_running = options.scheduler.max_seqs;
   params.chunk_tokens = options.chunk;
@@ -54,7 +54,7 @@ scheduling::sglang::Params params_of(const drivers::CacheOptions& options) {
 
 class Driver {
  public:
-  Driver(const traces::Trace& trace, const drivers::CacheOptions& options)
+  Driver(const traces::Trace& trace, const replays::CacheOptions& options)
       : trace_(trace),
         workload_(workload::build_step_workload(trace, options.quantum_ms.value_or(50))),
         cache_(options.prefix_cache),
@@ -209,7 +209,7 @@ class Driver {
 
 }  // namespace
 
-NaiveSglangTables naive_sglang(const traces::Trace& trace, const drivers::CacheOptions& options) {
+NaiveSglangTables naive_sglang(const traces::Trace& trace, const replays::CacheOptions& options) {
   return Driver(trace, options).run();
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "simulator/drivers/cache_options.h"
+#include "simulator/scheduling/replay/cache_options.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::test {
@@ -15,6 +15,6 @@ struct NaiveSglangTables {
 };
 
 /// Both tables of `sched`, as texts.
-NaiveSglangTables naive_sglang(const traces::Trace& trace, const drivers::CacheOptions& options);
+NaiveSglangTables naive_sglang(const traces::Trace& trace, const replays::CacheOptions& options);
 
 }  // namespace kvplan::test

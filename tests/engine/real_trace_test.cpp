@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "simulator/drivers/vllm_sched.h"
-#include "simulator/drivers/vllm_seq.h"
 #include "simulator/results/report.h"
+#include "simulator/scheduling/vllm/replay/sched.h"
+#include "simulator/scheduling/vllm/replay/seq.h"
 #include "tests/support/random_cases.h"
 #include "traces/import/open_trace.h"
 
@@ -126,11 +126,11 @@ TEST(RealTraces, HitRatiosOfTheRealPool) {
   for (const std::int32_t tokens : mooncake.input_tokens) prompt_tokens += tokens;
   for (const auto& [blocks, percent] :
        {std::pair{2000, 5.42}, std::pair{10000, 20.94}, std::pair{50000, 36.03}}) {
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.block_tokens = 512;
     options.blocks = blocks;
     double hits = 0;
-    ASSERT_TRUE(drivers::run_vllm_seq(mooncake, options, [&](const drivers::SeqRow& row) {
+    ASSERT_TRUE(replays::run_vllm_seq(mooncake, options, [&](const replays::SeqRow& row) {
                   hits += static_cast<double>(row.hit_tokens);
                 }).ok());
     EXPECT_NEAR(100 * hits / prompt_tokens, percent, 0.005) << blocks;
@@ -147,10 +147,10 @@ TEST(RealTraces, PreemptionsOfTheRealScheduler) {
   };
   for (const Recorded& recorded :
        {Recorded{32000, true, 4771, 447327}, Recorded{64000, false, 1049, 15517391}}) {
-    drivers::CacheOptions options;
+    replays::CacheOptions options;
     options.blocks = recorded.blocks;
     options.prefix_cache = recorded.prefix_cache;
-    const auto rows = drivers::run_vllm_sched(mooncake, options, {}).value();
+    const auto rows = replays::run_vllm_sched(mooncake, options, {}).value();
     std::int64_t preemptions = 0;
     std::int64_t recomputed = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {

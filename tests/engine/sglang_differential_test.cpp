@@ -1,7 +1,7 @@
 // SGLang's scheduler against its naive model on random traces and settings: both tables, text by text.
 #include <gtest/gtest.h>
 
-#include "simulator/drivers/sglang_sched.h"
+#include "simulator/scheduling/sglang/replay/sched.h"
 #include "tests/engine/naive_sglang.h"
 #include "tests/support/golden.h"
 #include "tests/support/random_cases.h"
@@ -32,8 +32,8 @@ traces::Trace draw_trace(Random& random) {
   return trace;
 }
 
-drivers::CacheOptions draw_options(Random& random) {
-  drivers::CacheOptions options;
+replays::CacheOptions draw_options(Random& random) {
+  replays::CacheOptions options;
   options.block_tokens = random.chance(1, 3) ? 1 : random.between(1, 9);
   options.pool_tokens =
       options.block_tokens * random.between(1, 3) + random.between(10, random.chance(1, 2) ? 150 : 600);
@@ -75,10 +75,10 @@ TEST(SglangSched, EqualsTheNaiveOneOnRandomTraces) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "sglang");
     const traces::Trace trace = draw_trace(random);
-    const drivers::CacheOptions options = draw_options(random);
+    const replays::CacheOptions options = draw_options(random);
     const auto expected = test::naive_sglang(trace, options);
-    drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
-    const Status status = drivers::kSglangSched.run(trace, options, tables);
+    replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
+    const Status status = replays::kSglangSched.run(trace, options, tables);
     ASSERT_EQ(status.ok(), !expected.stuck);
     if (!status.ok()) {
       const bool forever = status.error().to_string().find("waits forever") != std::string::npos;
@@ -89,8 +89,8 @@ TEST(SglangSched, EqualsTheNaiveOneOnRandomTraces) {
     }
     ASSERT_EQ(tables.steps, expected.steps);
     ASSERT_EQ(tables.requests, expected.requests);
-    drivers::Tables quiet;
-    ASSERT_TRUE(drivers::kSglangSched.run(trace, options, quiet).ok());
+    replays::Tables quiet;
+    ASSERT_TRUE(replays::kSglangSched.run(trace, options, quiet).ok());
     ASSERT_EQ(quiet.requests, expected.requests);
     hits += seen(tables.steps, 4);
     chunks += seen(tables.steps, 5);

@@ -1,9 +1,9 @@
 // SGLang's drivers beyond their golden files: what is rejected, what stops a run, and texts that need their own proof.
 #include <gtest/gtest.h>
 
-#include "simulator/drivers/python_number.h"
-#include "simulator/drivers/sglang_sched.h"
-#include "simulator/drivers/sglang_seq.h"
+#include "simulator/scheduling/replay/python_number.h"
+#include "simulator/scheduling/sglang/replay/sched.h"
+#include "simulator/scheduling/sglang/replay/seq.h"
 
 namespace kvplan {
 namespace {
@@ -16,7 +16,7 @@ TEST(PythonNumber, IsWhatReprWrites) {
         std::pair{"9.5e-05", 0.000095}, std::pair{"1e-05", 0.00001}, std::pair{"1.5e-300", 1.5e-300},
         std::pair{"123456789012345.0", 123456789012345.0}, std::pair{"1e+16", 1e16},
         std::pair{"1000000000000000.0", 1e15}})
-    EXPECT_EQ(drivers::python_number(number), text);
+    EXPECT_EQ(replays::python_number(number), text);
 }
 
 traces::Trace three_requests() {
@@ -27,36 +27,36 @@ traces::Trace three_requests() {
   return trace;
 }
 
-drivers::CacheOptions options_of(std::int64_t page, std::int64_t pool) {
-  drivers::CacheOptions options;
+replays::CacheOptions options_of(std::int64_t page, std::int64_t pool) {
+  replays::CacheOptions options;
   options.block_tokens = page;
   options.pool_tokens = pool;
   return options;
 }
 
-std::string error_of(const traces::Trace& trace, const drivers::CacheOptions& options) {
-  drivers::Tables tables;
-  const Status status = drivers::kSglangSched.run(trace, options, tables);
+std::string error_of(const traces::Trace& trace, const replays::CacheOptions& options) {
+  replays::Tables tables;
+  const Status status = replays::kSglangSched.run(trace, options, tables);
   return status.ok() ? "" : status.error().to_string();
 }
 
 TEST(SglangSched, TooLongPromptsNeverJoin) {
-  drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
-  ASSERT_TRUE(drivers::kSglangSched.run(three_requests(), options_of(4, 95), tables).ok());
+  replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
+  ASSERT_TRUE(replays::kSglangSched.run(three_requests(), options_of(4, 95), tables).ok());
   // Whole pages of the pool: 92 tokens, so 86 of a prompt are too many.
-  EXPECT_EQ(tables.requests, std::string(drivers::SglangRequestRow::kColumns) +
+  EXPECT_EQ(tables.requests, std::string(replays::SglangRequestRow::kColumns) +
                                  "0,4,2,2,0,0,0,1,0,0,1,0,1,4,1,0\n"
                                  "1,5,1,1,2,2,2,2,0,0,1,0,1,5,0,0\n"
                                  "2,90,3,0,0,,,,0,0,0,0,0,0,0,0\n");
-  drivers::Tables empty{.wants_steps = true, .requests = {}, .steps = {}};
-  ASSERT_TRUE(drivers::kSglangSched.run(traces::Trace{}, options_of(4, 95), empty).ok());
-  EXPECT_EQ(empty.requests, drivers::SglangRequestRow::kColumns);
+  replays::Tables empty{.wants_steps = true, .requests = {}, .steps = {}};
+  ASSERT_TRUE(replays::kSglangSched.run(traces::Trace{}, options_of(4, 95), empty).ok());
+  EXPECT_EQ(empty.requests, replays::SglangRequestRow::kColumns);
 }
 
 TEST(SglangSched, AClientMayAllowLessThanTheOutput) {
   traces::Trace trace = three_requests();
   trace.max_tokens = {1, -1, -1};
-  const auto rows = drivers::run_sglang_sched(trace, options_of(1, 200), {}).value();
+  const auto rows = replays::run_sglang_sched(trace, options_of(1, 200), {}).value();
   EXPECT_EQ(rows[0].max_new_tokens, 1);
   EXPECT_EQ(rows[0].finish_step, rows[0].first_token_step);
   EXPECT_EQ(rows[2].max_new_tokens, 3);
@@ -85,15 +85,15 @@ TEST(SglangSched, SettingsThatMeanNothingAreRefused) {
 TEST(SglangSeq, WhatAnEmptyPoolCannotHoldIsRejected) {
   traces::Trace trace = three_requests();
   trace.output_tokens[1] = 0;
-  drivers::Tables tables;
-  ASSERT_TRUE(drivers::kSglangSeq.run(trace, options_of(4, 92), tables).ok());
+  replays::Tables tables;
+  ASSERT_TRUE(replays::kSglangSeq.run(trace, options_of(4, 92), tables).ok());
   EXPECT_EQ(tables.requests,
-            std::string(drivers::SglangSeqRow::kColumns) +
+            std::string(replays::SglangSeqRow::kColumns) +
                 "0,4,2,ok,0,0,0,0,0,88,4\n"
                 "1,5,0,rejected,0,0,0,0,0,0,0\n"
                 "2,90,3,ok,0,4,0,1,3,0,92\n");  // decoding asks twice in vain, and needs nothing
   tables = {};
-  ASSERT_TRUE(drivers::kSglangSeq.run(trace, options_of(4, 91), tables).ok());
+  ASSERT_TRUE(replays::kSglangSeq.run(trace, options_of(4, 91), tables).ok());
   EXPECT_NE(tables.requests.find("2,90,3,rejected,0,0,0,0,0,0,0\n"), std::string::npos);
 }
 

@@ -5,10 +5,10 @@
 #include <array>
 
 #include "simulator/core/clock.h"
-#include "simulator/drivers/sglang_sched.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/requests.h"
 #include "simulator/run/run.h"
+#include "simulator/scheduling/sglang/replay/sched.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/random_trace.h"
 #include "tests/support/sglang_twin.h"
@@ -61,7 +61,7 @@ class Watch final : public core::Observer {
 
 struct Case {
   traces::Trace trace;
-  drivers::CacheOptions options;
+  replays::CacheOptions options;
 };
 
 /// Every request is served, up to the trace's end; chunks are whole pages.
@@ -72,7 +72,7 @@ Case draw(Random& random) {
                                         .most_input = random.between(5, 120),
                                         .most_output = random.between(1, 40),
                                         .most_gap_ms = random.between(10, 2000)});
-  drivers::CacheOptions& options = c.options;
+  replays::CacheOptions& options = c.options;
   options.block_tokens = random.chance(1, 3) ? 1 : random.between(1, 9);
   options.pool_tokens = options.block_tokens + random.between(170, random.chance(1, 2) ? 260 : 900);
   options.prefix_cache = random.chance(3, 4);
@@ -88,7 +88,7 @@ Case draw(Random& random) {
   return c;
 }
 
-scheduling::sglang::Params params_of(const drivers::CacheOptions& options) {
+scheduling::sglang::Params params_of(const replays::CacheOptions& options) {
   scheduling::sglang::Params params = options.sglang;
   params.max_running = options.scheduler.max_seqs;
   params.chunk_tokens = options.chunk;
@@ -102,7 +102,7 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
     Random random(seed, "sglang run");
     const Case c = draw(random);
     bool idled = false;  // a step of the driver, of no time in a run
-    const auto rows = drivers::run_sglang_sched(c.trace, c.options, [&](const drivers::SglangStepRow& row) {
+    const auto rows = replays::run_sglang_sched(c.trace, c.options, [&](const replays::SglangStepRow& row) {
       idled = idled || (row.kind == scheduling::sglang::StepKind::kIdle && row.waiting > 0);
     });
     ASSERT_TRUE(rows.ok()) << rows.error().to_string();
@@ -129,7 +129,7 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
     for (std::size_t i = 0; i < records.size(); ++i) {
       SCOPED_TRACE("request " + std::to_string(i));
       const observe::RequestRecord& r = records[i];
-      const drivers::SglangRequestRow& row = rows.value()[i];
+      const replays::SglangRequestRow& row = rows.value()[i];
       ASSERT_EQ(r.first_scheduled.since_start.count, row.first_sched_step);
       ASSERT_EQ(r.first_token.since_start.count, row.first_token_step + 1);
       ASSERT_EQ(r.finish.since_start.count, row.finish_step + 1);

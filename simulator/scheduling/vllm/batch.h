@@ -198,7 +198,7 @@ struct Batch {
   core::PhaseLists phases;                      ///< decoding without a course, by when they need a block
   std::vector<Slot> prompts;                    ///< with their prompt in work, by rank
   std::unordered_map<RequestId, Slot> slot_of;  ///< of all that run, where placing costs; else empty
-  PreemptionOrder preemption_order;                         ///< of the running requests, by priority; else empty
+  PreemptionOrder preemption_order;             ///< of the running requests, by priority; else empty
   std::vector<Slot> held_back;                  ///< decode, but not in the step that comes
   core::Followers following{slots};             ///< decoding with a course
   core::DecodeSums sums{.squared = run.keeps_nothing};

@@ -223,8 +223,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       return std::tuple(workload_.priority_of(q), state(q).arrival, q);
     };
     if (params_.by_priority)
-      where = std::find_if(waiting_.begin(), waiting_.end(),
-                           [&](RequestId q) { return key(r) < key(q); });
+      where = std::find_if(waiting_.begin(), waiting_.end(), [&](RequestId q) { return key(r) < key(q); });
     waiting_.insert(where, r);
   }
 

@@ -14,6 +14,7 @@
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/config.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/scheduling/engines.h"
 
 namespace kvplan::model {
 namespace {
@@ -24,8 +25,9 @@ const ModelShape& known(const std::string& name) {
   return *find_model(name).value();
 }
 
-Choice rule(const std::string& text) {
-  return parse_component(text, "pool-rule", pool_rule_descriptors()).value();
+PoolRuleChoice rule(const std::string& text) {
+  return scheduling::pool_rule_of(
+      parse_component(text, "pool-rule", scheduling::pool_rule_descriptors()).value());
 }
 
 std::int64_t gib(double amount) {
@@ -61,17 +63,17 @@ TEST(PoolRule, HandComputed) {
                      .workspace = 500'000'000,
                      .graphs = 250'000'000};
   // ceil(10e9 x 0.9) - (2e9 + 1e9 + 0.5e9)
-  EXPECT_EQ(split_memory(rule("vllm-v1"), m).pool, 5'500'000'000);
-  EXPECT_EQ(split_memory(rule("vllm-v1"), m).aside, 1'000'000'000);
-  EXPECT_EQ(split_memory(rule("vllm-v1:memory_utilization=0.5"), m).pool, 1'500'000'000);
+  EXPECT_EQ(rule("vllm-v1").split(m).pool, 5'500'000'000);
+  EXPECT_EQ(rule("vllm-v1").split(m).aside, 1'000'000'000);
+  EXPECT_EQ(rule("vllm-v1:memory_utilization=0.5").split(m).pool, 1'500'000'000);
   // free before 9e9, after 7e9; 7e9 - 9e9 x 0.2
-  EXPECT_EQ(split_memory(rule("sglang:mem_fraction_static=0.8"), m).pool, 5'200'000'000);
-  EXPECT_EQ(split_memory(rule("sglang:mem_fraction_static=0.8"), m).aside, 1'800'000'000);
+  EXPECT_EQ(rule("sglang:mem_fraction_static=0.8").split(m).pool, 5'200'000'000);
+  EXPECT_EQ(rule("sglang:mem_fraction_static=0.8").split(m).aside, 1'800'000'000);
   // (10e9 - 1e9 - 2e9 - 1e9 - 0.5e9) x 0.9
-  EXPECT_EQ(split_memory(rule("trt-llm"), m).pool, 4'950'000'000);
-  EXPECT_EQ(split_memory(rule("trt-llm"), m).aside, 550'000'000);
+  EXPECT_EQ(rule("trt-llm").split(m).pool, 4'950'000'000);
+  EXPECT_EQ(rule("trt-llm").split(m).aside, 550'000'000);
   // Requested memory is rounded up: 1001 x 0.5 = 500.5.
-  EXPECT_EQ(split_memory(rule("vllm-v1:memory_utilization=0.5"), {.device = 1001}).pool, 501);
+  EXPECT_EQ(rule("vllm-v1:memory_utilization=0.5").split({.device = 1001}).pool, 501);
 }
 
 TEST(PoolRule, EveryByteOfTheDeviceIsOnOneLine) {

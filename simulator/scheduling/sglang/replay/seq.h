@@ -1,0 +1,38 @@
+// The replay `seq` of SGLang: one request at a time through its radix cache (v0.5.5, RadixCache and the allocation
+// functions called directly, no scheduler).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "simulator/base/ids.h"
+#include "simulator/scheduling/replay/engine_replay.h"
+
+namespace kvplan::replays {
+
+/// One request. Whole pages of it go into the tree when its prompt is computed and when it ends.
+struct SglangSeqRow {
+  RequestId request{0};
+  bool fits{false};  ///< false: an empty pool cannot hold it, or a length is 0; all other columns are 0
+  std::int64_t hit_tokens{0};  ///< tokens found cached: whole pages, at most its prompt less one token
+  std::int64_t evicted_tokens_prefill{0};  ///< tokens evicted to make room for the rest of the prompt
+  std::int64_t evicted_tokens_decode{0};   ///< tokens evicted while it decoded
+  std::int64_t evicted_nodes{0};           ///< leaves that these were
+  std::int64_t evict_calls{0};             ///< times that there was less room than asked for
+  std::int64_t available_after{0};         ///< tokens of the pool that are free when it has gone
+  std::int64_t evictable_after{0};         ///< tokens of the tree then; nobody holds any
+
+  static constexpr std::string_view kColumns =
+      "req,input_length,output_length,status,hit_tokens,evicted_tokens_prefill,evicted_tokens_decode,"
+      "evicted_nodes,evict_calls,available_after,evictable_after\n";
+  void append_to(std::string& out, const traces::Trace& trace) const;
+};
+
+Status run_sglang_seq(const traces::Trace& trace, const CacheOptions& options,
+                      const std::function<void(const SglangSeqRow&)>& sink);
+
+extern const EngineReplay kSglangSeq;
+
+}  // namespace kvplan::replays

@@ -1,0 +1,165 @@
+// What the folders of engines hold, against the scenario that uses it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulator/kernels/measured_engines.h"
+#include "simulator/model/pool.h"
+#include "simulator/scenario/scenario.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/scheduling/replay/engine_replay.h"
+#include "simulator/scheduling/server_flags.h"
+
+namespace kvplan::scheduling {
+namespace {
+
+plan::Setting set(const std::string& path, const std::string& text) {
+  plan::Setting setting;
+  setting.path = path;
+  setting.text = text;
+  return setting;
+}
+
+Result<plan::Scenario> resolved(const std::vector<plan::Setting>& settings) {
+  return plan::resolve(settings);
+}
+
+/// The pool rule on a device.
+std::string rule_of(std::vector<plan::Setting> settings) {
+  settings.push_back(set("deployment.device", "h100-sxm"));
+  const auto scenario = resolved(settings);
+  return scenario.ok() ? scenario.value().text("deployment.pool_rule") : scenario.error().to_string();
+}
+
+TEST(Engines, HaveKernelsUnderTheNamesOfTheTables) {
+  std::set<std::string_view> named;
+  for (const Engine* engine : engines()) named.insert(engine->kernels);
+  const auto& measured = kernels::kMeasuredEngines;
+  EXPECT_EQ(named, std::set<std::string_view>(measured.begin(), measured.end()));
+}
+
+TEST(Engines, HaveReplaysOfDifferentNames) {
+  std::size_t engines_with_replays = 0;
+  for (const Engine* engine : engines()) {
+    std::set<std::string_view> names;
+    for (const replays::EngineReplay* replay : engine->replays)
+      EXPECT_TRUE(names.insert(replay->name).second);
+    engines_with_replays += names.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(engines_with_replays, 2U);
+}
+
+TEST(PoolRule, IsThatOfTheEngineWithoutAnother) {
+  EXPECT_EQ(rule_of({}), "vllm-v1:memory_utilization=0.9");
+  EXPECT_EQ(rule_of({set("engine", "vllm-v1:max_seqs=8")}), "vllm-v1:memory_utilization=0.9");
+  EXPECT_EQ(rule_of({set("engine", "sglang")}), "sglang:mem_fraction_static=0.843");
+  EXPECT_EQ(rule_of({set("engine", "sglang:policy=lpm"), set("engine.policy", "fcfs")}),
+            "sglang:mem_fraction_static=0.843");
+  EXPECT_EQ(rule_of({set("engine", "sglang"), set("engine", "vllm-v1")}), "vllm-v1:memory_utilization=0.9");
+  // Without a device there is nothing to divide.
+  EXPECT_EQ(resolved({set("engine", "sglang")}).value().text("deployment.pool_rule"),
+            "vllm-v1:memory_utilization=0.9");
+  // A rule that is given stays, wherever it stands.
+  for (const bool first : {true, false}) {
+    std::vector<plan::Setting> settings{set("engine", "sglang"), set("deployment.pool_rule", "trt-llm")};
+    if (first) std::swap(settings.front(), settings.back());
+    EXPECT_EQ(rule_of(settings), "trt-llm:free_gpu_memory_fraction=0.9");
+    settings = {set("engine", "sglang"), set("deployment.pool_rule.mem_fraction_static", "0.7")};
+    if (first) std::swap(settings.front(), settings.back());
+    EXPECT_EQ(rule_of(settings), "sglang:mem_fraction_static=0.7");
+  }
+  EXPECT_NE(rule_of({set("engine", "sglang"), set("deployment.pool_rule.memory_utilization", "0.7")})
+                .find("unknown parameter"),
+            std::string::npos);
+}
+
+TEST(PoolRule, IsToldWhereItComesFrom) {
+  const auto from = [](std::vector<plan::Setting> settings) {
+    settings.push_back(set("deployment.device", "h100-sxm"));
+    const plan::Scenario s = resolved(settings).value();
+    plan::Source::From out{};
+    plan::each_source(s, [&](std::string_view path, const plan::Source& source) {
+      if (path == "deployment.pool_rule") out = source.from;
+    });
+    return out;
+  };
+  EXPECT_EQ(from({}), plan::Source::From::kDefault);
+  EXPECT_EQ(from({set("engine", "vllm-v1")}), plan::Source::From::kDefault);
+  EXPECT_EQ(from({set("engine", "sglang")}), plan::Source::From::kDerived);
+  EXPECT_EQ(from({set("engine", "sglang"), set("deployment.pool_rule", "sglang")}),
+            plan::Source::From::kGiven);
+}
+
+/// A resolved scenario that is read back has its defaults written down.
+TEST(PoolRule, OfAStoredScenarioFollowsAnotherEngine) {
+  plan::Setting stored = set("deployment.pool_rule", "vllm-v1:memory_utilization=0.9");
+  stored.origin = plan::Origin::kDefault;
+  EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "sglang:mem_fraction_static=0.843");
+  stored.text = "vllm-v1:memory_utilization=0.8";
+  EXPECT_EQ(rule_of({stored}), "vllm-v1:memory_utilization=0.8");
+  stored.origin = plan::Origin::kGiven;
+  EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "vllm-v1:memory_utilization=0.8");
+}
+
+/// The pool of SGLang on a device, by its formula: what is free after loading, less a share of what was free before.
+TEST(PoolRule, OfSglangDividesADevice) {
+  const plan::Scenario s =
+      resolved({set("engine", "sglang"), set("deployment.device", "h100-sxm"), set("model", "llama-3-8b")})
+          .value();
+  ASSERT_TRUE(s.derives_pool);
+  const model::Pool pool = model::derive_pool(*s.model, s.deployment).value();
+  const auto item = [&](std::string_view name) {
+    const auto found =
+        std::ranges::find_if(pool.items, [&](const model::PoolItem& each) { return each.name == name; });
+    return found == pool.items.end() ? std::int64_t{-1} : found->bytes;
+  };
+  const std::int64_t before = item("device memory") - item("context");
+  const std::int64_t weights = item("weights");
+  ASSERT_GT(weights, std::int64_t{15} << 30);
+  const double kept_free = static_cast<double>(before) * (1 - 0.843);
+  EXPECT_EQ(pool.rank().pool_bytes,
+            static_cast<std::int64_t>(std::floor(static_cast<double>(before - weights) - kept_free)));
+  EXPECT_FALSE(pool.null_block);
+}
+
+/// A value of a flag that has no default in the table.
+std::string example_of(const ServerFlag& flag) {
+  if (flag.path == "model") return "qwen2.5-7b";
+  return flag.path.find("fraction") != std::string_view::npos ? "0.8" : "4096";
+}
+
+TEST(ServerFlags, SetWhatAScenarioHas) {
+  std::size_t tables = 0;
+  for (const Engine* engine : engines()) {
+    if (engine->server_flags == nullptr) continue;
+    ++tables;
+    const std::string name(engine->scheduler->descriptor.name);
+    std::set<std::string_view> spelt;
+    for (const ServerFlag& flag : engine->server_flags()) {
+      EXPECT_TRUE(spelt.insert(flag.flag).second) << flag.flag;
+      const bool twice = !flag.alias.empty() && !spelt.insert(flag.alias).second;
+      EXPECT_FALSE(twice) << flag.alias;
+      std::vector<std::string> texts;
+      for (const FlagValue& value : flag.values) texts.emplace_back(value.setting);
+      if (!flag.sets.empty()) texts.emplace_back(flag.sets);
+      if (flag.values.empty() && flag.sets.empty())
+        texts.emplace_back(flag.fallback.empty() ? example_of(flag) : std::string(flag.fallback));
+      for (const std::string& text : texts) {
+        const auto scenario = resolved(
+            {set("deployment.device", "h100-sxm"), set("engine", name), set(std::string(flag.path), text)});
+        EXPECT_TRUE(scenario.ok()) << name << " " << flag.flag << ": " << scenario.error().to_string();
+      }
+      // A default is a value that the flag takes.
+      const auto is_default = [&](const FlagValue& value) { return value.flag == flag.fallback; };
+      EXPECT_TRUE(flag.values.empty() || std::ranges::any_of(flag.values, is_default)) << flag.flag;
+    }
+  }
+  EXPECT_EQ(tables, 2U);
+}
+
+}  // namespace
+}  // namespace kvplan::scheduling
