@@ -11,6 +11,7 @@
 #include "simulator/cli/markdown.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/cli/server_flag_output.h"
 #include "simulator/formats/formats.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
@@ -155,7 +156,9 @@ void write_descriptor(JsonWriter& json, const Descriptor& d) {
     for (const auto choice : p.choices) json.value(choice);
     json.end_array().end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  write_server_flags(json, d);
+  json.end_object();
 }
 
 void write_field(JsonWriter& json, const plan::Field& field) {
@@ -229,6 +232,9 @@ std::string descriptor_text(const Descriptor& d) {
     out += lines_of(std::string(p.help) + ".", "    ") + lines_of(accepts(p), "    ");
   }
   if (d.params.empty()) out += "\n  no parameters\n";
+  const std::vector<std::string> flags = server_flag_lines(d);
+  if (!flags.empty()) out += "\n  flags of its server\n";
+  for (const std::string& flag : flags) out += lines_of(flag, "    ");
   return out;
 }
 
@@ -373,7 +379,12 @@ struct ToPage {
       out += markdown_item("`" + std::string(p.name) + "`: " + markdown_escaped(p.help) + " (" +
                            markdown_escaped(accepts(p)) + "; " + fallback + ").");
     }
-    return d.params.empty() ? out + "No parameters.\n\n" : out + "\n";
+    out += d.params.empty() ? "No parameters.\n\n" : "\n";
+    const std::vector<std::string> flags = server_flag_lines(d);
+    if (flags.empty()) return out;
+    out += markdown_paragraph("Flags of its server:");
+    for (const std::string& flag : flags) out += markdown_item(markdown_escaped(flag) + ".");
+    return out + "\n";
   }
   std::string operator()(const plan::Field& field) const {
     const std::string fallback =
