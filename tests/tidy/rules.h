@@ -39,8 +39,11 @@ Findings check_naive_is_apart(const Tree& tree);
 Findings check_libraries(const Tree& tree);
 /// Outside tests nothing asks the wall clock, and no chance comes from anything but simulator/base/random.h.
 Findings check_calls(const Tree& tree);
-/// What engines are called and take is known to simulator/scheduling alone: others ask their traits.
+/// What engines take is known to simulator/scheduling alone: others ask their traits.
 Findings check_engines(const Tree& tree);
+/// What a member of any family is called is known to its family's room alone, but for the scenario's defaults: others
+/// ask its traits.
+Findings check_members(const Tree& tree);
 /// Lines up to 120 characters, no tabs, no trailing space, one newline at the end.
 Findings check_lines(const Tree& tree);
 /// No marks of unfinished work.

@@ -193,26 +193,37 @@ TEST(TidyRules, Headers) {
   EXPECT_TRUE(check_headers({{"a.cpp", "using namespace std::literals;\n"}}).empty());
 }
 
-TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
+TEST(TidyRules, EnginesKeepTheirParameters) {
   const std::string reads = "auto a = s.engine.integer(\"max_seqs\");\n";
+  const File engine{"simulator/scheduling/a/engine.cpp",
+                    "    {.name = \"context_length\",\n    {.name = \"policy\",\n"};
   EXPECT_EQ(places(check_engines({{"simulator/run/a.cpp", "\n" + reads}})), Places{"simulator/run/a.cpp:2"});
   EXPECT_TRUE(check_engines({{"simulator/scheduling/a.cpp", reads}, {"tests/a.cpp", reads}}).empty());
   EXPECT_TRUE(
       check_engines({{"simulator/run/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
-  const std::string named = "if (name == \"sglang\") {}  // \"vllm-v1\"\n";
-  EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", named}})), Places{"simulator/report/a.cpp:1"});
-  for (const std::string parameter : {"max_model_len", "long_prefill_threshold", "chunked_prefill_size"}) {
-    const std::string told = "auto a = \"longer than " + parameter + "\";\n";
-    EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", told}})), Places{"simulator/report/a.cpp:1"});
-  }
-  EXPECT_TRUE(check_engines({{"simulator/report/a.cpp", "auto a = \"what the policy reads\";\n"}}).empty());
-  EXPECT_TRUE(check_engines({{"simulator/cli/a.cpp", named}}).empty());
-  // The names that the rule knows are those of the descriptors.
-  const std::string known = "    {.name = \"context_length\",\n    {.name = \"policy\",\n";
-  EXPECT_TRUE(check_engines({{"simulator/scheduling/engine_a.cpp", known}}).empty());
-  EXPECT_EQ(
-      places(check_engines({{"simulator/scheduling/engine_a.cpp", known + "{.name = \"context_len\",\n"}})),
-      Places{"simulator/scheduling/engine_a.cpp:3"});
+  const std::string told = "auto a = \"longer than context_length\";\n";
+  EXPECT_EQ(places(check_engines({engine, {"simulator/report/a.cpp", told}})),
+            Places{"simulator/report/a.cpp:1"});
+  EXPECT_TRUE(check_engines({engine, {"simulator/cli/a.cpp", told}}).empty());
+  EXPECT_TRUE(
+      check_engines({engine, {"simulator/report/a.cpp", "auto a = \"what the policy says\";\n"}}).empty());
+}
+
+TEST(TidyRules, MembersAreAskedForTraitsNotNames) {
+  const File engine{"simulator/scheduling/a/engine.cpp", "{.family = \"engine\",\n  .name = \"sglang\","};
+  const File policy{"simulator/attention/full.cpp", "{.family = kFamily, .name = \"full\","};
+  const auto found = [&](const std::string& path, const std::string& text) {
+    return places(check_members({engine, policy, {path, text}}));
+  };
+  EXPECT_EQ(found("simulator/run/a.cpp", "\nif (name == \"sglang\") {}\n"), Places{"simulator/run/a.cpp:2"});
+  EXPECT_EQ(found("simulator/run/a.cpp", "// \"sglang\"\n"), Places{});
+  EXPECT_EQ(found("simulator/scheduling/b.cpp", "if (name == \"sglang\") {}\n"), Places{});
+  EXPECT_EQ(found("simulator/scenario/scenario_fields.cpp", ".fallback = \"sglang\"\n"), Places{});
+  EXPECT_EQ(found("tests/a.cpp", "if (name == \"sglang\") {}\n"), Places{});
+  // A name that is a word, too, may not be what a member is asked for.
+  EXPECT_EQ(found("simulator/run/a.cpp", "found(\"full\");\n"), Places{});
+  EXPECT_EQ(found("simulator/run/a.cpp", "if (s.eviction.name() != \"full\") {}\n"),
+            Places{"simulator/run/a.cpp:1"});
 }
 
 TEST(TidyRules, ThingsAreNotPeople) {

@@ -173,36 +173,6 @@ Findings check_calls(const Tree& tree) {
   return findings;
 }
 
-Findings check_engines(const Tree& tree) {
-  static const std::regex kParameter(R"re(\bengine\s*\.\s*(integer|decimal|flag|text)\s*\()re");
-  // All parameters of all engines, but for common words: those of one word (`policy`, `reads`).
-  static const std::string kNames =
-      "max_model_len|max_seqs|token_budget|long_prefill_threshold|prefix_cache|"
-      "max_running_requests|max_prefill_tokens|chunked_prefill_size|context_length|"
-      "schedule_conservativeness|decay_steps|clip_tokens|retract_decode_steps";
-  static const std::regex kName(R"re("(vllm-v1|sglang)"|"[^"]*\b()re" + kNames + R"re()\b[^"]*")re");
-  // A parameter of an engine's descriptor that is missing from them.
-  static const std::regex kUnknown(R"re(\{\.name = "(?!()re" + kNames + R"re()")[^"]*_)re");
-  const auto within = [](const File& file, std::string_view folder) {
-    return file.path.compare(0, folder.size(), folder) == 0;
-  };
-  Findings findings;
-  for (const auto& file : tree) {
-    if (!is_cpp(file.path) || in_tests(file.path)) continue;
-    const std::string code = without_comments(file.text, false);
-    if (within(file, "simulator/scheduling/")) {
-      if (within(file, "simulator/scheduling/engine_"))
-        find_lines(file, code, kUnknown, "a parameter that check_engines does not know", findings);
-      continue;
-    }
-    find_lines(file, code, kParameter, "parameters of engines are their own: ask EngineTraits", findings);
-    for (const std::string_view folder :
-         {"simulator/core/", "simulator/observe/", "simulator/report/", "gui/"})
-      if (within(file, folder)) find_lines(file, code, kName, "engines have no names here", findings);
-  }
-  return findings;
-}
-
 Findings check_lines(const Tree& tree) {
   constexpr std::ptrdiff_t kMostCharacters = 120;
   Findings findings;

@@ -75,8 +75,9 @@ INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                                          Rule{"libraries", check_libraries}, Rule{"calls", check_calls},
                                          Rule{"lines", check_lines}, Rule{"marks", check_marks},
                                          Rule{"sizes", check_sizes}, Rule{"headers", check_headers},
-                                         Rule{"engines", check_engines}, Rule{"prose", check_prose},
-                                         Rule{"readme", check_readme}, Rule{"words", check_words}),
+                                         Rule{"engines", check_engines}, Rule{"members", check_members},
+                                         Rule{"prose", check_prose}, Rule{"readme", check_readme},
+                                         Rule{"words", check_words}),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
 }  // namespace
