@@ -24,10 +24,10 @@ namespace kvplan::io {
 struct EventLogOptions {
   const core::Workload* workload{nullptr};
   core::MemoryLayout layout{};
-  bool null_block{true};       ///< paged memory in which block 0 is never handed out (vLLM)
-  bool prefix_cache{false};    ///< full blocks are inserted into the cache, or pages into a radix tree
-  event_log::Rules rules{};    ///< of the engine's scheduler
-  core::KeepRule keep{};       ///< of the run
+  bool null_block{true};     ///< paged memory in which block 0 is never handed out (vLLM)
+  bool prefix_cache{false};  ///< full blocks are inserted into the cache, or pages into a radix tree
+  event_log::Rules rules{};  ///< of the engine's scheduler
+  core::KeepRule keep{};     ///< of the run
   /// With courses: cells of one token in each track, the same for all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};            ///< placement of the courses

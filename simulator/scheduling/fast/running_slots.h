@@ -42,7 +42,6 @@ struct alignas(64) SlotState {
   std::int64_t computed{0};       ///< before it decodes: tokens held
 
   std::int64_t goal{0};        ///< before it decodes: tokens to compute until a token is sampled
-  SimTime arrival{};           ///< where that decides who gives way
   std::int64_t windows_at{0};  ///< tokens held when blocks were last given back that windows had left
   /// Decoding: of the windows, the smallest first, holds as many tokens as they show
   std::int32_t windows_full{0};

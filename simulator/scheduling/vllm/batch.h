@@ -63,25 +63,23 @@ struct Batch {
     return s.course == nullptr ? tokens : s.course->table_slots(tokens);
   }
 
+  /// Of a running request; where it does not decide, the request alone.
   [[nodiscard]] PriorityKey priority_key(Slot slot) const {
-    return {workload.priority_of(at(slot).request), at(slot).arrival, at(slot).request};
+    return by_priority ? preemption_order.key(slot) : PriorityKey{.request = at(slot).request};
   }
 
   /// Joins the running list, with a prompt to compute. `arrival`: when the request arrived.
   Slot enter(RequestId request, SimTime arrival) {
     const Slot slot = slots.open(request);
     if (allocator.placing() != nullptr) slot_of.emplace(request, slot);
-    if (by_priority) {
-      at(slot).arrival = arrival;
-      preemption_order.enter(priority_key(slot), slot);
-    }
+    if (by_priority) preemption_order.enter({workload.priority_of(request), arrival, request}, slot);
     prompts.push_back(slot);
     return slot;
   }
   /// Leaves the running list.
   void leave(Slot slot) {
     const SlotState& s = at(slot);
-    if (by_priority) preemption_order.leave(priority_key(slot));
+    if (by_priority) preemption_order.leave(slot);
     if (s.decoding && s.course != nullptr) {
       following.leave(slot);
       --sums.requests;

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/base/ids.h"
@@ -68,13 +69,22 @@ class Waiting {
 /// The running requests by priority key: the request with the greatest key is preempted first.
 class PreemptionOrder {
  public:
-  void enter(const PriorityKey& key, core::Slot slot) { slot_of_.emplace(key, slot); }
-  void leave(const PriorityKey& key) { slot_of_.erase(key); }
+  void enter(const PriorityKey& key, core::Slot slot) {
+    slot_of_.emplace(key, slot);
+    key_of_.emplace(slot, key);
+  }
+  void leave(core::Slot slot) {
+    slot_of_.erase(key(slot));
+    key_of_.erase(slot);
+  }
+  /// REQUIRES: the request in the slot runs.
+  [[nodiscard]] const PriorityKey& key(core::Slot slot) const { return key_of_.at(slot); }
   /// REQUIRES: a request runs.
   [[nodiscard]] core::Slot first() const { return slot_of_.rbegin()->second; }
 
  private:
   std::map<PriorityKey, core::Slot> slot_of_;
+  std::unordered_map<core::Slot, PriorityKey> key_of_;
 };
 
 }  // namespace kvplan::scheduling::vllm

@@ -190,7 +190,7 @@ void Scheduler::preempt(Slot victim) {
   const SlotState& s = at(victim);
   const RequestId r = s.request;
   const std::int64_t rank = s.rank;
-  const PriorityKey who = batch_.priority_key(victim);
+  const PriorityKey key = batch_.priority_key(victim);
   behind_ = s.run_next;
   const std::int64_t written = batch_.tokens_held(s);
   const BlockTable table = allocator_.table(r);
@@ -199,7 +199,7 @@ void Scheduler::preempt(Slot victim) {
   if (s.decoding) batch_.columns.goal[r] = static_cast<std::int32_t>(written + 1);
   batch_.leave(victim);
   if (batch_.run.courses != nullptr) batch_.run.courses->end(r);
-  waiting_.come_back(who);
+  waiting_.come_back(key);
   ++pass_.preempted;
   first_victim_rank_ = rank;
 }
