@@ -1,4 +1,4 @@
-// Engines whose kernels were measured, as the column `engine` of kernel tables writes them (data/, README.md).
+// Engines with measured kernels, as the column `engine` of kernel tables writes them (data/, README.md).
 #pragma once
 
 #include <array>

@@ -62,7 +62,7 @@ struct LatencyEntry {
   /// A sentence for the report if the model assumes something that was not measured; else empty.
   std::string_view assumption{};
   bool counts_weights{false};  ///< true: it depends on the number and bits of weights
-  /// A parameter whose default is a figure of the deployment's device.
+  /// A parameter with a figure of the deployment's device as its default.
   struct DeviceParam {
     std::string_view param;
     model::DeviceFigure figure;
