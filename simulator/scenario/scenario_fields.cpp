@@ -95,8 +95,7 @@ constexpr std::array<Field, 43> kFields{{
      .high = 4096},
     {.path = "deployment.pool_rule",
      .help = "How the engine computes the size of the KV-cache pool from the device's memory; default: the "
-             "rule of "
-             "the scenario's engine",
+             "rule of the scenario's engine",
      .kind = FieldKind::kComponent,
      .fallback = "vllm-v1",
      .family = "pool-rule"},
