@@ -1,8 +1,8 @@
-// What kvplan knows of one serving engine. All of it lies in the engine's folder, simulator/scheduling/NAME, and is
+// What kvplan knows about one serving engine. All of it lies in the engine's folder, simulator/scheduling/NAME, and is
 // registered by one line in engines.cpp (README.md is the map).
 //
-// The rest of the program asks an engine's traits. The names of its parameters and of its flags are known to the folder
-// alone (a tidy rule checks that).
+// The rest of the program asks for an engine's traits. Only the folder knows the names of its parameters and flags
+// (checked by a tidy rule).
 #pragma once
 
 #include <cstdint>
@@ -28,32 +28,33 @@ namespace kvplan::scheduling {
 
 struct ServerFlag;
 
-/// A limit, and the parameter under which users know it.
+/// A limit of an engine, and the parameter by which users set it.
 struct EngineLimit {
   std::int64_t value{0};
   std::string_view param;
 };
 
-/// What the rest of the program may want to know of an engine with its parameters.
+/// What the rest of the program may ask about an engine with given parameters.
 struct EngineTraits {
-  EngineLimit request_tokens;  ///< prompt and output of a request; longer requests are rejected
+  EngineLimit request_tokens;  ///< prompt plus output of a request; longer requests are rejected
   EngineLimit running;         ///< requests at once
-  EngineLimit step_tokens;     ///< computed in one step; the value may be beyond any prompt
-  EngineLimit piece_tokens;    ///< of one prompt in one step; the value 0: as many as a step
+  EngineLimit step_tokens;     ///< tokens computed in one step; the value may exceed any prompt
+  EngineLimit piece_tokens;    ///< tokens of one prompt computed in one step; 0: as many as step_tokens
   bool wants_prefixes{false};  ///< prefix caching is on
   bool index_of_its_own{
-      false};  ///< cached prefixes lie in the engine's own tree, which has its own eviction order
-  bool follows_policies{true};  ///< token policies, windows of layers and retention schedules work
-  /// follows_policies is false under this setting only ("with policy=priority"); empty: it is false always.
+      false};  ///< cached prefixes lie in the engine's own radix tree, which has its own eviction order
+  bool follows_policies{true};  ///< token policies, layers with windows and retention schedules work
+  /// follows_policies is false only under this setting ("with policy=priority"); empty: it is always false.
   std::string_view no_policies_when{};
-  bool reads_holes{false};  ///< attention reads what a policy dropped, as long as the block is held
-  bool reads_parts{true};   ///< decode steps may read a part of what is kept (core::ReadRule)
-  bool tells_blocks{true};  ///< observers learn which request holds which block
-  /// The warning of a run whose trace states no priorities; empty: priorities mean nothing to the engine.
+  /// Attention reads tokens that a policy dropped, as long as their block is held
+  bool reads_holes{false};
+  bool reads_parts{true};   ///< decode steps may read only a part of the kept tokens (core::ReadRule)
+  bool tells_blocks{true};  ///< observers are told which request holds which block
+  /// Warning for a run with a trace without priorities; empty: the engine ignores priorities.
   std::string_view without_priorities{};
-  event_log::Rules log{};  ///< what an event log says of the scheduler
+  event_log::Rules log{};  ///< scheduler rules that are written into an event log
 
-  /// Most tokens of one prompt in one step.
+  /// Most tokens of one prompt that one step computes.
   [[nodiscard]] std::int64_t most_piece_tokens() const {
     const bool less = piece_tokens.value > 0 && piece_tokens.value < step_tokens.value;
     return less ? piece_tokens.value : step_tokens.value;
@@ -64,23 +65,24 @@ struct EngineTraits {
 struct EngineEntry {
   Descriptor descriptor;
   EngineTraits (*traits)(const Choice& engine);
-  /// The memory of one replica, empty. `naive`: the slow obvious one. Errors: an allocator on which the engine does not
-  /// work, and what the allocator says.
+  /// Makes the memory of one replica, empty. `naive`: the simple reference implementation. Errors: an allocator with
+  /// which the engine does not work, and the allocator's own errors.
   Result<std::unique_ptr<core::Memory>> (*make_memory)(const Choice& engine, const Choice& allocator,
                                                        const memory::AllocatorRequest& request, bool naive);
-  /// REQUIRES: the memory was made by the same entry and outlives the replica, as does what `setup` names.
+  /// REQUIRES: the same entry made the memory; the memory and all that `setup` refers to outlive the replica.
   std::unique_ptr<core::Replica> (*make_replica)(const Choice& engine, const core::ReplicaSetup& setup,
                                                  core::Memory& memory, bool naive);
 };
 
 /// An engine. Parts that kvplan does not have are null or empty.
 struct Engine {
-  const EngineEntry* scheduler{nullptr};      ///< runs take it as `engine`
-  const model::PoolRule* pool_rule{nullptr};  ///< runs take it as `deployment.pool_rule`
-  std::string_view kernels{};                 ///< the name under which times of its kernels are measured
-  std::span<const ServerFlag> (*server_flags)(){nullptr};  ///< of the command that starts it (server_flags.h)
+  const EngineEntry* scheduler{nullptr};      ///< selected by `engine` in a scenario
+  const model::PoolRule* pool_rule{nullptr};  ///< selected by `deployment.pool_rule` in a scenario
+  std::string_view kernels{};                 ///< engine name under which kernel times are measured
+  /// Flags of the command that starts its server (server_flags.h)
+  std::span<const ServerFlag> (*server_flags)(){nullptr};
   std::span<const replays::EngineReplay* const>
-      replays{};  ///< of `kvplan cache`: no time, but its very decisions
+      replays{};  ///< for `kvplan cache`: the engine's decisions without time
 };
 
 }  // namespace kvplan::scheduling

@@ -33,7 +33,7 @@ std::vector<const Descriptor*> descriptors_of(const Member* Engine::*part) {
   return out;
 }
 
-/// The engine whose part has the choice's descriptor.
+/// The engine that has a part with the choice's descriptor.
 template <class Member>
 const Engine& engine_with(const Member* Engine::*part, const Choice& choice) {
   for (const Engine* engine : kAll)

@@ -1,4 +1,4 @@
-// All engines: schedulers (family "engine"), pool rules (family "pool-rule"), and what else their folders hold.
+// All engines: schedulers (family "engine"), pool rules (family "pool-rule"), and the other parts in their folders.
 #pragma once
 
 #include <span>
@@ -9,19 +9,19 @@
 
 namespace kvplan::scheduling {
 
-/// One for each folder, by name.
+/// One for each folder, sorted by name.
 std::span<const Engine* const> engines();
 
 Catalogue engine_descriptors();
 /// REQUIRES: the choice is of family "engine".
 const EngineEntry& engine_entry(const Choice& choice);
-/// The engine whose scheduler that is. REQUIRES: as engine_entry.
+/// The engine that has this scheduler. REQUIRES: as engine_entry.
 const Engine& engine_of(const Choice& choice);
-/// Of the choice's entry.
+/// Traits of the choice's entry.
 EngineTraits engine_traits(const Choice& choice);
 
 Catalogue pool_rule_descriptors();
-/// With its rule. REQUIRES: the choice is of family "pool-rule".
+/// The choice together with its rule. REQUIRES: the choice is of family "pool-rule".
 model::PoolRuleChoice pool_rule_of(Choice choice);
 
 }  // namespace kvplan::scheduling

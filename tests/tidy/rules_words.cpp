@@ -23,8 +23,6 @@ constexpr std::array kMeant{
     Meant{"tests/tidy/rules_words.cpp", ""},            // the words themselves
     Meant{"tests/tidy/rules_test.cpp", ""},             // samples that break the rule
     Meant{"tests/unit/traces/import_test.cpp", "who"},  // the name of a column
-    Meant{"simulator/cli/cmd_cache.cpp", ""},           // these two until their comments are rewritten
-    Meant{"simulator/scheduling/", ""},
 };
 
 bool of_word(char c) {

@@ -1,5 +1,5 @@
-// What one step computes and reads: a piece of a prompt, and all requests that decode, from sums over them. For the
-// fast engine.
+// What one step computes and reads, for the fast engine: pieces of prompts one by one, all decoding requests at once
+// from sums.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kvplan::core {
 
-/// Some of a prompt's tokens, behind `computed` of them that are kept.
+/// Adds a piece of a prompt: `tokens` tokens that follow `computed` cached ones.
 inline void add_piece(Pass& pass, std::int64_t computed, std::int64_t tokens) {
   pass.load.requests += 1;
   pass.load.tokens += tokens;
@@ -23,12 +23,12 @@ constexpr Wide square(std::int64_t tokens) {
   return Wide{tokens} * tokens;
 }
 
-/// What attention reads of a request that slides: of `held` tokens, before or after the drop that follows the last of
-/// them.
+/// Tokens that attention reads of a sliding request, which drops one cell for each new token. `held`: its tokens,
+/// before or after the drop that follows the last of them.
 struct SlidingReads {
   KeepRule keep;
-  bool holes{false};                  ///< dropped tokens are read until their allocation unit comes back
-  std::int64_t alloc_unit_tokens{0};  ///< 0: nothing comes back before the end
+  bool holes{false};                  ///< dropped tokens are read until their allocation unit is freed
+  std::int64_t alloc_unit_tokens{0};  ///< 0: no allocation unit is freed before the request ends
 
   [[nodiscard]] std::int64_t after_drop(std::int64_t held) const { return read(held, held - keep.recent); }
   [[nodiscard]] std::int64_t before_drop(std::int64_t held) const {
@@ -36,7 +36,7 @@ struct SlidingReads {
   }
 
  private:
-  /// When the cells [sink, begin) are dropped.
+  /// Tokens read when the cells [sink, begin) are dropped.
   [[nodiscard]] std::int64_t read(std::int64_t held, std::int64_t begin) const {
     if (!holes) return keep.sink + keep.recent;
     if (alloc_unit_tokens == 0) return held;
@@ -45,34 +45,34 @@ struct SlidingReads {
   }
 };
 
-/// Of requests that decode, before the step. `requests` counts all of them; the rest is of those without a course, or
-/// is taken from courses in every pass.
+/// Sums over decoding requests, before the step. `requests` counts all of them; the other sums are over those without
+/// a course, and are replaced by the courses' numbers in every step.
 struct DecodeSums {
   std::int64_t requests{0};
-  std::int64_t growing{0};  ///< those whose context grows with every step
-  std::int64_t sliding{0};  ///< those that lose a cell with every token
+  std::int64_t growing{0};  ///< requests with a context that grows with every step
+  std::int64_t sliding{0};  ///< requests that drop a cell with every token
   std::int64_t context{0};  ///< tokens that are read
-  SlidingReads reads{};     ///< with holes who slides grows too
-  bool squared{false};      ///< are squares wanted: where nothing is kept, and so nobody slides
+  SlidingReads reads{};     ///< with holes, sliding requests grow too
+  bool squared{false};      ///< maintain `squares`: if no KV is kept, and so no request slides
   Wide squares{0};          ///< of each one's tokens
 
-  /// One more, that does not drop yet.
+  /// Adds a request that does not drop cells yet.
   void grow(std::int64_t tokens) {
     ++growing;
     context += tokens;
     if (squared) squares += square(tokens);
   }
-  /// A growing one that holds so many begins to drop.
+  /// A growing request with `held` tokens begins to drop cells.
   void slide(std::int64_t held) {
     ++sliding;
     if (!reads.holes) --growing;
     context -= held - reads.after_drop(held);
   }
-  /// One that slides and holds so many dropped one more, which completed an allocation unit.
+  /// A sliding request with `held` tokens dropped one more cell, which completed an allocation unit.
   void free_unit(std::int64_t held) {
     if (reads.holes) context -= reads.before_drop(held) - reads.after_drop(held);
   }
-  /// `ends`: nothing was dropped after its last token.
+  /// Removes a request. `ends`: nothing was dropped after its last token.
   void leave(std::int64_t tokens, bool slides, bool ends) {
     const std::int64_t read = !slides ? tokens : ends ? reads.before_drop(tokens) : reads.after_drop(tokens);
     --requests;
@@ -87,7 +87,7 @@ struct DecodeSums {
   }
 };
 
-/// Each computes one token and reads what is there of those before.
+/// Each decoding request computes one token and reads its stored tokens.
 inline void add_decoding(Pass& pass, const DecodeSums& sums) {
   pass.load.requests += sums.requests;
   pass.load.tokens += sums.requests;
@@ -96,7 +96,8 @@ inline void add_decoding(Pass& pass, const DecodeSums& sums) {
   pass.growth = LoadGrowth::of_contexts(sums.growing);
 }
 
-/// Nothing is kept: who had n tokens computes n + 1 and reads none; (n + 1)(n + 2) / 2 pairs, n + 2 more the next time.
+/// No KV is kept: a request with n tokens computes n + 1 and reads none, which is (n + 1)(n + 2) / 2 pairs, and n + 2
+/// more in the next step.
 inline void add_recomputing(Pass& pass, const DecodeSums& sums) {
   pass.load.requests += sums.requests;
   pass.load.tokens += sums.context + sums.requests;

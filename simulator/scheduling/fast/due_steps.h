@@ -1,5 +1,5 @@
-// The steps at which decoding requests of the fast engine must be looked at: a queue, in order of step and
-// then of admission. What was put in for a request that has left its slot since is skipped.
+// The steps at which decoding requests of the fast engine need attention: a queue ordered by step, then by admission.
+// Entries of requests that have left their slot since are skipped.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ class DueSteps {
  public:
   explicit DueSteps(const SlotTable& slots) : slots_(slots) {}
 
-  /// The slot as it is now must be looked at when `step` has ended.
+  /// Enters: the request now in the slot must be visited when `step` has ended.
   void expect(std::int64_t step, Slot slot) {
     queue_.put({step, slots_[slot].rank, slot, slots_[slot].generation});
   }
-  /// The earliest of them; nothing where nobody is expected.
+  /// The earliest entry's step; nothing if there is no entry.
   [[nodiscard]] std::optional<std::int64_t> next() {
     drop_stale();
     if (queue_.empty()) return std::nullopt;
     return queue_.least().step;
   }
-  /// Must anybody be looked at when `step` has ended? REQUIRES: nobody who still has a slot is expected before it.
+  /// Must any request be visited when `step` has ended? REQUIRES: no valid entry is of an earlier step.
   [[nodiscard]] bool due(std::int64_t step) {
     while (!queue_.empty() && queue_.least().step <= step) {
       if (!stale(queue_.least())) return true;
@@ -32,7 +32,7 @@ class DueSteps {
     }
     return false;
   }
-  /// REQUIRES: next() has just said a step, or due() that somebody is.
+  /// REQUIRES: next() has just returned a step, or due() true.
   Slot take() { return queue_.take().slot; }
 
  private:

@@ -1,5 +1,5 @@
-// The fast engine's decoding requests that follow courses (course.h), in admission order. What they need and
-// read is looked up in their courses, not derived: they are visited once per pass.
+// The fast engine's decoding requests that follow courses (course.h), in admission order. Their needs and reads come
+// from their courses, not from sums, so each of them is visited once per scheduler step.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,31 @@ class Followers {
   void enter(Slot slot);
   void leave(Slot slot) { std::erase(members_, slot); }
 
-  /// Gathers those whose next token needs an allocation unit at `step`, which next_grant() then hands out.
+  /// Collects the slots that need an allocation unit for their next token at `step`; next_grant() returns them one by
+  /// one.
   void gather_grants(std::int64_t step);
-  /// kNoSlot: there is none left.
+  /// kNoSlot: none is left.
   Slot next_grant() { return grants_.take(); }
 
-  // Where contents are found by lookups.
+  // Used if lookups find contents (prefix cache).
 
-  /// Likewise those whose token in this step is the last of a block that can be found from then on: of requests that
-  /// have dropped nothing.
+  /// Collects the slots that complete, with their token of this step, a block that lookups can hit from then on; only
+  /// requests that have dropped nothing. next_fill() returns them one by one.
   void gather_fills(std::int64_t step, std::int64_t alloc_unit_tokens);
   Slot next_fill() { return fills_.take(); }
-  /// Steps from `step` on, at least 1, before the next one in which any of them does so; INT64_MAX if none ever will.
+  /// Steps from `step` on, at least 1, before the next step in which any request completes such a block; INT64_MAX if
+  /// none ever will.
   [[nodiscard]] std::int64_t steps_to_fill(std::int64_t step, std::int64_t alloc_unit_tokens) const;
-  /// Does any of them drop a cell at the end of this step, or another rank its first one? `first`: of this rank, too,
-  /// only the first one.
+  /// Does any request drop a cell at the end of this step, or its first cell on another rank? `first`: on this rank,
+  /// too, only first cells count.
   [[nodiscard]] bool drops(std::int64_t step, bool first) const;
 
   struct Context {
     std::int64_t tokens;  ///< read in this step
-    std::int64_t growth;  ///< from each step to the next, as long as steps are alike
+    std::int64_t growth;  ///< from each step to the next, while steps are alike
   };
   [[nodiscard]] Context context(std::int64_t step) const;
-  /// Steps from `step` on that are alike for all of them; INT64_MAX if there are none.
+  /// Number of steps from `step` on that are alike for all these requests; INT64_MAX if there are no requests.
   [[nodiscard]] std::int64_t alike_steps(std::int64_t step) const;
 
   [[nodiscard]] std::span<const Slot> members() const { return members_; }
@@ -51,7 +53,7 @@ class Followers {
 
   const SlotTable& slots_;
   std::vector<Slot> members_;
-  /// Told one by one.
+  /// Slots that are taken one by one.
   struct Queue {
     std::vector<Slot> slots;
     std::size_t next{0};
@@ -61,7 +63,7 @@ class Followers {
     }
     Slot take() { return next < slots.size() ? slots[next++] : kNoSlot; }
   };
-  /// Steps from `step` on, at least 1, before the next one in which the member fills a block.
+  /// Steps from `step` on, at least 1, before the next step in which this request completes a block.
   [[nodiscard]] std::int64_t steps_to_fill(Slot slot, std::int64_t step,
                                            std::int64_t alloc_unit_tokens) const {
     return alloc_unit_tokens - (step + at(slot).offset + 1) % alloc_unit_tokens;

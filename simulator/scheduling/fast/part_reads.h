@@ -1,4 +1,5 @@
-// The fast engine's account of what decode steps read in part: sums over decoding requests, which grow with every step.
+// The fast engine's sums for decode steps that read only a part of the kept tokens: over decoding requests; each sum
+// grows by a fixed amount with every step.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +15,24 @@ class PartReads {
  public:
   explicit PartReads(const ReadRule& rule) : rule_(rule), part_(rule.part()) {}
 
-  /// Nothing below needs to be called where there is no part.
+  /// If false, nothing below needs to be called.
   [[nodiscard]] bool part() const { return part_; }
-  /// Tokens held with which a decoding request begins to be read otherwise than it is.
+  /// The number of tokens at which a decoding request's next change of reading occurs.
   [[nodiscard]] std::int64_t next_change(const SlotState& slot) const {
     std::int64_t next = INT64_MAX;
     if ((slot.read_in_part & kFetched) == 0) next = std::min(next, rule_.fetched);
     if ((slot.read_in_part & kRanked) == 0) next = std::min(next, rule_.ranked_beyond);
     return next;
   }
-  /// To be told when it begins to decode, and whenever it comes to next_change. True: something changed.
+  /// To be called when the request begins to decode, and whenever it reaches next_change. Returns true if its reading
+  /// changed.
   bool change(SlotState& slot, std::int64_t held) {
     const std::uint8_t before = slot.read_in_part;
     if (held >= rule_.fetched) enter(slot, kFetched, held, fetched_);
     if (held >= rule_.ranked_beyond) enter(slot, kRanked, held, ranked_);
     return slot.read_in_part != before;
   }
-  /// It decodes no more.
+  /// The request stops decoding.
   void leave(const SlotState& slot, std::int64_t held) {
     if ((slot.read_in_part & kFetched) != 0) fetched_.add(-1, held + 1);
     if ((slot.read_in_part & kRanked) != 0) ranked_.add(-1, held + 1);
@@ -50,7 +52,7 @@ class PartReads {
   static constexpr std::uint8_t kFetched = 1, kRanked = 2;  ///< of SlotState::read_in_part
   struct Sum {
     std::int64_t requests{0};
-    std::int64_t tokens{0};  ///< that their next queries see
+    std::int64_t tokens{0};  ///< tokens that the next queries of these requests see
 
     void add(std::int64_t sign, std::int64_t seen) {
       requests += sign;

@@ -1,5 +1,6 @@
-// The fast engine's account of what placing costs in one pass: ranges that move (Placing::moves), copies that end
-// with the step, survivors that moved together when the step before ended, time that the step takes longer.
+// The fast engine's account of what placing costs in one step: ranges that move (Placing::moves), copies that end
+// with the step, survivors that were compacted when the step before ended, and the time by which all that lengthens
+// the step.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +24,27 @@ class PassMoves {
     tokens_ += copied;
     if (!range.slides) copies_.push_back(move);
   }
-  /// The survivors of a request, which has written so many tokens, move together.
+  /// The survivors of a request are compacted. `written`: tokens that it has written.
   void compact(RequestId request, std::int64_t written, const Compaction& moved) {
     allocator_.block_returns()->cut_table(request, moved.alloc_units);
     compacted_cells_ += moved.kept_cells;
     for (Observer* o : observers_) o->on_compact(Compacted{request, written, moved});
   }
   [[nodiscard]] bool copying() const { return !copies_.empty(); }
-  /// Was the request's range the latest to be copied?
+  /// Was the request's range the last one to be copied?
   [[nodiscard]] bool copied_latest(RequestId request) const {
     return !copies_.empty() && copies_.back().range.request == request;
   }
-  /// By how much the step of this pass takes longer. REQUIRES: it computes something.
+  /// Time by which this step becomes longer. REQUIRES: the step computes something.
   Ticks take_delay(const LatencyModel& latency) {
     Ticks delay;
     if (costs_) delay = allocator_.placing()->take_delay(std::exchange(tokens_, 0), computed_);
     if (compacted_cells_ == 0) return delay;
     return delay + latency.moving(std::exchange(compacted_cells_, 0) * allocator_.layout().cell_bytes());
   }
-  /// So long does the last of the steps that come now compute.
+  /// Sets the computing time of the last of the steps that come now.
   void computes(Ticks step) { computed_ = step; }
-  /// The step has ended. True: copies have, and what they came from is free.
+  /// The step has ended. Returns true if copies ended with it, so that their sources are free.
   bool end(SimTime now) {
     if (copies_.empty()) return false;
     allocator_.placing()->end_copies();
@@ -58,7 +59,7 @@ class PassMoves {
   bool costs_;
   std::vector<Move> copies_;
   std::int64_t tokens_{0};
-  std::int64_t compacted_cells_{0};  // since the latest pass that computed something
+  std::int64_t compacted_cells_{0};  // since the latest step that computed something
   Ticks computed_;
 };
 

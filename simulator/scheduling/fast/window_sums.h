@@ -1,6 +1,6 @@
-// The fast engine's account of windows: blocks that leave them, and what they do not show of the context, as sums
-// over decoding requests by window, which grow by as much with every step until a request holds as many tokens as
-// one shows.
+// The fast engine's account of layers with windows: it frees blocks that have left their windows, and sums, per
+// window, the tokens that decoding requests do not see. A full window (the request holds as many tokens as the window
+// shows) leaves one more token unseen with every step.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ class WindowSums {
     KVPLAN_CHECK(windows_.empty() || allocator.growth_tokens() < 0);
   }
 
-  /// What no window shows to the token behind the `held` ones that the request has comes back. To be told before it is
-  /// granted what it needs next.
+  /// Frees the blocks that no window shows to the next token, the one after `held` tokens. To be called before that
+  /// token's allocation unit is granted.
   void leave_blocks(SlotState& slot, std::int64_t held) {
     if (!windows_.empty()) free_unseen(slot, held);
   }
-  /// Of a request that will hold `tokens` tokens: those with which one of its blocks leaves a window, or it begins to
-  /// hold as many as one shows, whichever is less; at least `tokens`.
+  /// The token count, at least `tokens`, at which this request must be visited next: when one of its blocks leaves a
+  /// window, or when a window becomes full. `tokens`: tokens that the request will hold.
   [[nodiscard]] std::int64_t next_change(const SlotState& slot, std::int64_t tokens) const {
     std::int64_t next = INT64_MAX;
     for (const model::WindowLayers& shown : windows_) {
@@ -47,8 +47,8 @@ class WindowSums {
     }
     return std::max(next, tokens);
   }
-  /// A decoding request that now holds `held` tokens may hold as many as more of the windows show: from then on each
-  /// step leaves one more unseen. To be told when it begins to decode, and whenever it comes to that.
+  /// Counts the windows that have become full for a decoding request with `held` tokens: from then on each step
+  /// leaves one more token unseen. To be called when the request begins to decode, and at every next_change.
   void fill(SlotState& slot, std::int64_t held) {
     for (auto w = static_cast<std::size_t>(slot.windows_full);
          w < windows_.size() && held >= windows_[w].window - 1; ++w) {
@@ -57,7 +57,7 @@ class WindowSums {
       ++slot.windows_full;
     }
   }
-  /// It decodes no more.
+  /// The request stops decoding.
   void leave(const SlotState& slot, std::int64_t held) {
     for (std::size_t w = 0; w < static_cast<std::size_t>(slot.windows_full); ++w) {
       sums_[w] -= unseen(windows_[w].window, held);
@@ -68,7 +68,7 @@ class WindowSums {
     for (std::size_t w = 0; w < windows_.size(); ++w) sums_[w] += growth_[w] * steps;
   }
 
-  /// What the decoding requests do not see in a step, and by how much that grows.
+  /// Adds the tokens that decoding requests do not see in a step, and their growth per step.
   void add_decoding(Pass& pass) const {
     for (std::size_t w = 0; w < windows_.size(); ++w) {
       pass.load.unseen[w].context_tokens += sums_[w];
@@ -76,13 +76,13 @@ class WindowSums {
     }
     pass.growth.unseen = growth_;
   }
-  /// What tokens [computed, computed + tokens) of a request do not see.
+  /// Adds what tokens [computed, computed + tokens) of a request do not see.
   void add_chunk(StepLoad& load, std::int64_t computed, std::int64_t tokens) const {
     for (std::size_t w = 0; w < windows_.size(); ++w) {
       load.unseen[w].context_tokens += unseen(windows_[w].window, computed);
       const std::int64_t last = unseen(windows_[w].window, computed + tokens - 1);
       const std::int64_t fewer =
-          std::min(tokens, last);  // tokens that miss some: 1, 2, ... or more, up to `last`
+          std::min(tokens, last);  // tokens that miss some of the context: 1, 2, ... or more, up to `last`
       load.unseen[w].add_pairs(Wide{fewer} * last - Wide{fewer} * (fewer - 1) / 2);
     }
   }
@@ -110,7 +110,7 @@ class WindowSums {
     for (Observer* o : observers_) o->on_free_blocks(FreedBlocks{slot.request, held, entries_, table});
     allocator_.block_returns()->free_entries(slot.request, entries_);
   }
-  /// Tokens before the one at `position` that a window does not show to it.
+  /// Number of tokens before `position` that a window does not show to the token there.
   [[nodiscard]] static std::int64_t unseen(std::int64_t window, std::int64_t position) {
     return std::max<std::int64_t>(position + 1 - window, 0);
   }
@@ -122,7 +122,8 @@ class WindowSums {
   std::vector<model::WindowLayers> windows_;
   std::vector<std::int32_t> entries_;  // that left one
   std::array<std::int64_t, kMostWindows> sums_{};
-  std::array<std::int64_t, kMostWindows> growth_{};  // decoding requests that hold as many tokens as it shows
+  // number of decoding requests for which the window is full
+  std::array<std::int64_t, kMostWindows> growth_{};
 };
 
 }  // namespace kvplan::core

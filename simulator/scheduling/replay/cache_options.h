@@ -1,5 +1,5 @@
-// What `kvplan cache` is asked for. A replay reads the options that it names (engine_replay.h); the others keep
-// their defaults.
+// Options of `kvplan cache`. A replay reads the options that it names (engine_replay.h); the others keep their
+// defaults.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace kvplan::replays {
 
 struct CacheOptions {
   std::int64_t block_tokens{16};  ///< SGLang: of a page
-  std::int64_t blocks{0};         ///< vLLM: the pool, null block included
-  std::int64_t pool_tokens{0};    ///< SGLang: the pool; what is no whole page of it is not used
+  std::int64_t blocks{0};         ///< vLLM: blocks of the pool, null block included
+  std::int64_t pool_tokens{0};    ///< SGLang: the pool; an incomplete last page is not used
   bool prefix_cache{true};
-  bool step_by_step{false};                ///< naive engine over the plain models
-  std::int64_t window{4096};               ///< tokens that a token of the second group sees, itself included
-  std::optional<std::int64_t> chunk;       ///< tokens of a prompt that are placed at once, at most
+  bool step_by_step{false};                ///< true: the naive engine over the plain models
+  std::int64_t window{4096};               ///< tokens that a token of the second group sees, its own included
+  std::optional<std::int64_t> chunk;       ///< most tokens of a prompt that get blocks at once
   std::optional<std::int64_t> quantum_ms;  ///< milliseconds of trace time in one step
   scheduling::vllm::Params scheduler;
-  /// But for what the other engine has too: its requests are scheduler.max_seqs, its chunks `chunk`.
+  /// Except for settings that the other engine has too: its requests are scheduler.max_seqs, its chunks `chunk`.
   scheduling::sglang::Params sglang;
-  bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted
+  bool (*stop_asked)(){nullptr};  ///< returns true to end a run early, with an error of kind kInterrupted
 };
 
-/// Error: expected at least `least`, at the field.
+/// Error if `value` is below `least`; names the field.
 Status check_at_least(std::int64_t value, std::int64_t least, const char* field);
 
 }  // namespace kvplan::replays

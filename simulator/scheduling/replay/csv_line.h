@@ -1,4 +1,4 @@
-// Lines of the tables that replays make.
+// Lines of the tables that replays write.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvplan::replays {
 
-/// Appends the fields, each with a comma before it unless it is the first of its line. A line ends with `end_line`.
+/// Appends fields, separated by commas. `end_line` ends a line.
 class CsvLine {
  public:
   explicit CsvLine(std::string& out) : out_(out) {}
@@ -19,13 +19,13 @@ class CsvLine {
     out_ += text;
     return *this;
   }
-  /// Numbers one behind the other.
+  /// Appends numbers one after the other.
   template <class... Number>
   CsvLine& add_all(Number... numbers) {
     (add(static_cast<std::int64_t>(numbers)), ...);
     return *this;
   }
-  /// A step that was never come to is an empty field.
+  /// A step that was never reached (negative) is an empty field.
   CsvLine& add_step(std::int64_t step) { return step >= 0 ? add(step) : add(std::string_view()); }
   void end_line() { out_ += '\n'; }
 

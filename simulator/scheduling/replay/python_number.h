@@ -1,11 +1,11 @@
-// Doubles as Python writes them (`repr`): recorded tables of Python programs are compared as texts.
+// Doubles in Python's `repr` form: recorded tables of Python programs are compared as text.
 #pragma once
 
 #include <string>
 
 namespace kvplan::replays {
 
-/// The shortest digits that read back as the same double; with an exponent from 1e16 and below 0.0001; whole numbers
+/// The shortest digits that read back as the same double; an exponent from 1e16 on and below 0.0001; whole numbers
 /// with ".0". REQUIRES: finite.
 std::string python_number(double number);
 

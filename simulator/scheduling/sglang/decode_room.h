@@ -1,5 +1,5 @@
-// Room for the next token of those who run, and who gives way if there is none (managers/schedule_batch.py,
-// check_decode_mem, retract_decode, prepare_for_decode).
+// Room for the next token of the running requests, and which requests are retracted if there is too little
+// (managers/schedule_batch.py, check_decode_mem, retract_decode, prepare_for_decode).
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// Evicts if there seems to be too little; true if there is enough for a token of each.
+/// Evicts if there seems to be too little; returns true if every running request can get a token.
 bool make_decode_room(prefix::RadixPool& pool, std::span<Request* const> running);
 
-/// Takes out of `running` whoever has generated least, of these the one with the longest prompt, until there is enough
-/// for the others or one is left. Those who stay are in a new order: who has generated most first. Returns the others,
-/// who hold nothing any more, as they were taken out.
+/// Retracts requests until the others have room or one is left: those with the fewest generated tokens first, of
+/// these the one with the longest prompt. Removes them from `running` and returns them, in the order of retraction;
+/// they hold no memory any more. The remaining requests are in a new order: most generated tokens first.
 std::vector<Request*> retract(prefix::RadixPool& pool, std::vector<Request*>& running,
                               std::int64_t retract_decode_steps);
 
-/// A slot for each. Where a page has several tokens, room is made for a page of each, also of those that need none.
-/// REQUIRES: there is enough.
+/// Takes a slot for each running request. If a page has several tokens, room is made for one page per request, even
+/// for requests that need none. REQUIRES: there is enough.
 void take_decode_slots(prefix::RadixPool& pool, std::span<Request* const> running);
 
 }  // namespace kvplan::scheduling::sglang

@@ -1,4 +1,4 @@
-// SGLang: its scheduler and radix cache, and all else that this folder holds. Its pages are as long as the blocks of
+// SGLang: its scheduler and radix cache, and the other parts in this folder. Its pages are as long as the blocks of
 // the allocator, which must be `paged`.
 #include <array>
 

@@ -26,7 +26,7 @@ class FastReplica final : public Replica {
         page_(memory.layout().alloc_unit_tokens),
         scheduler_(params, memory.pool()) {
     KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
-    // What is planned ahead takes pages, and is told at once.
+    // Steps planned ahead take pages, and are reported at once.
     for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_decode_runs();
     const bool told = std::any_of(run.observers.begin(), run.observers.end(),
                                   [](const Observer* o) { return o->wants_insertions(); });
@@ -94,7 +94,8 @@ class FastReplica final : public Replica {
               .tokens = known_tokens_,
               .blocks = memory_.counts().held};
     if (!in_step_ || series_.steps == 1 || now == pass_.time) return load;
-    // A token counts from the end of its step; a pass between steps comes after whatever else happens at its moment.
+    // A token counts from the end of its step; a scheduler step between steps comes after all other events at its
+    // time.
     const std::int64_t distance = (now - pass_.time).count;
     load.tokens += steps_ended(series_, distance) * pass_.decoding;
     const std::int64_t passes = steps_ended(series_, distance - 1);
@@ -109,17 +110,17 @@ class FastReplica final : public Replica {
   }
 
  private:
-  /// Of a request that runs.
+  /// A running request.
   struct Own {
     std::int64_t written{0};  ///< tokens in the cache, or when the step ends
-    std::int64_t in_tree{0};  ///< of them, the first: they are the tree's; whole pages
+    std::int64_t in_tree{0};  ///< its first pages, which belong to the tree; whole pages
   };
   struct Decoding {
     RequestId request{0};
     std::int64_t written{0};  ///< tokens in the cache when the first planned step ends
   };
 
-  /// So many of the steps of `series_` are planned. False: they would end too late.
+  /// Plans `steps` steps of `series_`. False: they would end too late.
   bool plan(std::int64_t steps) {
     const Wide span = series_.span(steps);
     if (span > kLastTick - pass_.time.since_start.count) return false;
@@ -136,8 +137,8 @@ class FastReplica final : public Replica {
     return series;
   }
 
-  /// By the step, counted from this one and modulo the page, before which a request needs a page: those of step s are
-  /// by_page_[page_begins_[s], page_begins_[s + 1]), in the order of the batch.
+  /// Sorts requests by the step, counted from this one and modulo the page, before which each needs a page: those of
+  /// step s are by_page_[page_begins_[s], page_begins_[s + 1]), in batch order.
   void sort_by_page() {
     const auto step_of = [&](const Decoding& d) {
       return static_cast<std::size_t>((page_ - (d.written - 1) % page_) % page_);
@@ -150,7 +151,7 @@ class FastReplica final : public Replica {
       by_page_[static_cast<std::size_t>(page_begins_[step_of(d) + 1]++)] = d;
   }
 
-  /// The planned steps, up to the end of the last: with those after the first, what their passes took.
+  /// Reports the planned steps up to the end of the last; for those after the first, also the pages that they took.
   void tell_steps() {
     const std::int64_t steps = series_.steps;
     passes_.clear();
@@ -208,7 +209,8 @@ class FastReplica final : public Replica {
     if (chunked_id != kNoRequest) tell_settled(chunked_id, prefilled);
     if (decision.refused) pass_.refuse(Refusal::kTooShort);
     for (const RequestId r : decision.retracted) tell_retracted(r);
-    // What went was nobody's when the step began, or when those were retracted, and nobody who joins has found it.
+    // No request held the evicted pages when the step began, or after its retractions, and no request that joins has
+    // hit them.
     for (const prefix::RadixTree::Pages& pages : evicted_)
       for (Observer* o : run_.observers) o->on_evict_pages(pages.first, pages.count);
     evicted_.clear();
@@ -309,31 +311,31 @@ class FastReplica final : public Replica {
                      " waits forever, as it does in SGLang: no step has room for it");
   }
 
-  /// A run of steps ends about here: what is kept to be told does not grow with the requests.
+  /// A run of steps ends about here, so that the collected reports do not grow with the number of requests.
   static constexpr std::int64_t kPagesToldAtOnce = std::int64_t{1} << 14;
 
-  bool runs_{true};  // alike steps are planned and told at once
+  bool runs_{true};  // alike steps are planned and reported at once
   const ReplicaSetup run_;
   const Workload& workload_;
   RadixMemory& memory_;
   std::int64_t page_;
   Scheduler scheduler_;
-  std::unordered_map<RequestId, Own> own_;        // of those that hold memory
+  std::unordered_map<RequestId, Own> own_;        // of requests that hold memory
   std::unordered_map<RequestId, bool> admitted_;  // before, of those that have not ended
   std::int64_t unfinished_{0};
   std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
   bool in_step_{false};
   bool idle_before_{false};
   StepSeries series_;  // what is planned
-  SimTime end_{};      // of that, or of the latest step
+  SimTime end_{};      // of the planned steps, or of the latest step
   Pass pass_{};
   std::vector<Decoding> decoding_;  // in this step, in its order
   std::vector<Decoding> by_page_;   // the same, as sort_by_page leaves them
   std::vector<std::int64_t> page_begins_;
   std::vector<DecodeGrant> grants_;
-  std::vector<GrantingPass> passes_;  // of the run that is about to be told
+  std::vector<GrantingPass> passes_;  // of the run that is about to be reported
   std::vector<RequestId> finishing_;
-  std::vector<prefix::RadixTree::Pages> evicted_;              // in this pass, if somebody wants to know
+  std::vector<prefix::RadixTree::Pages> evicted_;              // in this step, if an observer wants to know
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
 };
 

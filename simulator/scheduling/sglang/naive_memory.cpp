@@ -142,7 +142,7 @@ void NaiveMemory::finish(RequestId request, NaiveHolding& held, std::int64_t tok
 void NaiveMemory::drop(NaiveHolding& held, std::int64_t tokens) {
   const std::int64_t whole = tokens / page_tokens() * page_tokens();
   if (prefix_cache_) {
-    // Two frees: settled tokens behind the whole pages are its own, too.
+    // Freed in two parts: settled tokens after the whole pages are its own, too.
     give_back(held, held.settled, whole);
     give_back(held, whole, tokens);
   } else {

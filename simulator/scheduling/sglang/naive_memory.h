@@ -1,7 +1,7 @@
-// SGLang's memory page by page: a set of free pages, and a tree over those whose content can be found again
-// (sgl-project/sglang v0.5.5: python/sglang/srt/mem_cache/{radix_cache,chunk_cache,allocator,common}.py). Every page
-// has a place in the pool, and is free, in the tree, or one request's own. The yardstick for radix_memory.h and
-// prefix/radix_pool.h, with which it shares nothing.
+// SGLang's memory page by page: a set of free pages, and a tree over pages that lookups can hit (sgl-project/sglang
+// v0.5.5: python/sglang/srt/mem_cache/{radix_cache,chunk_cache,allocator,common}.py). Every page has an index in the
+// pool, and is free, in the tree, or owned by one request. The reference for radix_memory.h and prefix/radix_pool.h;
+// it shares no code with them.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// What a request holds. Whole pages of its settled tokens are the tree's, if there is one; all others in the table are
-/// its own.
+/// What a request holds. With a tree, whole pages of its settled tokens belong to the tree; all other pages of the
+/// table are its own.
 struct NaiveHolding {
-  std::vector<NaivePageId> table;  ///< by place in the request
-  std::int64_t settled{0};         ///< its leading tokens whose pages are no longer its alone to give back
-  NaiveTree::Node* node{nullptr};  ///< of the tree, locked for it once `lock` was called; null: no node
+  std::vector<NaivePageId> table;  ///< page of each logical page of the request
+  std::int64_t settled{0};         ///< leading tokens in pages that the request may not free by itself
+  /// Tree node of the settled prefix, locked once `lock` was called; null: none
+  NaiveTree::Node* node{nullptr};
 };
 
 class NaiveMemory final : public core::Memory {
  public:
-  /// `layout`: of whole tokens, its allocation unit the page, no null block. `context_tokens`: of the model
-  /// (context_length). The workload outlives it.
+  /// `layout`: whole tokens, the allocation unit is the page, no null block. `context_tokens`: the model's context
+  /// length. The workload outlives it.
   NaiveMemory(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t context_tokens,
               bool prefix_cache);
 
@@ -37,44 +38,45 @@ class NaiveMemory final : public core::Memory {
 
   [[nodiscard]] std::int64_t page_tokens() const { return layout_.alloc_unit_tokens; }
   [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
-  /// Prompt and output of a request come to less than this.
+  /// Prompt plus output of a request must be less than this.
   [[nodiscard]] std::int64_t most_tokens() const;
   [[nodiscard]] NaiveToken token(RequestId request, std::int64_t position) const;
-  /// Leading tokens of a request that the tree has for it.
+  /// Leading tokens of a request in pages that belong to the tree.
   [[nodiscard]] std::int64_t tree_tokens(const NaiveHolding& held) const;
 
   // In tokens of whole pages.
   [[nodiscard]] std::int64_t available() const { return std::ssize(free_) * page_tokens(); }
   [[nodiscard]] std::int64_t evictable() const { return counts().cached * page_tokens(); }
 
-  /// What is cached of a request's first `tokens` tokens. Nothing is locked yet.
+  /// Cached prefix of a request's first `tokens` tokens. Nothing is locked yet.
   NaiveHolding find(RequestId request, std::int64_t tokens);
-  /// So many tokens `find` would find; leaves no trace.
+  /// Number of tokens that `find` would hit; changes nothing.
   [[nodiscard]] std::int64_t peek(RequestId request, std::int64_t tokens) const;
   void lock(const NaiveHolding& held);
   void unlock(const NaiveHolding& held);
 
-  /// Evicts so many tokens (not those that are lacking) if fewer are available.
+  /// If fewer than `tokens` tokens are available, evicts `tokens` tokens (not only the missing ones).
   void make_room(std::int64_t tokens);
-  /// Free pages go into the table until it holds so many tokens. REQUIRES: they are available.
+  /// Adds free pages to the table until it holds `tokens` tokens. REQUIRES: they are available.
   void extend(NaiveHolding& held, std::int64_t tokens);
 
-  /// The first `tokens` tokens are written, and the request goes on (cache_unfinished_req).
+  /// The first `tokens` tokens are written, and the request continues (cache_unfinished_req).
   void settle(RequestId request, NaiveHolding& held, std::int64_t tokens);
-  /// The same for one that has ended (cache_finished_req). It holds nothing any more.
+  /// The same for a request that has ended (cache_finished_req). It holds nothing afterwards.
   void finish(RequestId request, NaiveHolding& held, std::int64_t tokens);
-  /// It is retracted, with so many tokens written, and holds nothing any more.
+  /// The request is retracted, with `tokens` tokens written, and holds nothing afterwards.
   void drop(NaiveHolding& held, std::int64_t tokens);
 
-  /// The leaves that were evicted since the last call, in the order in which they went.
+  /// Leaves that were evicted since the last call, in the order of eviction.
   std::vector<std::vector<NaiveTree::Page>> take_evicted();
 
  private:
   /// The whole pages among a request's first `tokens` tokens.
   [[nodiscard]] NaivePages whole_pages(RequestId request, std::int64_t tokens) const;
-  /// Puts these, which begin the table, into the tree. The request's own copies of those that were there come back.
+  /// Inserts these pages, the first of the table, into the tree. The request's own copies of pages that were there
+  /// already are freed.
   void put_into_tree(const NaivePages& pages, const NaiveHolding& held);
-  /// The pages in which the request's tokens [begin, end) lie come back.
+  /// Frees the pages that hold the request's tokens [begin, end).
   void give_back(const NaiveHolding& held, std::int64_t begin, std::int64_t end);
   void come_back(NaivePageId page);
   void leave(NaiveHolding& held);

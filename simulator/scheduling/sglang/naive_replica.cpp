@@ -1,5 +1,5 @@
-// SGLang's scheduler in time, one step at a time: no aggregates, no shortcuts. What a step decides is in
-// naive_scheduler.cpp.
+// SGLang's scheduler with time, one step at a time: no aggregates, no shortcuts. naive_scheduler.cpp decides what a
+// step does.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -27,13 +27,13 @@ class NaiveReplica final : public Replica {
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
   SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
-  /// Also when those who run have all ended: the scheduler sees that in a step of its own.
+  /// Also if all running requests have ended: the scheduler notices that in a step of its own.
   bool wants_pass() const override {
     return !in_step_ &&
            !(scheduler_.waiting().empty() && scheduler_.running().empty() && scheduler_.served().empty());
   }
 
-  /// Arrivals during a step are told before its end; they are seen by the next pass.
+  /// Arrivals during a step are reported before its end; the next scheduler step sees them.
   bool deliver(RequestId r, SimTime time) override {
     const std::size_t i = index(r);
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 && memory_.fits_empty(r);
@@ -113,7 +113,7 @@ class NaiveReplica final : public Replica {
       for (Observer* o : run_.observers)
         o->on_preempt(Release{gone.request->id, gone.written, gone.pages, {}, gone.tree_tokens});
     }
-    // Everything that went was in the tree before, and nobody who joins has found it.
+    // All evicted pages were in the tree before, and no request that joins has hit them.
     for (const std::vector<NaiveTree::Page>& leaf : memory_.take_evicted())
       if (evictions_wanted_)
         for (Observer* o : run_.observers) o->on_evict_pages(leaf.front().number, std::ssize(leaf));

@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 /// lpm: a longer queue stays as it is.
 constexpr std::size_t kMostOrdered = 128;
-/// lpm: who has no more cached than this, and begins with as many tokens as another of the queue, waits for the other.
+/// lpm: a request with no more cached tokens than this waits if another request of the queue begins with as many
+/// equal tokens.
 constexpr std::int64_t kEnoughCached = 32;
 
 }  // namespace
@@ -49,7 +50,7 @@ void NaiveScheduler::take_over_prefill() {
   if (go_on.size() < prefilled_.size()) full_ = false;
   prefilled_.clear();
   if (go_on.empty()) return;
-  // Where nobody runs, the batch becomes the running one with its own flag, which is not set.
+  // If no request runs, the prefill batch becomes the running batch with its own flag, which is not set.
   if (running_.empty()) full_ = false;
   running_.insert(running_.end(), go_on.begin(), go_on.end());
 }
@@ -161,8 +162,8 @@ NaiveScheduler::Answer NaiveScheduler::ask_by_share(Attempt& attempt, NaiveReque
   return answer_now(attempt);
 }
 
-/// Where nothing is cached and nobody ends early (add_one_req_ignore_eos): can all run to their ends, in the order in
-/// which they end, each taking a token a step and then giving back what it has?
+/// Used without a prefix cache if no request ends early (add_one_req_ignore_eos): can all requests run to their ends,
+/// in the order in which they end, each taking one token per step and freeing all its memory at its end?
 NaiveScheduler::Answer NaiveScheduler::ask_by_ends(Attempt& attempt, NaiveRequest& request) {
   const std::int64_t tokens = request.known(), paged = in_pages(tokens);
   if (static_cast<double>(paged) >
@@ -181,7 +182,7 @@ NaiveScheduler::Answer NaiveScheduler::ask_by_ends(Attempt& attempt, NaiveReques
   } else if (request.generated < request.max_new) {
     const End end = end_of(request);
     auto place = std::find_if(ends.begin(), ends.end(), [&](const End& e) { return end.left <= e.left; });
-    if (place == ends.end() && !ends.empty()) --place;  // so SGLang has it: before who ends last
+    if (place == ends.end() && !ends.empty()) --place;  // as in SGLang: before the request that ends last
     ends.insert(place, end);
   }
   std::int64_t room = remaining_current(attempt) - paged;
@@ -274,8 +275,8 @@ bool NaiveScheduler::room_for_all(const std::vector<NaiveRequest*>& requests) {
   return memory_.available() >= needed;
 }
 
-/// Who has generated least goes first, of these the one with the longest prompt, until there is room for the others or
-/// one is left. The others stay in the order that this gives.
+/// Retracts the request with the fewest generated tokens, of these the one with the longest prompt, until the others
+/// have room or one is left. The others stay in the order of this sort.
 void NaiveScheduler::retract() {
   std::stable_sort(running_.begin(), running_.end(), [](const NaiveRequest* a, const NaiveRequest* b) {
     return std::pair(-a->generated, a->prompt) < std::pair(-b->generated, b->prompt);

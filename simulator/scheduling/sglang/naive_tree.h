@@ -1,6 +1,6 @@
-// SGLang's radix tree page by page (sgl-project/sglang v0.5.5: python/sglang/srt/mem_cache/radix_cache.py, policy lru).
-// Every page is in it as its tokens and its place in the pool, an eviction looks at all nodes, and sums are made by
-// walking. The yardstick for prefix/radix_tree.h, with which it shares nothing.
+// SGLang's radix tree page by page (sgl-project/sglang v0.5.5: python/sglang/srt/mem_cache/radix_cache.py, policy
+// lru). Every page is stored with its tokens and its index in the pool, an eviction looks at all nodes, and sums are
+// computed by walking the tree. The reference for prefix/radix_tree.h; it shares no code with it.
 #pragma once
 
 #include <compare>
@@ -13,18 +13,18 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// A token: equal ones are the same text. `place`: under the name of a block of prompts, or of a request.
+/// A token; equal values mean equal text. `place`: position in the named block of prompts, or in the named request.
 struct NaiveToken {
   std::uint64_t name{0};
   std::int64_t place{0};
   friend auto operator<=>(const NaiveToken&, const NaiveToken&) = default;
 };
-/// Of one page.
+/// Tokens of one page.
 using NaiveTokens = std::vector<NaiveToken>;
-/// A page's place in the pool.
+/// Index of a page in the pool.
 using NaivePageId = std::int64_t;
 
-/// The whole pages of a request's leading tokens, each made when it is asked for.
+/// The whole pages of a request's leading tokens; each is made when it is asked for.
 class NaivePages {
  public:
   NaivePages(std::int64_t size, std::function<NaiveTokens(std::int64_t)> page)
@@ -43,7 +43,7 @@ class NaiveTree {
   struct Page {
     NaiveTokens tokens;
     NaivePageId id{0};
-    std::int64_t number{0};  ///< of all pages that ever went into the tree, from 0
+    std::int64_t number{0};  ///< number of the page among all that were ever inserted, from 0
   };
   /// The root has no pages, and is never counted, locked or evicted.
   struct Node {
@@ -55,37 +55,37 @@ class NaiveTree {
   };
 
   struct Match {
-    Node* node;  ///< in which what was found ends; good until the next `evict`, or while locked
+    Node* node;  ///< node in which the matched prefix ends; valid until the next `evict`, or while locked
     std::vector<NaivePageId> pages;  ///< what was found
   };
-  /// The longest prefix of these pages that is in the tree. Refreshes the access times of the nodes on its way, in
-  /// their order, and splits the last one where the prefix ends inside it.
+  /// Returns the longest prefix of these pages in the tree. Refreshes the access times of the visited nodes, in their
+  /// order, and splits the last one if the prefix ends inside it.
   Match match(const NaivePages& pages);
-  /// How many pages `match` would find; leaves no trace.
+  /// Number of pages that `match` would return; changes nothing.
   [[nodiscard]] std::int64_t peek(const NaivePages& pages) const;
-  /// Matches these pages; those that were not in the tree, which are at `ids` in the pool (one for each page), become
-  /// one leaf. Returns how many were.
+  /// Matches these pages; the pages not yet in the tree become one leaf, stored at `ids` in the pool (one id for each
+  /// page). Returns the number of matched pages.
   std::int64_t insert(const NaivePages& pages, const std::vector<NaivePageId>& ids);
 
-  /// The node and all above it, once more or once less.
+  /// Changes the lock count of the node and all its ancestors by one.
   void lock(Node* node) { add_locks(node, 1); }
   void unlock(Node* node) { add_locks(node, -1); }
 
-  /// Whole leaves that nobody has locked go, the longest not visited first, until they have `tokens` tokens or none is
-  /// left. Returns them.
+  /// Evicts whole unlocked leaves, least recently accessed first, until `tokens` tokens are evicted or none is left.
+  /// Returns them.
   std::vector<std::vector<Page>> evict(std::int64_t tokens);
 
   [[nodiscard]] Node* root() { return &root_; }
-  /// All but the root.
+  /// All nodes but the root.
   [[nodiscard]] std::vector<Node*> nodes() const;
 
  private:
   void add_locks(Node* node, std::int64_t more);
-  /// The first `count` pages of the node go into a new one above it, which is returned.
+  /// Moves the first `count` pages of the node into a new parent, which is returned.
   Node* split(Node* node, std::int64_t count);
 
   Node root_;
-  std::int64_t clock_{0};  // grows with every reading; only the order of readings decides anything
+  std::int64_t clock_{0};  // grows with every access; only the order of accesses matters
   std::int64_t inserted_{0};
 };
 

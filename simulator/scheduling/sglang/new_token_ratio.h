@@ -1,5 +1,5 @@
-// How much of what running requests may still generate is kept free for them: a share that falls while decoding goes
-// well, and is estimated anew when requests had to be retracted (managers/scheduler.py, new_token_ratio).
+// The reserved share of the tokens that running requests may still generate (managers/scheduler.py, new_token_ratio).
+// It falls while decode steps have room, and is estimated anew after a retraction.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// Doubles, in SGLang's order of operations: the last bit may decide about an admission.
+/// Doubles, in SGLang's order of operations: the last bit may decide an admission.
 class NewTokenRatio {
  public:
   explicit NewTokenRatio(const Params& params)
@@ -20,12 +20,12 @@ class NewTokenRatio {
 
   [[nodiscard]] double value() const { return value_; }
   void nothing_ran() { value_ = initial_; }
-  /// Decode steps for which there was room.
+  /// Decode steps had room.
   void room_was_enough(std::int64_t steps = 1) {
     for (std::int64_t step = 0; step < steps && value_ != least_; ++step)
       value_ = std::max(value_ - decay_, least_);
   }
-  /// Retracted, until `requests` were left, with so many tokens generated and allowed.
+  /// Requests were retracted until `requests` were left; `generated` and `max_new` are sums over these.
   void retracted(std::int64_t generated, std::int64_t max_new, std::int64_t requests,
                  std::int64_t retract_decode_steps) {
     value_ = std::min(1.0, static_cast<double>(generated + retract_decode_steps * requests) /

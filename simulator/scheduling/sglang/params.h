@@ -1,4 +1,4 @@
-// Settings of SGLang's scheduler, with its defaults and under its names (sgl-project/sglang v0.5.5:
+// Settings of SGLang's scheduler, with its defaults and names (sgl-project/sglang v0.5.5:
 // python/sglang/srt/server_args.py, environ.py, managers/schedule_policy.py).
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// Who of the queue is asked first (schedule_policy).
+/// Order in which queued requests are asked (schedule_policy).
 enum class QueueOrder {
-  kArrival,        ///< fcfs: who came first; retracted requests come again at the end
-  kLongestPrefix,  ///< lpm: who has the longest cached prefix
+  kArrival,        ///< fcfs: first arrival first; retracted requests join the end
+  kLongestPrefix,  ///< lpm: longest cached prefix first
 };
 
 struct Params {
@@ -19,21 +19,21 @@ struct Params {
   std::int64_t max_running{256};           ///< requests (max_running_requests); the default is not SGLang's
   std::int64_t max_prefill_tokens{16384};  ///< of a prefill batch; the first request may exceed it
   std::optional<std::int64_t>
-      chunk_tokens;                ///< of a prefill batch, at most (chunked_prefill_size); none: off
-  bool ignore_eos{false};          ///< of all requests; decides only without prefix cache (run_to_ends.h)
-  double conservativeness{1.0};    ///< schedule_conservativeness
-  std::int64_t decay_steps{600};   ///< SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS
-  std::int64_t clip_tokens{4096};  ///< SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
+      chunk_tokens;              ///< most tokens of a prefill batch (chunked_prefill_size); none: no chunking
+  bool ignore_eos{false};        ///< of all requests; matters only without a prefix cache (run_to_ends.h)
+  double conservativeness{1.0};  ///< schedule_conservativeness
+  std::int64_t decay_steps{600};          ///< SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS
+  std::int64_t clip_tokens{4096};         ///< SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
   std::int64_t retract_decode_steps{20};  ///< SGLANG_RETRACT_DECODE_STEPS
 };
 
-/// SGLang's longest context where nothing else is given (context_length of the models it was recorded with).
+/// Context length that SGLang uses if no other is given (context_length of the models with which it was recorded).
 inline constexpr std::int64_t kLongestContext = 262'144;
-/// Tokens of a request, prompt and output, come to less than this.
+/// Prompt plus output of a request must be less than this.
 constexpr std::int64_t most_tokens(std::int64_t context_tokens, std::int64_t pool_tokens) {
   return std::min(context_tokens, pool_tokens) - 1;
 }
-/// A prompt that leaves no more than so many tokens of that is rejected.
+/// A prompt is rejected if it leaves this many tokens of most_tokens or fewer.
 inline constexpr std::int64_t kSparedTokens = 5;
 
 }  // namespace kvplan::scheduling::sglang

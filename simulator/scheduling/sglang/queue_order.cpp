@@ -10,7 +10,7 @@ void order_by_longest_prefix(std::deque<Request*>& waiting, prefix::RadixPool& p
   if (waiting.size() > kMostOrdered) return;
   struct Place {
     Request* request;
-    std::int64_t key;  // the least goes first
+    std::int64_t key;  // lowest first
   };
   std::vector<Place> places;
   places.reserve(waiting.size());

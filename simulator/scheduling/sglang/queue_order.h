@@ -1,4 +1,4 @@
-// The order in which the queue is asked (managers/schedule_policy.py, SchedulePolicy.calc_priority).
+// The order in which queued requests are asked (managers/schedule_policy.py, SchedulePolicy.calc_priority).
 #pragma once
 
 #include <deque>
@@ -7,14 +7,14 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// A longer queue stays as it is, and nothing is matched for it.
+/// A longer queue is not ordered, and nothing is matched for it.
 inline constexpr std::size_t kMostOrdered = 128;
-/// A request with no more cached than this waits for another of the queue that begins with as many equal tokens: the
-/// one computes them, the other finds them.
+/// A request with no more cached tokens than this waits if another request of the queue begins with as many equal
+/// tokens: the other one computes them, then this one hits them.
 inline constexpr std::int64_t kSharedInQueue = 32;
 
-/// lpm: the longest cached prefix first; who waits for another of the queue last; equal ones stay in their order.
-/// Matching refreshes access times and splits nodes of the tree.
+/// lpm: longest cached prefix first; requests that wait for another one last; ties keep their order. Matching
+/// refreshes access times and splits nodes of the tree.
 void order_by_longest_prefix(std::deque<Request*>& waiting, prefix::RadixPool& pool);
 
 }  // namespace kvplan::scheduling::sglang

@@ -1,7 +1,7 @@
 // SGLang's memory as the rest of the program sees it: capacity and counts of a prefix::RadixPool.
 //
-// An allocation unit is a page. What requests hold of the tree is shared, what they hold beside it is their own;
-// pages are counted, not told apart.
+// The allocation unit is a page. Pages that requests hold in the tree are shared, the others are their own. Pages are
+// counted; they have no identity.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace kvplan::scheduling::sglang {
 
 class RadixMemory final : public core::Memory {
  public:
-  /// `layout`: of whole tokens, its allocation unit the page, no null block. `context_tokens`: of the model
-  /// (context_length). The workload outlives it.
+  /// `layout`: whole tokens, the allocation unit is the page, no null block. `context_tokens`: the model's context
+  /// length. The workload outlives it.
   RadixMemory(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t context_tokens,
               bool prefix_cache)
       : workload_(workload),
@@ -31,7 +31,7 @@ class RadixMemory final : public core::Memory {
 
   [[nodiscard]] prefix::RadixPool& pool() { return pool_; }
   [[nodiscard]] const prefix::RadixPool& pool() const { return pool_; }
-  /// Tokens of a request, prompt and output, come to less than this.
+  /// Prompt plus output of a request must be less than this.
   [[nodiscard]] std::int64_t most_tokens() const {
     return sglang::most_tokens(context_tokens_, pool_.capacity_tokens());
   }

@@ -1,12 +1,12 @@
-// Replicas that decide as SGLang's scheduler does (README.md), in time: a step lasts as long as the latency model says
-// of its batch.
+// Replicas that decide as SGLang's scheduler does (README.md), with time: a step lasts as long as the latency model
+// says for its batch.
 //
-// Where time makes a difference to the scheduler's own steps: an idle step takes none. If requests wait after one, the
-// next step begins at the same moment; if nobody does, the replica sleeps until the next arrival.
+// Time matters to the scheduler's own steps in one respect: an idle step takes none. If requests wait after an idle
+// step, the next step begins at the same moment; otherwise the replica sleeps until the next arrival.
 //
 // Two implementations of the same scheduler give the same results:
-//   make_fast_replica   tokens in runs, sums kept up to date; runs of decode steps that nothing interrupts are planned
-//                       and told at once
+//   make_fast_replica   tokens in runs, incremental sums; runs of decode steps that nothing interrupts are planned
+//                       and reported at once
 //   make_naive_replica  one page, one request, one step at a time: the readable definition
 // They share nothing but the interfaces of simulator/core and the settings. `kvplan run --step-by-step` selects the
 // second.
@@ -22,9 +22,9 @@ namespace kvplan::scheduling::sglang {
 class NaiveMemory;
 class RadixMemory;
 
-/// `setup` and all that it names, and the memory, outlive the replica. It follows no keep rule and no courses. What a
-/// request may generate (max_new) is what the trace says its client allows, but at least what it does generate.
-/// REQUIRES: chunks of whole pages; the memory is empty.
+/// `setup`, all that it refers to, and the memory outlive the replica. Keep rules and courses are not followed.
+/// max_new of a request is what its client allows according to the trace, but at least its actual output. REQUIRES:
+/// chunks of whole pages; the memory is empty.
 std::unique_ptr<core::Replica> make_fast_replica(const core::ReplicaSetup& setup, const Params& params,
                                                  RadixMemory& memory);
 std::unique_ptr<core::Replica> make_naive_replica(const core::ReplicaSetup& setup, const Params& params,

@@ -12,21 +12,21 @@ namespace kvplan::scheduling::sglang {
 struct Request {
   RequestId id{0};
   std::int64_t prompt_tokens{0};
-  std::int64_t max_new{0};        ///< output tokens that its client allows: what admission counts with
-  std::int64_t output_tokens{0};  ///< those that it will have; nothing but its end depends on them
+  std::int64_t max_new{0};        ///< most output tokens that its client allows: what admission reserves for
+  std::int64_t output_tokens{0};  ///< its actual output tokens; only its end depends on them
   prefix::TokenSequence tokens;   ///< prompt and output
 
   std::int64_t generated{0};    ///< output tokens so far
   std::int64_t fill_tokens{0};  ///< tokens in the cache after its latest prefill batch
-  prefix::Holding held;         ///< of the pool; nothing while it waits
+  prefix::Holding held;         ///< its pages of the pool; empty while it waits
 
-  /// Prompt and output so far. All of them are prefilled again after a retraction.
+  /// Prompt plus output so far. After a retraction all of them are prefilled again.
   [[nodiscard]] std::int64_t all_tokens() const { return prompt_tokens + generated; }
-  /// Tokens whose place in the cache it needs or has: the last output token has none.
+  /// Tokens with a slot in the cache, or that need one: all but the last output token.
   [[nodiscard]] std::int64_t written_tokens() const {
     return prompt_tokens + std::max<std::int64_t>(generated - 1, 0);
   }
-  /// Output tokens that it may still ask for.
+  /// Output tokens that it may still generate.
   [[nodiscard]] std::int64_t left_tokens() const { return max_new - generated; }
   [[nodiscard]] bool ended() const { return generated > 0 && generated >= last_token(); }
   /// Output tokens when it ends.

@@ -1,5 +1,5 @@
 // Whether all requests of a batch can run to their ends, in the order in which they end: the estimate by which SGLang
-// admits where nothing is cached and nobody ends early (managers/schedule_policy.py, add_one_req_ignore_eos).
+// admits requests without a prefix cache if none ends early (managers/schedule_policy.py, add_one_req_ignore_eos).
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// One for each attempt to form a prefill batch.
+/// One object for each attempt to form a prefill batch.
 class RunToEnds {
  public:
-  /// Counts the candidate. The first one of an attempt brings along those who run and the batch so far; a later one
-  /// takes the place that SGLang gives it, which for the one that ends last is the last but one.
+  /// Adds the candidate. The first candidate of an attempt also brings in the running requests and the batch so far.
+  /// A later one is inserted where SGLang does, which for the request that ends last is the last position but one.
   void add(const Request& candidate, std::span<Request* const> running, std::span<Request* const> batch);
-  /// With so many tokens free: each takes a token a step until it ends, then gives back what it has.
+  /// Do `free_tokens` suffice if each request takes one token per step until it ends, and then frees all it has?
   [[nodiscard]] bool enough(std::int64_t free_tokens) const;
 
  private:

@@ -39,7 +39,7 @@ void Scheduler::take_over_prefill() {
   const std::size_t prefilled = batch_.size();
   std::erase_if(batch_, [&](const Request* request) { return request == chunked_ || request->ended(); });
   if (batch_.size() < prefilled) full_ = false;
-  // Into an empty place the batch goes with its own flag, which is not set.
+  // If no request runs, the batch becomes the running batch with its own flag, which is not set.
   if (running_.empty() && !batch_.empty()) full_ = false;
   running_.insert(running_.end(), batch_.begin(), batch_.end());
   batch_.clear();
@@ -79,7 +79,7 @@ bool Scheduler::form_prefill() {
     share.admitted = i >= from_before;
     if (share.admitted) {
       share.hit_tokens = request.held.settled_tokens;
-      waiting_.pop_front();  // who joins is always the first of those that are left
+      waiting_.pop_front();  // the joining request is always the first of those that are left
       ++queue_changes_;
     }
     decision_.batch.push_back(share);
@@ -126,8 +126,8 @@ void Scheduler::retract_some() {
 }
 
 std::int64_t Scheduler::alike_steps(std::int64_t most_pages) const {
-  const bool asks_nobody = chunked_ == nullptr && (waiting_.empty() || full_);
-  if (decision_.kind != StepKind::kDecode || !asks_nobody) return 1;
+  const bool asks_none = chunked_ == nullptr && (waiting_.empty() || full_);
+  if (decision_.kind != StepKind::kDecode || !asks_none) return 1;
   const std::int64_t page = pool_.page_tokens();
   std::int64_t steps = INT64_MAX;
   std::vector<std::int64_t> beginning(static_cast<std::size_t>(page),

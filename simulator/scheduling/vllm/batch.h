@@ -1,6 +1,6 @@
-// The requests that run in a fast replica, and sums over them, so that a step needs no walk over its members (README.md
-// says why that is exact). The scheduler takes requests in and gives them up; the replica advances all of them and lets
-// them end.
+// The running requests of a fast replica, and sums over them, so that a step needs no walk over the requests
+// (README.md says why that is exact). The scheduler adds and removes requests; the replica advances all of them and
+// ends them.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace kvplan::scheduling::vllm {
 /// Bits of RequestColumns::seen.
 inline constexpr std::uint8_t kAdmitted = 1, kGenerated = 2;
 
-/// Its parts agree with each other as long as members change by its functions.
+/// Its parts stay consistent as long as requests are changed only through its functions.
 struct Batch {
   using Slot = core::Slot;
   using SlotState = core::SlotState;
@@ -45,7 +45,8 @@ struct Batch {
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
     KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
     KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && !run.keeps_nothing));
-    // A victim may have been granted blocks in the same pass, and a decoding request may have to wait for a step.
+    // A victim may have been granted blocks in the same scheduler step, and a decoding request may have to wait for a
+    // step.
     KVPLAN_CHECK(!by_priority || (run.courses == nullptr && !run.keep.evicts() &&
                                   memory.placing() == nullptr && memory.layout().groups.empty()));
     sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? alloc_unit_tokens : 0};
@@ -58,17 +59,17 @@ struct Batch {
   [[nodiscard]] std::int64_t tokens_held(const SlotState& s) const {
     return s.decoding ? step + s.offset : s.computed;
   }
-  /// What a table must reach for so many tokens.
+  /// Slots that the table must have for `tokens` tokens.
   [[nodiscard]] static std::int64_t slots_of(const SlotState& s, std::int64_t tokens) {
     return s.course == nullptr ? tokens : s.course->table_slots(tokens);
   }
 
-  /// Of a running request; where it does not decide, the request alone.
+  /// Key of a running request. Without priority scheduling the key has only the request.
   [[nodiscard]] PriorityKey priority_key(Slot slot) const {
     return by_priority ? preemption_order.key(slot) : PriorityKey{.request = at(slot).request};
   }
 
-  /// Joins the running list, with a prompt to compute. `arrival`: when the request arrived.
+  /// Adds a request to the running list, with a prompt to compute. `arrival`: when the request arrived.
   Slot enter(RequestId request, SimTime arrival) {
     const Slot slot = slots.open(request);
     if (allocator.placing() != nullptr) slot_of.emplace(request, slot);
@@ -76,7 +77,7 @@ struct Batch {
     prompts.push_back(slot);
     return slot;
   }
-  /// Leaves the running list.
+  /// Removes it from the running list.
   void leave(Slot slot) {
     const SlotState& s = at(slot);
     if (by_priority) preemption_order.leave(slot);
@@ -96,7 +97,7 @@ struct Batch {
     slots.close(slot);
   }
 
-  /// Its prompt, or what is recomputed, is whole.
+  /// Its prompt, or what it recomputes after a preemption, is complete.
   void begin_decoding(Slot slot) {
     SlotState& s = at(slot);
     std::erase(prompts, slot);
@@ -121,7 +122,7 @@ struct Batch {
     if (!run.keep.evicts() || s.computed <= run.keep.sink + run.keep.recent) expect(slot);
   }
 
-  /// A request that decodes computes nothing in the step that comes.
+  /// A decoding request computes nothing in the coming step.
   void hold_back(Slot slot) {
     SlotState& s = at(slot);
     s.computed = tokens_held(s);
@@ -132,13 +133,13 @@ struct Batch {
     ++s.generation;
     held_back.push_back(slot);
   }
-  /// That step has ended, or there was none: those that were held back take part again.
+  /// That step has ended, or there was none: requests that were held back take part again.
   void go_on() {
     for (const Slot slot : held_back) decode(slot);
     held_back.clear();
   }
 
-  /// It holds so many tokens and drops its first cell since its admission.
+  /// It holds `held` tokens and drops its first cell since its admission.
   void begin_sliding(Slot slot, std::int64_t held) {
     SlotState& s = at(slot);
     phases.leave(slots, slot);
@@ -150,12 +151,13 @@ struct Batch {
     if (grows_anywhere) expect_growth(slot, held);
   }
 
-  /// A decoding request that now holds so many tokens may be read otherwise from now on.
+  /// A decoding request with `held` tokens may be read in another way from now on.
   void change_reads(Slot slot, std::int64_t held) {
     if (reads.change(at(slot), held)) expect(slot);
   }
 
-  /// When this decoding request must be looked at: at its end, when it drops its first cell, or is read otherwise.
+  /// Schedules the next visit of this decoding request: at its end, when it drops its first cell, or when its reading
+  /// changes.
   void expect(Slot slot) {
     const SlotState& s = at(slot);
     std::int64_t tokens = workload.final_tokens(s.request);
@@ -163,8 +165,8 @@ struct Batch {
     if (run.keep.evicts() && !s.sliding) tokens = std::min(tokens, run.keep.sink + run.keep.recent + 1);
     dues.expect(tokens - s.offset, slot);
   }
-  /// When it needs room, fills a block that can then be found, or something happens at a window. `held`: tokens after
-  /// the step in progress. REQUIRES: grows_anywhere, decoding.
+  /// Schedules the next visit for growth: when it needs room, when it completes a block that lookups can hit, or when
+  /// its windows change. `held`: tokens after the step in progress. REQUIRES: grows_anywhere, decoding.
   void expect_growth(Slot slot, std::int64_t held) {
     const SlotState& s = at(slot);
     const std::int64_t full = allocator.next_growth(s.request);
@@ -173,7 +175,7 @@ struct Batch {
     if (tokens < workload.final_tokens(s.request)) growths.expect(tokens - s.offset, slot);
   }
 
-  /// Every decoding request has so many tokens more.
+  /// Every decoding request gets `steps` tokens more.
   void advance(std::int64_t steps) {
     step += steps;
     sums.run(steps);
@@ -185,25 +187,26 @@ struct Batch {
   core::Allocator& allocator;
   const core::Workload& workload;
   const bool by_priority;  ///< queue order and preemption order follow the priority of requests
-  const bool grows;  ///< decoding requests are granted allocation units as they go, each after as many tokens
-  const bool grows_anywhere;  ///< or when their allocator says
+  const bool grows;  ///< decoding requests are granted an allocation unit whenever their last one is full
+  const bool grows_anywhere;  ///< or whenever their allocator says so (next_growth)
   const std::int64_t alloc_unit_tokens;
-  const std::int64_t block_entries;  ///< of a table, for each logical block
+  const std::int64_t block_entries;  ///< table entries for each logical block
   core::RequestColumns columns;
 
   std::int64_t step{0};
   core::SlotTable slots;
-  core::PhaseLists phases;                      ///< decoding without a course, by when they need a block
-  std::vector<Slot> prompts;                    ///< with their prompt in work, by rank
-  std::unordered_map<RequestId, Slot> slot_of;  ///< of all that run, where placing costs; else empty
-  PreemptionOrder preemption_order;             ///< of the running requests, by priority; else empty
-  std::vector<Slot> held_back;                  ///< decode, but not in the step that comes
-  core::Followers following{slots};             ///< decoding with a course
+  core::PhaseLists phases;    ///< decoding requests without a course, by when they need a block
+  std::vector<Slot> prompts;  ///< requests with an incomplete prompt, in admission order
+  /// Of all running requests, if placing costs something; else empty
+  std::unordered_map<RequestId, Slot> slot_of;
+  PreemptionOrder preemption_order;  ///< of the running requests, by priority; else empty
+  std::vector<Slot> held_back;       ///< decoding requests that pause in the coming step
+  core::Followers following{slots};  ///< decoding with a course
   core::DecodeSums sums{.squared = run.keeps_nothing};
   core::WindowSums windows{allocator, run.observers};
   core::PartReads reads{run.reads};
   core::DueSteps dues{slots};
-  core::DueSteps growths{slots};  ///< before which step they need room
+  core::DueSteps growths{slots};  ///< the steps before which they need room
 };
 
 }  // namespace kvplan::scheduling::vllm

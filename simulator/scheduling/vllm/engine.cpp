@@ -94,7 +94,8 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
   const memory::AllocatorEntry& entry = memory::allocator_entry(allocator);
   KVPLAN_TRY(std::unique_ptr<core::Allocator> memory,
              naive ? entry.make_model(allocator, request) : entry.make(allocator, request));
-  // What moved for a request, or left its windows, stays so when it gives way later in the same pass.
+  // Moves for a request, and blocks that left its windows, are not undone when it is preempted later in the same
+  // step.
   if (params_of(engine).by_priority && (memory->placing() != nullptr || !memory->layout().groups.empty()))
     return bad_input(
                "expected memory without compaction, without allocation time and with one table for all "

@@ -1,5 +1,5 @@
-// The replica without per-request work in every step. README.md says how, and why it is exact: lockstep, runs and
-// decode runs, what waits in queues. Here: time, planned steps and what their ends bring.
+// The fast replica: no per-request work in every step. README.md says how, and why that is exact. This file keeps the
+// time, plans runs of steps and applies what their ends bring.
 #include "simulator/scheduling/vllm/replicas.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class FastReplica final : public Replica, public BlockListener {
     now_ = now;
     do {
       KVPLAN_TRY_DO(scheduler_.decide(now));
-    } while (scheduler_.pass().load.requests == 0);  // whoever could have computed was preempted
+    } while (scheduler_.pass().load.requests == 0);  // all requests that could have computed were preempted
     decode_run_ = scheduler_.only_grants_follow();
     series_ = choose_series();
     if (series_.first.count == 0) series_.steps = 1;  // others may act at this tick between such steps
@@ -100,7 +100,8 @@ class FastReplica final : public Replica, public BlockListener {
               .tokens = known_tokens_,
               .blocks = scheduler_.pass().pool.held};
     if (!planned_ || series_.steps == 1 || now == now_) return load;
-    // A token counts from the end of its step; a pass between steps comes after whatever else happens at its moment.
+    // A token counts from the end of its step; a scheduler step between steps comes after all other events at its
+    // time.
     const std::int64_t distance = (now - now_).count;
     const std::int64_t ended = steps_ended(series_, distance);
     load.tokens += ended * batch().sums.requests;
@@ -126,7 +127,7 @@ class FastReplica final : public Replica, public BlockListener {
 
   // ---- planning ----
 
-  /// So many of the steps of `series_` are planned. False: they would end too late.
+  /// Plans `steps` steps of `series_`. False: they would end too late.
   bool plan(std::int64_t steps) {
     const Wide span = series_.span(steps);
     if (span > kLastTick - now_.since_start.count) return false;
@@ -164,11 +165,12 @@ class FastReplica final : public Replica, public BlockListener {
     }
     for (Observer* o : run_.observers) o->on_step_end(now_, finishing_);
     for (const Visit& visit : visits_) settle(visit, ended);
-    if (!visits_.empty()) scheduler_.set_pool(allocator_.counts());  // else nothing came back
+    if (!visits_.empty()) scheduler_.set_pool(allocator_.counts());  // otherwise nothing was freed
     for (Observer* o : run_.observers) o->on_settled(now_, scheduler_.pass().pool);
   }
 
-  /// Who ends, drops, gives back or has computed a piece of its prompt; in scheduling order.
+  /// Collects the requests that end, drop cells, free blocks or have computed a piece of their prompt, in scheduling
+  /// order.
   void gather_visits() {
     visits_.clear();
     for (const Slot slot : batch().following.members()) {
@@ -240,7 +242,7 @@ class FastReplica final : public Replica, public BlockListener {
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
   }
 
-  /// Has a request with a course dropped its first cell since its admission? Asked only where that closes its contents.
+  /// Has a request with a course dropped its first cell since its admission? Called only if that closes its contents.
   [[nodiscard]] bool begins_to_drop(const SlotState& s, std::int64_t held) const {
     return run_.courses_find && !s.sliding && s.course->has_dropped(held);
   }
@@ -285,10 +287,10 @@ class FastReplica final : public Replica, public BlockListener {
   bool ids_;            // blocks have ids
   Scheduler scheduler_;
 
-  SimTime now_{};       // of the latest pass or step end
+  SimTime now_{};       // of the latest scheduler step, or the end of a step
   SimTime last_end_{};  // of a step
   bool planned_{false};
-  bool decode_run_{false};  // what is planned has passes between
+  bool decode_run_{false};  // scheduler steps lie between the planned steps
   StepSeries series_;       // what is planned
   SimTime end_{};
   struct Arrived {

@@ -1,6 +1,6 @@
-// The replica one request and one step at a time. Written to be read beside the definition
-// (simulator/docs/semantics.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
-// yardstick for fast_replica.cpp and shares no helper with it.
+// The replica that handles one request and one step at a time. Written to be read beside the definition
+// (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the reference for
+// fast_replica.cpp and shares no code with it.
 #include "simulator/scheduling/vllm/replicas.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct State {
   std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
   std::int64_t generated{0};
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
-  std::int64_t alloc_units_gone{0};  ///< of its table, dropped since admission
+  std::int64_t alloc_units_gone{0};  ///< allocation units of its table dropped since its admission
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
@@ -52,7 +52,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
   bool wants_pass() const override { return !in_step_ && !(running_.empty() && waiting_.empty()); }
 
-  /// Arrivals during a step are told before its end; they are seen by the next pass.
+  /// Arrivals during a step are reported before its end; the next scheduler step sees them.
   bool deliver(RequestId r, SimTime time) override {
     const std::size_t i = index(r);
     const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
@@ -74,7 +74,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   Status pass(SimTime now) override {
     do {
       KVPLAN_TRY_DO(schedule(now));
-    } while (scheduled_.empty());  // whoever could have been scheduled was preempted
+    } while (scheduled_.empty());  // all requests that could have been scheduled were preempted
     computed_ = run_.latency->step(pass_.load);
     const Ticks duration = computed_ + pass_.delay;
     if (duration.count > kLastTick - now.since_start.count) return time_is_up();
@@ -143,7 +143,7 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   PrefixHit lookup(RequestId r, std::int64_t tokens) {
     if (allocator_.contents() == nullptr) return PrefixHit{};
-    // At most one less than it is told: so that as many are computed as a policy wants rows of.
+    // The lookup leaves enough tokens to compute for the attention rows that a policy needs.
     const std::int64_t rows = run_.prompt_rows;
     return allocator_.contents()->lookup(r, std::max<std::int64_t>(tokens - (rows - 1), 1));
   }
@@ -151,8 +151,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     if (allocator_.contents() != nullptr) allocator_.contents()->insert(r, tokens);
   }
 
-  /// Blocks of which the next token, at position `computed`, sees none come back: group by group, of each the highest
-  /// first.
+  /// Frees the blocks that lie before the window of the next token, at position `computed`: group by group, in each
+  /// the highest block first.
   void leave_windows(RequestId r) {
     if (windows_.empty()) return;
     const std::int64_t computed = state(r).computed;
@@ -227,8 +227,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     waiting_.insert(where, r);
   }
 
-  /// The request that is preempted first: the last of the running list; or, by priority, of those with the greatest
-  /// number the latest arrival, of these the last in the trace.
+  /// The request that is preempted first: the last of the running list; or, with priority scheduling, the one with
+  /// the highest number, of these the latest arrival, of these the last in the trace.
   std::vector<RequestId>::iterator victim() {
     if (!params_.by_priority) return running_.end() - 1;
     return std::max_element(running_.begin(), running_.end(), [this](RequestId a, RequestId b) {
@@ -247,8 +247,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     return tokens;
   }
 
-  /// Publishes and counts a request's tokens of this step; `decoding` as observers mean it: one token after a whole
-  /// prompt.
+  /// Counts a request's tokens of this step, and inserts the blocks that they fill into the cache. `decoding` as
+  /// observers mean it: one token after a complete prompt.
   void compute(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
     insert(r, s.computed + tokens);
@@ -262,7 +262,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     pass_.load.context_tokens += read;
     pass_.load.add_pairs(StepLoad::pairs(read, work));
     for (std::size_t w = 0; w < windows_.size(); ++w) {
-      // A token sees itself and those before it, as many as the window shows.
+      // A token sees itself and the tokens before it, up to the window.
       const auto unseen = [&](std::int64_t position) {
         return std::max<std::int64_t>(position + 1 - windows_[w].window, 0);
       };
@@ -324,7 +324,7 @@ class NaiveReplica final : public Replica, public BlockListener {
         preempt(gone);
         refused = gone == r;
       }
-      if (refused) break;  // those behind it are not scheduled either
+      if (refused) break;  // the requests after it are not scheduled either
       if (!tell_moves(r)) tell_grant(r, before, s.prompt_done && allocator_.growth_tokens() > 0);
       scheduled_.push_back({r, tokens});
       if (!params_.by_priority) compute(r, tokens, s.prompt_done);
@@ -369,7 +369,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     pass_.running = static_cast<std::int64_t>(running_.size());
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
-    // Every pass makes progress, or the one after a pass that only preempted does: no livelock.
+    // Every scheduler step makes progress, or the one after a step that only preempted does: no livelock.
     KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
     if (allocator_.placing() != nullptr && !scheduled_.empty()) {
       pass_.delay = allocator_.placing()->take_delay(copied_tokens_, computed_);
@@ -456,7 +456,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       for (Observer* o : run_.observers) o->on_drop(Drop{r, keep.sink, begin_before, begin, table});
     }
     if (allocator_.block_returns() == nullptr) return;
-    // Blocks with neither a kept nor an unwritten cell come back, the highest first.
+    // Blocks with neither a kept nor an unwritten cell are freed, the highest first.
     std::vector<std::int32_t> entries;
     const std::int64_t q = layout.alloc_unit_tokens;
     for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
@@ -472,7 +472,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   const Workload& workload_;
   Allocator& allocator_;
   std::vector<State> states_;
-  std::vector<model::WindowLayers> windows_;  // of groups of layers
+  std::vector<model::WindowLayers> windows_;  // of layer groups
   std::vector<RequestId> running_;            // in admission order
   std::deque<RequestId> waiting_;
   std::vector<Scheduled> scheduled_;                           // of the current step, in scheduling order
@@ -482,7 +482,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   std::vector<Move> copies_;  // that end with the current step
   std::int64_t copied_tokens_{0};
   std::int64_t compacted_cells_{0};  // at the end of the latest step
-  Ticks computed_{};                 // of the latest step, what placing added aside
+  Ticks computed_{};                 // of the latest step, without the time added by placing
   Pass pass_{};
 };
 

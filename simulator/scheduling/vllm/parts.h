@@ -1,4 +1,4 @@
-// What this folder's engine.cpp puts together.
+// Parts that this folder's engine.cpp puts together.
 #pragma once
 
 #include <span>

@@ -1,11 +1,11 @@
-// Queue order and preemption order. With vLLM's policy "fcfs" both follow from the order of arrival; with "priority"
-// from the priority of requests.
+// Queue order and preemption order. With vLLM's policy "fcfs" both follow the order of arrival; with "priority" the
+// priority of requests.
 //
 // vllm-project/vllm v0.15.1: Request.__lt__ (vllm/v1/request.py), PriorityRequestQueue
 // (vllm/v1/core/sched/request_queue.py) and the running loop of vllm/v1/core/sched/scheduler.py. The request with the
-// least number is scheduled first and preempted last. Requests that arrive at one moment are ordered as in the trace:
-// vLLM's clock stamps no two alike. (With equal stamps vLLM would preempt the first of them in the running list, which
-// could be the request that asks for room, again and again, so that no request is ever done.)
+// lowest number is scheduled first and preempted last. Requests that arrive at the same time are ordered as in the
+// trace: vLLM's clock gives no two requests the same stamp. (With equal stamps vLLM would preempt the first of them in
+// the running list, which could be the request that asks for room, again and again, so that no request ever finishes.)
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace kvplan::scheduling::vllm {
 
-/// The request with the lesser key is scheduled first.
+/// The request with the lower key is scheduled first.
 struct PriorityKey {
   std::int32_t priority{0};
   SimTime arrival{};
@@ -43,7 +43,7 @@ class Waiting {
   [[nodiscard]] std::int64_t size() const { return std::ssize(line_) + std::ssize(heap_); }
   /// REQUIRES, as for pop(): the queue is not empty.
   [[nodiscard]] RequestId front() const { return by_priority_ ? heap_.front().request : line_.front(); }
-  /// By priority: returns when the request arrived.
+  /// With priority scheduling, returns when the request arrived.
   SimTime pop() {
     if (!by_priority_) {
       line_.pop_front();
@@ -66,7 +66,7 @@ class Waiting {
   std::vector<PriorityKey> heap_;  // the least first
 };
 
-/// The running requests by priority key: the request with the greatest key is preempted first.
+/// The running requests by priority key: the request with the highest key is preempted first.
 class PreemptionOrder {
  public:
   void enter(const PriorityKey& key, core::Slot slot) {

@@ -10,7 +10,7 @@ using namespace core;
 
 namespace {
 
-/// A decode run ends about here: what is kept to be told does not grow with the requests.
+/// A decode run ends about here, so that the collected reports do not grow with the number of requests.
 constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
 }  // namespace
@@ -46,11 +46,11 @@ Status Scheduler::decide(SimTime now) {
   for (Observer* o : observers_) o->on_pass_begin(now);
   budget_ = params_.token_budget;
   schedule_running();
-  if (pass_.preempted == 0 && !admits_nobody()) KVPLAN_TRY_DO(admit_waiting());
+  if (pass_.preempted == 0 && !admits_none()) KVPLAN_TRY_DO(admit_waiting());
   pass_.running = batch_.slots.running();
   pass_.waiting = static_cast<std::int64_t>(waiting_.size());
   pass_.pool = allocator_.counts();
-  // Every pass makes progress, or the one after a pass that only preempted does: no livelock.
+  // Every scheduler step makes progress, or the one after a step that only preempted does: no livelock.
   KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
   if (pass_.load.requests > 0) pass_.delay = moves_.take_delay(*batch_.run.latency);
   alike_ = pieces_.empty() && batch_.prompts.empty() && pass_.preempted == 0 && !moves_.copying() &&
@@ -105,14 +105,14 @@ void Scheduler::schedule_running() {
   budget_ -= batch_.sums.requests + prompt_tokens_;
 }
 
-/// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to know at
-/// once), and the prompts in work. All other decoding requests are scheduled without a visit.
+/// Visits, in admission order, the requests that need a block now, those that fill a block now (if an observer wants to
+/// know at once), and those with an incomplete prompt. All other decoding requests are scheduled without a visit.
 void Scheduler::visit_running() {
   next_prompt_ = 0;
   while (true) {
     const Slot prompt = next_prompt();
     if (!params_.by_priority) {
-      // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
+      // Preemption takes the youngest: if the one to visit was preempted, so were all after it.
       if (need_ != kNoSlot && at(need_).rank >= first_victim_rank_) need_ = kNoSlot;
       if (fill_ != kNoSlot && at(fill_).rank >= first_victim_rank_) fill_ = kNoSlot;
     }
@@ -145,8 +145,8 @@ void Scheduler::visit_running() {
   }
 }
 
-/// A request had to give way to its own growth: the pass goes no further through the running list. Where victims are
-/// the youngest nobody is left there.
+/// A request was preempted because its own growth failed: the scheduler visits no more running requests in this step.
+/// If victims are the youngest, no request is left there.
 void Scheduler::hold_back_from(Slot slot) {
   for (; slot != kNoSlot; slot = at(slot).run_next) {
     if (!at(slot).decoding) continue;
@@ -155,7 +155,8 @@ void Scheduler::hold_back_from(Slot slot) {
   }
 }
 
-/// By priority, who was scheduled may give way until the last one is: only then it is known what is computed.
+/// With priority scheduling a request that is already scheduled may be preempted until the last one is scheduled:
+/// only then it is certain what is computed.
 void Scheduler::tell_computed() {
   Slot fill = kNoSlot;
   if (tells_insertions_ && batch_.grows) fill = batch_.phases.first(batch_.step + 1);
@@ -204,7 +205,7 @@ void Scheduler::preempt(Slot victim) {
   first_victim_rank_ = rank;
 }
 
-/// What this pass was to do for one that gives way in it.
+/// Undoes what this step scheduled for a request that is preempted in it.
 void Scheduler::undo(Slot victim) {
   if (victim == need_) need_ = batch_.grows_anywhere ? next_to_grow() : at(victim).phase_next;
   const auto prompt = std::ranges::find(batch_.prompts, victim);
@@ -226,7 +227,7 @@ void Scheduler::tell_moves() {
   }
 }
 
-/// False: the request itself was preempted, and nobody is left behind it.
+/// False: the request itself was preempted, and with it all that follow.
 bool Scheduler::grow_range(Slot slot) {
   const RequestId r = at(slot).request;
   const std::int64_t before = allocator_.table(r).alloc_units;
@@ -238,7 +239,7 @@ bool Scheduler::grow_range(Slot slot) {
   return true;
 }
 
-/// False: the request itself was preempted, and nobody is left behind it.
+/// False: the request itself was preempted, and with it all that follow.
 bool Scheduler::grant_decode_block(Slot slot) {
   const RequestId r = at(slot).request;
   const std::int64_t before = several_ ? allocator_.table(r).alloc_units : 0;
@@ -282,7 +283,7 @@ void Scheduler::tell_piece(const Piece& piece) {
 }
 
 Status Scheduler::admit_waiting() {
-  while (!admits_nobody()) {
+  while (!admits_none()) {
     const RequestId r = waiting_.front();
     const std::int64_t goal = batch_.columns.goal[r];
     if (contents_ != nullptr && (looked_up_ != r || looked_up_epoch_ != contents_->lookup_epoch())) {
@@ -318,14 +319,14 @@ Status Scheduler::admit_waiting() {
   return Done{};
 }
 
-// ---- passes that are alike ----
+// ---- alike steps ----
 
 std::int64_t Scheduler::alike_steps(bool granting) {
   const std::int64_t step = batch_.step;
   std::int64_t most = batch_.following.alike_steps(step);
   if (batch_.run.courses_find && !batch_.following.empty()) {
-    // Blocks that fill after a first drop are not found. What is dropped of a shared block stays for whoever else holds
-    // it: no step need be like the one before.
+    // Blocks that fill after a request's first drop cannot be hit. A dropped part of a shared block stays as long as
+    // another request holds the block, so no step need be like the one before.
     if (batch_.following.drops(step, pass_.pool.sharers == 0)) most = 1;
     if (tells_insertions_)
       most = std::min(most, batch_.following.steps_to_fill(step, batch_.alloc_unit_tokens));
@@ -336,8 +337,9 @@ std::int64_t Scheduler::alike_steps(bool granting) {
     most = *due - step;
   }
   if (batch_.grows && batch_.following.empty()) {
-    // The pass that grants a block comes before the step: the run ends where that pass begins; a decode run before the
-    // first one that would be short of blocks, or after which there is enough to tell.
+    // The scheduler grants a block before the step that needs it: a run of steps ends before a step that needs a
+    // block; a decode run, before the first step that would be short of blocks, or when it has collected enough
+    // grants to report.
     const std::int64_t room = std::min(pass_.pool.free + pass_.pool.cached, kGrantsToldAtOnce);
     most = granting ? batch_.phases.steps_to_more(step, room, most)
                     : std::min(most, batch_.phases.steps_to_members(step));
@@ -351,8 +353,8 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   return most;
 }
 
-/// An allocation unit for each of those whose tables are full before the step, in admission order, up to whoever has
-/// that rank or a higher one; who that is. REQUIRES: as many allocation units are free or cached.
+/// Grants one allocation unit to each request with a full table before the step, in admission order, up to the first
+/// one with rank `until_rank` or higher, which is returned. REQUIRES: as many allocation units are free or cached.
 Slot Scheduler::grant_full(std::int64_t step, std::int64_t until_rank, std::vector<DecodeGrant>& granted) {
   full_.clear();
   Slot slot = batch_.phases.first(step);

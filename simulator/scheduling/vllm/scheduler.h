@@ -1,6 +1,6 @@
-// The decisions of vLLM's scheduler for a fast replica: who runs, in what pieces, who is admitted, who loses memory;
-// and for how many passes it will decide nothing else (README.md). It asks and tells the allocator and the observers as
-// it decides; time, and the ends of steps, are the replica's.
+// The decisions of vLLM's scheduler for a fast replica: which requests run, with how many tokens, which are admitted,
+// which are preempted; and for how many steps it will decide nothing else (README.md). It calls the allocator and the
+// observers as it decides; the replica keeps the time and ends the steps.
 #pragma once
 
 #include <cstdint>
@@ -23,51 +23,52 @@ struct Piece {
 
 class Scheduler {
  public:
-  /// `run` and all that it names, and the allocator, outlive it.
+  /// `run`, all that it refers to, and the allocator outlive it.
   Scheduler(const core::ReplicaSetup& run, const Params& params, core::Allocator& allocator);
 
-  /// Who runs. It alone takes requests in; the replica lets them advance, and leave.
+  /// The running requests. Only the scheduler adds requests; the replica advances and removes them.
   Batch& batch() { return batch_; }
   [[nodiscard]] const Batch& batch() const { return batch_; }
 
-  /// Joins the queue, having arrived then.
+  /// Joins the queue. `arrival`: when the request arrived.
   void join(RequestId request, SimTime arrival) {
     waiting_.join({batch_.workload.priority_of(request), arrival, request});
   }
   [[nodiscard]] std::int64_t waiting() const { return waiting_.size(); }
 
-  /// One pass: what it decides is done and told. Errors: a course that cannot be had.
+  /// Decides one scheduler step (a "pass"), and reports its decisions to the observers. Errors: those of making a
+  /// course.
   Status decide(SimTime now);
-  /// The latest pass, its pool as last looked at.
+  /// The latest step, with the pool's counts of the latest set_pool.
   [[nodiscard]] const core::Pass& pass() const { return pass_; }
-  /// By rank.
+  /// In admission order.
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
-  /// Something was granted, or came back, since.
+  /// Updates the pool's counts after grants or frees.
   void set_pool(const core::PoolCounts& pool) { pass_.pool = pool; }
   core::PassMoves& moves() { return moves_; }
 
-  /// After a pass: whether the next ones can be like it at all. Else its step is alone.
+  /// After decide(): true if the next steps can be like this one; otherwise the step stands alone.
   [[nodiscard]] bool alike() const { return alike_; }
-  /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or begins to
-  /// drop cells, an arrival, or a shortage. Nothing may be at the head of the queue that could be looked at: what is
-  /// granted may take the place of content that it would find.
+  /// True if the steps that follow only grant blocks to decoding requests, until a request ends or begins to drop
+  /// cells, a request arrives, or blocks run out. The queue must have no request that could be looked up: a grant may
+  /// evict blocks that its lookup would hit.
   [[nodiscard]] bool only_grants_follow() const {
-    return decode_runs_ && alike_ && batch_.following.empty() && batch_.sums.sliding == 0 && admits_nobody();
+    return decode_runs_ && alike_ && batch_.following.empty() && batch_.sums.sliding == 0 && admits_none();
   }
-  /// So many steps in a row, the one of this pass included, are alike as long as nobody joins; `granting`: with passes
-  /// between them that only grant. REQUIRES: alike(); granting is only_grants_follow() or false.
+  /// The number of steps in a row, this one included, that are alike as long as no request joins. `granting`: steps
+  /// that only grant blocks count as alike. REQUIRES: alike(); granting is only_grants_follow() or false.
   [[nodiscard]] std::int64_t alike_steps(bool granting);
-  /// Allocation units that decoding requests need in the passes before the `steps` steps behind this one.
+  /// Allocation units that decoding requests need for the `steps` steps after this one.
   [[nodiscard]] std::int64_t alloc_units_ahead(std::int64_t steps) const {
     return batch_.phases.members_within(batch_.step, steps);
   }
-  /// Does what the passes between `steps` such steps do. REQUIRES: steps <= alike_steps(true).
+  /// Makes the grants of `steps` alike steps. REQUIRES: steps <= alike_steps(true).
   void grant_ahead(std::int64_t steps);
-  /// Of the latest grant_ahead.
+  /// Results of the latest grant_ahead.
   [[nodiscard]] std::span<const core::GrantingPass> granting_passes() const { return granting_passes_; }
   [[nodiscard]] std::span<const core::DecodeGrant> granted_ahead() const { return granted_ahead_; }
 
-  /// Somebody wants to know of publications at once.
+  /// An observer wants to know of insertions into the cache at once.
   [[nodiscard]] bool tells_insertions() const { return tells_insertions_; }
 
  private:
@@ -82,7 +83,7 @@ class Scheduler {
   }
   void hold_back_from(Slot slot);
   void tell_computed();
-  [[nodiscard]] bool admits_nobody() const {
+  [[nodiscard]] bool admits_none() const {
     return waiting_.empty() || budget_ == 0 || batch_.slots.running() == params_.max_seqs;
   }
   Status admit_waiting();
@@ -117,31 +118,33 @@ class Scheduler {
   std::span<core::Observer* const> observers_;
   bool costs_;    // placing moves ranges or takes time
   bool ids_;      // blocks have ids
-  bool several_;  // allocation units may be granted to a request that decodes
+  bool several_;  // a decoding request may be granted several allocation units at once
   bool tells_insertions_{false};
   bool
-      grants_together_;  // those whose tables are full need one allocation unit each, and nobody asks who was first
+      // requests with full tables need one allocation unit each, and no observer asks for their order
+      grants_together_;
   bool
-      decode_runs_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
-  bool alike_{false};  // this pass and the next
+      // decode runs are possible: all observers follow them, nothing asks what is cached, grants cost nothing
+      decode_runs_;
+  bool alike_{false};  // this step and the next
 
   Waiting waiting_;
   core::Pass pass_{};
   core::PassMoves moves_;
   std::int64_t budget_{0};
-  std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
-  Slot need_{core::kNoSlot};           // the next to visit of those that decode and need room
-  Slot fill_{core::kNoSlot};           // and of those whose block is to be published
+  std::int64_t first_victim_rank_{0};  // admission rank of the eldest youngest-first victim of this step
+  Slot need_{core::kNoSlot};           // the next decoding request to visit that needs room
+  Slot fill_{core::kNoSlot};           // the next one to visit that has a block to insert into the cache
   std::size_t next_prompt_{0};         // of batch_.prompts
   std::int64_t prompt_tokens_{0};      // of the pieces scheduled so far
-  Slot behind_{core::kNoSlot};         // the latest victim was before it in the running list
+  Slot behind_{core::kNoSlot};         // the slot after the latest victim in the running list
   std::vector<Piece> pieces_;
   std::vector<core::DecodeGrant> decode_grants_;
   core::PrefixHit found_{};  // by the latest lookup
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};
 
-  std::vector<RequestId> full_;  // of one pass: those whose tables are full
+  std::vector<RequestId> full_;  // requests with full tables, of one step
   std::vector<core::GrantingPass> granting_passes_;
   std::vector<core::DecodeGrant> granted_ahead_;
 };

@@ -1,4 +1,4 @@
-// What the replays of SGLang share. Its page need not divide the block by which a trace names its contents: tokens are
+// Shared by the replays of SGLang. Its page need not divide the block by which a trace names its contents: tokens are
 // compared, not names.
 #pragma once
 

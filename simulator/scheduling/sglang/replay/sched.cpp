@@ -22,7 +22,7 @@ using scheduling::sglang::Scheduler;
 using scheduling::sglang::Share;
 using scheduling::sglang::StepKind;
 
-/// Of the queue, which mostly grows at its end only.
+/// Checksum of the queue, which mostly grows only at its end.
 class QueueChecksum {
  public:
   std::uint32_t of(const Scheduler& scheduler) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kHoldQuantumMs = 100;
 
-/// The pool, the queue and who is live. Time is whoever calls.
+/// The pool, the queue and the live requests. The caller supplies the time.
 class Holders {
  public:
   Holders(core::Allocator& pool, const core::Workload& workload, std::int64_t block_tokens)
@@ -26,16 +26,16 @@ class Holders {
 
   void join(RequestId r) { queue_.push_back(r); }
   [[nodiscard]] bool idle() const { return queue_.empty() && ends_.empty(); }
-  /// Of the request that ends first. REQUIRES: some request is live.
+  /// End of the request that ends first. REQUIRES: some request is live.
   [[nodiscard]] std::int64_t next_end() const { return ends_.begin()->first; }
   [[nodiscard]] bool live() const { return !ends_.empty(); }
 
-  /// Those that end at this step give everything back, in the order of their admission.
+  /// Requests that end at this step free all their blocks, in the order of their admission.
   void release(std::int64_t step) {
     const auto ending = ends_.find(step);
     if (ending == ends_.end()) return;
     for (const RequestId r : ending->second) {
-      // Of its output no content was ever published, as if it had written only its prompt.
+      // Blocks of its output were never inserted into the cache, as if it had written only its prompt.
       pool_.release(r, workload_.input[index(r)]);
       contents_.forget(r);
       --live_;
@@ -73,7 +73,7 @@ class Holders {
   std::int64_t block_tokens_;
   EvictionCounter evicted_;
   std::deque<RequestId> queue_;
-  std::map<std::int64_t, std::vector<RequestId>> ends_;  // by step, of each in the order of admission
+  std::map<std::int64_t, std::vector<RequestId>> ends_;  // by step; within a step in the order of admission
   std::int64_t live_{0};
 };
 
@@ -127,14 +127,14 @@ Status run_vllm_hold(const traces::Trace& trace, const CacheOptions& options,
   }
   const auto arrival = [&](RequestId r) { return workload.arrival[index(r)].since_start.count; };
   Holders holders(*pool, workload, options.block_tokens);
-  // Only at these steps anything can change: somebody ends, or somebody arrives.
+  // Only at these steps can anything change: a request ends, or one arrives.
   for (std::int64_t step = 0; !to_come.empty() || !holders.idle();) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     holders.release(step);
     for (; !to_come.empty() && arrival(to_come.front()) <= step; to_come.pop_front())
       holders.join(to_come.front());
     holders.admit(step, sink);
-    KVPLAN_CHECK(holders.live() || holders.idle(), step);  // an empty pool holds whoever fits
+    KVPLAN_CHECK(holders.live() || holders.idle(), step);  // an empty pool holds any request that fits
     std::int64_t next = INT64_MAX;
     if (holders.live()) next = holders.next_end();
     if (!to_come.empty()) next = std::min(next, arrival(to_come.front()));

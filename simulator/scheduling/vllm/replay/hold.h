@@ -1,5 +1,5 @@
-// The replay `hold` of vLLM V1: several requests live at once, each for as many steps as it has output tokens (v0.15.1,
-// KVCacheManager called directly), over the pool that serves `kvplan run`.
+// Replay `hold` of vLLM V1: several requests are live at once, each for as many steps as it has output tokens
+// (v0.15.1, KVCacheManager called directly), over the pool that serves `kvplan run`.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace kvplan::replays {
 
-/// One request. All its blocks, those for its output too, are taken at its admission; contents of its prompt's full
-/// blocks are published then.
+/// One request. All its blocks, also those for its output, are taken at its admission; the full blocks of its prompt
+/// are inserted into the cache then.
 struct HoldRow {
   RequestId request{0};
   bool fits{false};  ///< false: an empty pool cannot hold it, or a length is 0; it never joins the queue
   std::int64_t admit_step{-1};
-  std::int64_t end_step{-1};                ///< at whose begin it gives everything back
-  std::int64_t hit_tokens{0};               ///< tokens found cached, at most its prompt less one
-  std::int64_t new_blocks{0};               ///< blocks taken beside those that it found
+  std::int64_t end_step{-1};                ///< at the begin of this step it frees everything
+  std::int64_t hit_tokens{0};               ///< tokens of the prefix hit, at most its prompt minus one
+  std::int64_t new_blocks{0};               ///< blocks taken in addition to the hit ones
   std::int64_t evicted{0};                  ///< contents evicted by that
-  std::int64_t table_len{0};                ///< blocks of its table, found ones included
-  std::uint32_t table_crc32{0};             ///< of their ids in order (vllm_pool.h)
-  std::int64_t free_blocks_after_admit{0};  ///< blocks that nobody holds then, cached ones included
+  std::int64_t table_len{0};                ///< blocks of its table, hit ones included
+  std::uint32_t table_crc32{0};             ///< checksum of their ids in order (pool.h)
+  std::int64_t free_blocks_after_admit{0};  ///< blocks that no request holds then, cached ones included
   std::int64_t live_after_admit{0};         ///< requests that hold blocks then
 
   static constexpr std::string_view kColumns =

@@ -1,4 +1,4 @@
-// What the replays of vLLM V1 share: its pool of blocks, the serving one or the plain one.
+// Shared by the replays of vLLM V1: the pool of blocks, fast or plain.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ namespace kvplan::replays {
 
 inline constexpr std::int64_t kSchedQuantumMs = 50;
 
-/// Errors: a block that does not divide the one by which the trace names its contents.
+/// Errors: a block size that does not divide the one by which the trace names its contents.
 Status check_block(const core::Workload& workload, const CacheOptions& options);
 
 /// Errors: block_tokens below 1, blocks below 2, and those of check_block and of the allocator.
 Result<std::unique_ptr<core::Allocator>> make_vllm_pool(const core::Workload& workload,
                                                         const CacheOptions& options);
 
-/// Paged memory always has it.
+/// The pool's prefix cache, which paged memory always has.
 core::Contents& contents_of(core::Allocator& pool);
 
-/// Counts blocks whose content is given up.
+/// Counts evicted blocks.
 class EvictionCounter final : public core::BlockListener {
  public:
   void on_insert(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) override {}
   void on_evict_block(BlockId /*block*/) override { ++evicted_; }
-  /// Those since the last call.
+  /// Evictions since the last call.
   std::int64_t take() { return std::exchange(evicted_, 0); }
 
  private:
   std::int64_t evicted_{0};
 };
 
-/// CRC-32 as zlib has it over block ids in order, each as four little-endian bytes; kNoBlock counts as 0. `before`:
-/// that of what stands before them, 0 if nothing does.
+/// CRC-32 (as in zlib) over block ids in order, each as four little-endian bytes; kNoBlock counts as 0. `before`: the
+/// CRC-32 of what precedes them, 0 if nothing.
 std::uint32_t table_crc32(std::span<const BlockId> table, std::uint32_t before = 0);
 
 }  // namespace kvplan::replays

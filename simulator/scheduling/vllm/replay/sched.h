@@ -1,4 +1,4 @@
-// The replay `sched` of vLLM V1: the whole scheduler on an integer clock, the engine and the pool that serve `kvplan
+// Replay `sched` of vLLM V1: the whole scheduler on an integer clock, with the engine and the pool that serve `kvplan
 // run`.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace kvplan::replays {
 
-/// One request, in file order. Steps are numbers of the integer clock; -1 where it never came to that.
+/// One request, in file order. Steps are numbers of the integer clock; -1 if it never got there.
 struct SchedRequestRow {
-  std::int64_t arrival_step{-1};      ///< the step that sees it first
+  std::int64_t arrival_step{-1};      ///< first step that sees it
   std::int64_t first_sched_step{-1};  ///< of its first admission
-  std::int64_t first_token_step{-1};  ///< whose end gave its first token
-  std::int64_t finish_step{-1};       ///< whose end gave its last
-  std::int64_t first_hit_tokens{0};   ///< tokens found cached at its first admission
-  std::int64_t all_hit_tokens{0};     ///< tokens found cached, all admissions together
-  std::int64_t admissions{0};         ///< one more than it was preempted, if it ended
+  std::int64_t first_token_step{-1};  ///< step with its first token at the end
+  std::int64_t finish_step{-1};       ///< step with its last token at the end
+  std::int64_t first_hit_tokens{0};   ///< tokens of the prefix hit at its first admission
+  std::int64_t all_hit_tokens{0};     ///< tokens of the prefix hits at all admissions
+  std::int64_t admissions{0};         ///< number of preemptions plus one, if it ended
   std::int64_t preemptions{0};        ///< times
   std::int64_t computed_tokens{0};    ///< tokens scheduled for it, again after each preemption
   bool rejected{false};               ///< never admitted: too long, too large for the pool, or a length of 0
@@ -32,18 +32,18 @@ struct SchedRequestRow {
   void append_to(std::string& out, const traces::Trace& trace, RequestId request) const;
 };
 
-/// One executed step, as the pass at its beginning left it; nothing that its end frees is free yet.
+/// One executed step, after scheduling at its beginning; what the end of the step frees is not free yet.
 struct SchedStepRow {
   std::int64_t step;              ///< number of the integer clock
   std::int64_t running;           ///< requests in the running list
   std::int64_t waiting;           ///< requests in the queue
   std::int64_t scheduled_tokens;  ///< tokens that the step computes
-  std::int64_t scheduled_reqs;    ///< requests that get any of them
+  std::int64_t scheduled_reqs;    ///< requests with scheduled tokens
   std::int64_t sampled;           ///< requests that get a new token at its end
-  std::int64_t preempted;         ///< requests that the pass preempted
-  std::int64_t used_blocks;       ///< blocks that some request holds, the null block aside
-  std::int64_t evicted;           ///< contents evicted by the pass
-  std::int64_t cached_hashes;     ///< different contents that can be found
+  std::int64_t preempted;         ///< requests preempted in this step
+  std::int64_t used_blocks;       ///< blocks that some request holds, without the null block
+  std::int64_t evicted;           ///< blocks evicted in this step
+  std::int64_t cached_hashes;     ///< number of different contents that can be hit
 
   static constexpr std::string_view kColumns =
       "step,running,waiting,scheduled_tokens,scheduled_reqs,sampled,preempted,used_blocks,evicted,"

@@ -1,5 +1,5 @@
-// The replay `seq` of vLLM V1: one request at a time (v0.15.1, KVCacheManager called directly), over the pool that
-// serves `kvplan run`.
+// Replay `seq` of vLLM V1: one request at a time (v0.15.1, KVCacheManager called directly), over the pool that serves
+// `kvplan run`.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace kvplan::replays {
 
-/// One request of driver `seq` or `seqswa`; there blocks are those of both groups, and an entry that is empty counts
-/// in table_len and as id 0. A content is published when its block is full, and evicted when the block is handed out
-/// for another.
+/// One request of replay `seq` or `seqswa`. With `seqswa` blocks are those of both groups, and an empty entry counts
+/// in table_len and as id 0. A block is inserted into the cache when it is full, and evicted when it is handed out
+/// again.
 struct SeqRow {
   RequestId request{0};
   bool fits{false};                     ///< false: the pool cannot hold it; all other columns are 0
-  std::int64_t hit_tokens{0};           ///< tokens found cached, at most its prompt less one
+  std::int64_t hit_tokens{0};           ///< tokens of the prefix hit, at most its prompt minus one
   std::int64_t new_blocks_prefill{0};   ///< blocks taken for the rest of the prompt
   std::int64_t new_blocks_decode{0};    ///< blocks taken while it decoded
-  std::int64_t evicted_prefill{0};      ///< contents evicted by the former
-  std::int64_t evicted_decode{0};       ///< contents evicted by the latter
-  std::int64_t table_len{0};            ///< blocks of its table at its end, found ones included
-  std::uint32_t table_crc32{0};         ///< of their ids in order (vllm_pool.h)
-  std::int64_t cached_hashes_after{0};  ///< different contents that can be found when it has gone
-  std::int64_t free_blocks_after{0};    ///< blocks that nobody holds then, cached ones included
+  std::int64_t evicted_prefill{0};      ///< blocks evicted during the prompt
+  std::int64_t evicted_decode{0};       ///< blocks evicted while it decoded
+  std::int64_t table_len{0};            ///< blocks of its table at its end, hit ones included
+  std::uint32_t table_crc32{0};         ///< checksum of their ids in order (pool.h)
+  std::int64_t cached_hashes_after{0};  ///< number of different contents that can be hit after it has left
+  std::int64_t free_blocks_after{0};    ///< blocks that no request holds then, cached ones included
 
   static constexpr std::string_view kColumns =
       "req,input_length,output_length,status,hit_tokens,new_blocks_prefill,new_blocks_decode,evicted_prefill,"

@@ -1,4 +1,4 @@
-// The replay `seqswa` of vLLM V1: as `seq`, with two groups of layers in one pool, of which the second sees a window
+// Replay `seqswa` of vLLM V1: like `seq`, with two groups of layers in one pool, the second with a window
 // (memory/grouped_prefixes.h).
 #pragma once
 
