@@ -323,7 +323,7 @@ TEST(BudgetRuns, SayWhatTheyNeed) {
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=24,window=4,scores=[[1,1,1]]",
           "a list for each of 4 layers");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=40,window=4,scores=[[1],[1],[1],[1]]",
-          "each of 3 stored heads");
+          "each of 3 KV heads");
   refused("tova:budget=9,placement=compact", kHeads12, "selects tokens per layer");
   refused("h2o:hh=4,recent=4,placement=compact", "pyramidkv:capacity=3,window=4", "at least the window");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=40,scores=no such file", "headkv:scores");
