@@ -76,7 +76,7 @@ struct Setting {
 /// How the kept tokens are known.
 enum class EvictsBy : std::uint8_t {
   kNothing,     ///< everything stays
-  kKeepRule,    ///< positions decide and leave holes: Scenario::keep; with windows, courses (TokenPlan::keep)
+  kKeepRule,    ///< positions decide and leave holes: Scenario::keep; with windows, courses
   kLengths,     ///< positions decide; cells are reused, or layers keep intervals of their own
   kCounts,      ///< lengths give the number of kept tokens; survivors move together
   kRecordings,  ///< attention decides: workload.attention
@@ -150,7 +150,7 @@ struct Scenario {
   /// True: no KV is stored, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
   /// True: requests can hit cached blocks (of others, or of their own earlier admission): the engine asks for it, and
-  /// the allocator has a prefix cache. TokenPlan::finds_prefixes says whether the token policy allows it.
+  /// the allocator has a prefix cache. Retention::prefix_rule says whether the token policy allows it.
   [[nodiscard]] bool asks_for_prefixes() const;
   /// True: memory.replacement names a policy; false: the pool evicts by its own rule.
   [[nodiscard]] bool replaces_by_policy() const;
