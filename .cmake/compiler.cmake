@@ -18,6 +18,10 @@ target_compile_options(kvplan_options INTERFACE
   # Where floating point decides anything its order is fixed: no fused multiply-add behind our back.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ takes the files of a unity build for headers, and warns where their types have members of private types.
+  target_compile_options(kvplan_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(optimise -O2)
   if(sanitize)  # most of their time is the compiler's

@@ -16,6 +16,7 @@ if(schemas)
     list(APPEND generated_sources ${generated}/proto/${name}.pb.cc)
   endforeach()
   add_library(kvplan_proto STATIC ${generated_sources})
+  set_target_properties(kvplan_proto PROPERTIES UNITY_BUILD OFF)  # generated files share names
   target_include_directories(kvplan_proto SYSTEM PUBLIC ${generated})
   target_link_libraries(kvplan_proto PUBLIC protobuf::libprotobuf)
   if(KVPLAN_SANITIZE_USED MATCHES "thread")

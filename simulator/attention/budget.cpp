@@ -4,34 +4,28 @@
 #include <cmath>
 #include <string>
 
-#include "simulator/base/check.h"
+#include "simulator/base/family.h"
 
-// One line per scheme; the order is that of lists.
-#define KVPLAN_BUDGETS(BUDGET) \
-  BUDGET(kUniform)             \
-  BUDGET(kPyramidKv)           \
-  BUDGET(kAdaKvPyramid)        \
-  BUDGET(kPyramidKvPaper)      \
-  BUDGET(kPyramidKvKvpress)    \
-  BUDGET(kSeedPyramidPower)    \
-  BUDGET(kSeedPyramidLinear)   \
-  BUDGET(kSeedPyramidTable)    \
-  BUDGET(kWarmUp)              \
-  BUDGET(kSqueeze)             \
-  BUDGET(kD2o)                 \
-  BUDGET(kHeadKv)
+// One line per scheme, its namespace; the order is that of lists.
+#define KVPLAN_BUDGETS(BUDGET)         \
+  BUDGET(schemes::uniform)             \
+  BUDGET(schemes::pyramid_kv)          \
+  BUDGET(schemes::ada_kv_pyramid)      \
+  BUDGET(schemes::pyramid_kv_paper)    \
+  BUDGET(schemes::pyramid_kv_kvpress)  \
+  BUDGET(schemes::seed_pyramid_power)  \
+  BUDGET(schemes::seed_pyramid_linear) \
+  BUDGET(schemes::seed_pyramid_table)  \
+  BUDGET(schemes::warm_up)             \
+  BUDGET(schemes::squeeze)             \
+  BUDGET(schemes::d2o)                 \
+  BUDGET(schemes::head_kv)
 
 namespace kvplan::attention {
 
-#define KVPLAN_DECLARE(name) extern const BudgetKind name;
-KVPLAN_BUDGETS(KVPLAN_DECLARE)
+KVPLAN_FAMILY(BudgetKind, KVPLAN_BUDGETS)
 
 namespace {
-
-#define KVPLAN_KIND(name) &name,
-constexpr const BudgetKind* kKinds[]{KVPLAN_BUDGETS(KVPLAN_KIND)};
-#define KVPLAN_DESCRIPTOR(name) &name.descriptor,
-constexpr const Descriptor* kDescriptors[]{KVPLAN_BUDGETS(KVPLAN_DESCRIPTOR)};
 
 /// Rounded towards minus infinity.
 std::int64_t floor_divided(std::int64_t a, std::int64_t b) {
@@ -41,15 +35,13 @@ std::int64_t floor_divided(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 std::span<const BudgetKind* const> budgets() {
-  return kKinds;
+  return family().members();
 }
 Catalogue budget_descriptors() {
-  return kDescriptors;
+  return family().descriptors();
 }
 const BudgetKind& budget_of(const Choice& choice) {
-  for (const BudgetKind* kind : kKinds)
-    if (&kind->descriptor == &choice.descriptor()) return *kind;
-  check_failed("the choice was made from budget_descriptors()", __FILE__, __LINE__);
+  return family().member(choice);
 }
 
 bool measures_scores(const Choice& choice) {

@@ -1,55 +1,58 @@
 #include "simulator/attention/catalogue.h"
 
-// One line per policy; the order is that of `kvplan list eviction`.
+// One line per policy, its namespace; the order is that of `kvplan list eviction`.
 #define KVPLAN_TOKEN_POLICIES(POLICY) \
-  POLICY(kFull)                       \
-  POLICY(kWindow)                     \
-  POLICY(kSeedRing)                   \
-  POLICY(kStreamingLlm)               \
-  POLICY(kH2o)                        \
-  POLICY(kH2oMasked)                  \
-  POLICY(kTova)                       \
-  POLICY(kKeyformer)                  \
-  POLICY(kKeyformerGptj)              \
-  POLICY(kScissorhands)               \
-  POLICY(kObservedAttention)          \
-  POLICY(kSnapKv)                     \
-  POLICY(kPyramidKvPolicy)            \
-  POLICY(kAdaKv)                      \
-  POLICY(kPyramidInfer)               \
-  POLICY(kFinch)                      \
-  POLICY(kFastGen)                    \
-  POLICY(kDuoAttention)               \
-  POLICY(kRazorAttention)             \
-  POLICY(kSeedPyramidSelect)          \
-  POLICY(kSeedDynamic)                \
-  POLICY(kKeyNorm)                    \
-  POLICY(kKeyDiff)                    \
-  POLICY(kLagKv)                      \
-  POLICY(kRKv)                        \
-  POLICY(kExpectedAttention)          \
-  POLICY(kCriticalKv)                 \
-  POLICY(kSeedThreshold)              \
-  POLICY(kSeedProportional)           \
-  POLICY(kSeedLfu)                    \
-  POLICY(kSeedLru)                    \
-  POLICY(kRandom)                     \
-  POLICY(kExpression)                 \
-  POLICY(kRecorded)                   \
-  POLICY(kOracleSuffix)               \
-  POLICY(kOracleExact)                \
-  POLICY(kOracleTopK)
+  POLICY(full)                        \
+  POLICY(window)                      \
+  POLICY(seed_ring)                   \
+  POLICY(streaming_llm)               \
+  POLICY(h2o)                         \
+  POLICY(h2o_masked)                  \
+  POLICY(tova)                        \
+  POLICY(keyformer)                   \
+  POLICY(keyformer_gptj)              \
+  POLICY(scissorhands)                \
+  POLICY(observed_attention)          \
+  POLICY(snapkv)                      \
+  POLICY(pyramid_kv)                  \
+  POLICY(ada_kv)                      \
+  POLICY(pyramid_infer)               \
+  POLICY(finch)                       \
+  POLICY(fastgen)                     \
+  POLICY(duo_attention)               \
+  POLICY(razor_attention)             \
+  POLICY(seed_pyramid_select)         \
+  POLICY(seed_dynamic)                \
+  POLICY(knorm)                       \
+  POLICY(keydiff)                     \
+  POLICY(lagkv)                       \
+  POLICY(r_kv)                        \
+  POLICY(expected_attention)          \
+  POLICY(critical_kv)                 \
+  POLICY(seed_threshold)              \
+  POLICY(seed_proportional)           \
+  POLICY(seed_lfu)                    \
+  POLICY(seed_lru)                    \
+  POLICY(random)                      \
+  POLICY(expression)                  \
+  POLICY(recorded)                    \
+  POLICY(oracle_suffix)               \
+  POLICY(oracle_exact)                \
+  POLICY(oracle_topk)
 
 namespace kvplan::attention {
 
-#define KVPLAN_DECLARE(name) extern const PolicyKind name;
+#define KVPLAN_DECLARE(name)       \
+  namespace name {                 \
+  extern const PolicyKind kMember; \
+  }
 KVPLAN_TOKEN_POLICIES(KVPLAN_DECLARE)
 
 namespace {
 
-#define KVPLAN_KIND(name) &name,
+#define KVPLAN_KIND(name) &name::kMember,
 constexpr const PolicyKind* kKinds[]{KVPLAN_TOKEN_POLICIES(KVPLAN_KIND)};
-#define KVPLAN_DESCRIPTOR(name) &name.descriptor,
+#define KVPLAN_DESCRIPTOR(name) &name::kMember.descriptor,
 constexpr const Descriptor* kDescriptors[]{KVPLAN_TOKEN_POLICIES(KVPLAN_DESCRIPTOR)};
 
 }  // namespace

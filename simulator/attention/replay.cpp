@@ -113,7 +113,7 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& i
 namespace {
 
 /// "queries and keys and values": what a layer has of what policies decide by.
-std::string found_text(const LayerInfo& layer) {
+std::string parts_text(const LayerInfo& layer) {
   std::string out;
   if (layer.parts.has(Part::kRows) || layer.parts.has(Part::kTopRows)) out = "attention rows";
   for (const Part part :
@@ -130,7 +130,7 @@ Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::in
   const auto has = [&](Part part) { return layer.parts.has(part); };
   const auto missing = [&](std::string_view what) {
     return bad_input("decides by " + std::string(what) + ", which this recording does not have (" +
-                     found_text(layer) + " only): expected a .kva file with queries, keys and values" +
+                     parts_text(layer) + " only): expected a .kva file with queries, keys and values" +
                      (traits.output_weights ? ", with output weights" : ""))
         .at_field(name);
   };

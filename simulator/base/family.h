@@ -33,10 +33,14 @@ class Family {
 
 }  // namespace kvplan
 
-/// The body of a family's file: LIST is a macro that applies its argument to the name of each member, one
-/// `const ENTRY NAME` in a file of its own. Defines `family()`. For one namespace below kvplan in each file.
-#define KVPLAN_DECLARE_MEMBER(name) extern const Entry name;
-#define KVPLAN_MEMBER_ADDRESS(name) &name,
+/// The body of a family's file. LIST is a macro that applies its argument to the namespace of each member: a file of
+/// its own, in which `const ENTRY kMember` is the member. All else of that file is in that namespace too, so that a
+/// unity build can compile several members together. Defines `family()`. For one namespace below kvplan in each file.
+#define KVPLAN_DECLARE_MEMBER(name) \
+  namespace name {                  \
+  extern const Entry kMember;       \
+  }
+#define KVPLAN_MEMBER_ADDRESS(name) &name::kMember,
 #define KVPLAN_FAMILY(ENTRY, LIST)                                \
   using Entry = ENTRY;                                            \
   LIST(KVPLAN_DECLARE_MEMBER)                                     \

@@ -5,13 +5,13 @@
 
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/cli/plot_output.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/formats/analysis.h"
 #include "simulator/picture/png.h"
 #include "simulator/report/charts.h"
 #include "simulator/report/number_text.h"
 #include "simulator/survey/page.h"
+#include "simulator/survey/plot_output.h"
 
 namespace kvplan::cli {
 namespace {
@@ -123,7 +123,7 @@ std::string command_line(const PlotFlags& flags) {
 
 Result<std::string> drawn(const PlotFlags& flags, Form form, const survey::Plots& plots,
                           const std::string& title) {
-  if (form == Form::kCsv) return plot_csv(plots);
+  if (form == Form::kCsv) return survey::plot_csv(plots);
   std::vector<survey::Map> maps =
       survey::maps_of(plots.survey, plots.attention ? plots.attention->at.layer : std::max(flags.layer, 0));
   std::optional<survey::AttentionMap> attention = plots.attention;
@@ -184,7 +184,8 @@ Status run_plot(const PlotFlags& flags) {
   const survey::Plots plots{found, attention};
   const attention::RecordingInfo& info = recording->info();
   Outputs outputs;
-  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plot_json({flags.input, info}, plots)));
+  if (!flags.json.empty())
+    KVPLAN_TRY_DO(outputs.add(flags.json, survey::plot_json({flags.input, info}, plots)));
   if (form != Form::kNone) {
     const std::string title = flags.input + (info.model.empty() ? "" : ": " + info.model);
     KVPLAN_TRY(const std::string bytes, drawn(flags, form, plots, title));
@@ -195,7 +196,8 @@ Status run_plot(const PlotFlags& flags) {
     print_warnings(found.notes);
     return Done{};
   }
-  return write_text("-", plot_text(plots, flags.layer >= 0 ? std::optional(flags.layer) : std::nullopt));
+  return write_text("-",
+                    survey::plot_text(plots, flags.layer >= 0 ? std::optional(flags.layer) : std::nullopt));
 }
 
 }  // namespace

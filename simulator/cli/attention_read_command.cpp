@@ -5,11 +5,12 @@
 
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/cli/read_output.h"
+#include "simulator/cli/progress.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/frontier/lanes.h"
 #include "simulator/io/head_scores.h"
 #include "simulator/readers/evaluation.h"
+#include "simulator/report/read_output.h"
 
 namespace kvplan::cli {
 namespace {
@@ -91,14 +92,14 @@ Status run(const ReadFlags& flags) {
   }
   Outputs outputs;
   if (!flags.json.empty())
-    KVPLAN_TRY_DO(outputs.add(flags.json, read_json(flags.input, request, found.value())));
-  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, read_csv(request, found.value())));
+    KVPLAN_TRY_DO(outputs.add(flags.json, report::read_json(flags.input, request, found.value())));
+  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, report::read_csv(request, found.value())));
   KVPLAN_TRY_DO(outputs.commit());
   if (flags.json == "-" || flags.csv == "-") {
     print_warnings(found.value().assumptions);
     return Done{};
   }
-  return write_text("-", read_text(request, found.value()));
+  return write_text("-", report::read_text(request, found.value(), output_width()));
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/recording_input.h"
-#include "simulator/cli/recording_output.h"
 #include "simulator/formats/analysis.h"
 #include "simulator/io/kva_writer.h"
+#include "simulator/report/recording_output.h"
 #include "traces/io/output.h"
 
 namespace kvplan::cli {
@@ -29,8 +29,8 @@ struct InfoOptions {
 Status run_info(const InfoOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   KVPLAN_TRY(const auto recording, open_recording(options.input));
-  if (options.json.empty()) return write_text("-", recording_text(*recording));
-  return write_text(options.json, recording_json(*recording));
+  if (options.json.empty()) return write_text("-", report::recording_text(*recording));
+  return write_text(options.json, report::recording_json(*recording));
 }
 
 struct AnalyseOptions {

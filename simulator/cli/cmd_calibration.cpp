@@ -25,7 +25,7 @@ struct CalibrationFlags {
 };
 
 /// Text of a file, harmless to a terminal.
-std::string printable(std::string text) {
+std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   return text;
@@ -39,7 +39,7 @@ std::string range_text(const CalibrationColumn& column) {
     constexpr std::size_t kShown = 6;
     std::string out;
     for (std::size_t i = 0; i < std::min(values.size(), kShown); ++i)
-      out += (i == 0 ? "" : ", ") + printable(values[i]);
+      out += (i == 0 ? "" : ", ") + one_line(values[i]);
     return values.size() > kShown ? out + ", ..." : out;
   }
   const auto [low, high] = std::minmax_element(column.numbers.begin(), column.numbers.end());
@@ -54,7 +54,7 @@ std::string range_text(const CalibrationColumn& column) {
 
 report::Table table_of(const CalibrationTable& table) {
   const io::KnownTable* known = io::known_table(table.name);
-  report::Table out{.title = printable(table.name) + ": " +
+  report::Table out{.title = one_line(table.name) + ": " +
                              (known == nullptr ? std::string("a table that this version of kvplan knows")
                                                : std::string(known->summary)) +
                              ", " + grouped(static_cast<std::int64_t>(table.rows())) +
@@ -63,7 +63,7 @@ report::Table table_of(const CalibrationTable& table) {
                     .rows = {},
                     .numbers = false};
   for (const CalibrationColumn& column : table.columns) {
-    report::Row row{.label = printable(column.name), .cells = {range_text(column), ""}};
+    report::Row row{.label = one_line(column.name), .cells = {range_text(column), ""}};
     if (known != nullptr)
       for (const io::KnownColumn& c : known->columns)
         if (c.name == column.name) row.cells[1] = c.help;
@@ -81,7 +81,7 @@ std::string not_measured(const Calibration& c) {
 }
 
 std::string or_unnamed(const std::string& text) {
-  return text.empty() ? "not named" : printable(text);
+  return text.empty() ? "not named" : one_line(text);
 }
 
 std::string info_text(const Calibration& c) {
@@ -95,9 +95,9 @@ std::string info_text(const Calibration& c) {
                     report::bytes_text(static_cast<double>(c.device.visible_bytes)) + " visible, " +
                     grouped(c.device.sm_clock_mhz) + " and " + grouped(c.device.memory_clock_mhz) + " MHz");
   row("driver", or_unnamed(c.software.driver) + ", toolkit " + or_unnamed(c.software.toolkit));
-  row("engine", or_unnamed(c.software.engine) + " " + printable(c.software.engine_version) + ", kernels " +
+  row("engine", or_unnamed(c.software.engine) + " " + one_line(c.software.engine_version) + ", kernels " +
                     or_unnamed(c.software.kernel_build));
-  row("measured", printable(c.when) + " by " + or_unnamed(c.made_by));
+  row("measured", one_line(c.when) + " by " + or_unnamed(c.made_by));
   row("method", std::string(c.method.cold ? "cold" : "warm") + " caches, " +
                     (c.method.graph ? "from graphs" : "call by call") + ", at least " +
                     grouped(c.method.least_samples) +
@@ -105,14 +105,14 @@ std::string info_text(const Calibration& c) {
   std::string out = report::table_text(head, width);
   for (const CalibrationTable& table : c.tables) out += "\n" + report::table_text(table_of(table), width);
   for (const io::CalibrationFit& fit : c.fits) {
-    report::Table table{.title = "Fit of " + printable(fit.table) + ": " + printable(fit.form) +
+    report::Table table{.title = "Fit of " + one_line(fit.table) + ": " + one_line(fit.form) +
                                  ", held-out error " + report::percent(fit.held_out_error) + " over " +
                                  grouped(fit.held_out_rows) + (fit.held_out_rows == 1 ? " row" : " rows"),
                         .columns = {""},
                         .rows = {},
                         .numbers = false};
     for (const io::CalibrationParameter& p : fit.parameters)
-      table.rows.push_back({.label = printable(p.name), .cells = {shortest(p.value) + " " + p.unit}});
+      table.rows.push_back({.label = one_line(p.name), .cells = {shortest(p.value) + " " + p.unit}});
     out += "\n" + report::table_text(table, width);
   }
   const std::string missing = not_measured(c);

@@ -4,13 +4,13 @@
 
 #include "simulator/attention/overlap.h"
 #include "simulator/cli/command.h"
-#include "simulator/cli/evict_output.h"
 #include "simulator/cli/format_input.h"
-#include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/policy_input.h"
 #include "simulator/cli/recording_input.h"
+#include "simulator/report/evict_output.h"
+#include "simulator/report/format_output.h"
 
 namespace kvplan::cli {
 namespace {
@@ -26,7 +26,7 @@ struct Asked {
   std::optional<formats::FormatChoice> format{};  ///< of what stays
 };
 
-Result<Asked> asked(const EvictOptions& options) {
+Result<Asked> asked(const report::EvictOptions& options) {
   Asked out;
   KVPLAN_TRY(out.input, parse_policy_input(options.policy, "--policy", options.budget));
   if (!options.format.empty()) {
@@ -44,8 +44,8 @@ Result<Asked> asked(const EvictOptions& options) {
 }
 
 /// Writes `after_prefill` and `steps` where JSON is wanted.
-Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions& options, std::int32_t layer,
-                                         JsonWriter* json) {
+Result<EvaluationSummary> evaluate_layer(const Asked& asked, const report::EvictOptions& options,
+                                         std::int32_t layer, JsonWriter* json) {
   KVPLAN_TRY(const auto policy, policy_at(asked.input, *asked.recording, layer, options.prefill));
   bool in_steps = false;
   attention::Overlap overlap;
@@ -61,9 +61,9 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
     if (options.overlap && in_steps) of_heads = overlap.of(replay, rows);
     for (const double share : of_heads) shares += share;
     samples += std::ssize(of_heads);
-    if (json != nullptr && in_steps) write_step(*json, replay, of_heads);
+    if (json != nullptr && in_steps) report::write_step(*json, replay, of_heads);
     if (json != nullptr && !in_steps) {
-      write_sets(*json, "after_prefill", replay);
+      report::write_sets(*json, "after_prefill", replay);
       json->key("steps").begin_array();
     }
     in_steps = true;
@@ -79,7 +79,8 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
 
 /// The same tokens stored in the requested format: its bytes, and the errors of policy and format together. Writes
 /// `format` if JSON is wanted.
-Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked, const EvictOptions& options,
+Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked,
+                                                              const report::EvictOptions& options,
                                                               std::int32_t layer, JsonWriter* json) {
   if (!asked.format) return std::optional<formats::EvaluationSummary>{};
   formats::EvaluationRequest request{
@@ -91,7 +92,7 @@ Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked
   KVPLAN_TRY(const formats::Evaluation found, evaluate_format(*asked.recording, request, options.input));
   if (json != nullptr) {
     json->key("format").begin_object();
-    write_stored(*json, request, found);
+    report::write_stored(*json, request, found);
     json->end_object();
   }
   return std::optional(found.summary);
@@ -99,7 +100,7 @@ Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked
 
 /// The recorded layers of the sequence; all requested ones if the sequence does not exist, which the evaluation then
 /// reports.
-std::vector<std::int32_t> layers_of(const Asked& asked, const EvictOptions& options) {
+std::vector<std::int32_t> layers_of(const Asked& asked, const report::EvictOptions& options) {
   const attention::RecordingInfo& info = asked.recording->info();
   std::vector<std::int32_t> out;
   for (const std::int32_t layer : info.layer_numbers())
@@ -109,8 +110,8 @@ std::vector<std::int32_t> layers_of(const Asked& asked, const EvictOptions& opti
   return out.empty() ? std::vector<std::int32_t>{0} : out;
 }
 
-Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* json) {
-  std::vector<LayerOutcome> layers;
+Status run_layers(const Asked& asked, const report::EvictOptions& options, JsonWriter* json) {
+  std::vector<report::LayerOutcome> layers;
   if (json != nullptr) json->key("layers").begin_array();
   for (const std::int32_t layer : layers_of(asked, options)) {
     const auto index = static_cast<std::size_t>(layer);
@@ -118,29 +119,29 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
       json->begin_object().member("layer", layer);
       if (asked.input.budget) {
         json->key("budget");
-        write_grant(*json, asked.input.grants, index);
+        report::write_grant(*json, asked.input.grants, index);
       }
     }
     KVPLAN_TRY(auto summary, evaluate_layer(asked, options, layer, json));
-    if (json != nullptr) write_summary(*json, options, summary);
+    if (json != nullptr) report::write_summary(*json, options, summary);
     KVPLAN_TRY(const auto stored, store_layer(asked, options, layer, json));
     if (json != nullptr) json->end_object();
     layers.push_back({index, std::move(summary), stored});
   }
   if (json == nullptr)
-    return write_text("-", layers_text(options, asked.input.policy,
-                                       asked.input.budget ? &asked.input.grants : nullptr, layers));
+    return write_text("-", report::layers_text(options, asked.input.policy,
+                                               asked.input.budget ? &asked.input.grants : nullptr, layers));
   json->end_array();
-  write_layers_summary(*json, options, layers);
+  report::write_layers_summary(*json, options, layers);
   return Done{};
 }
 
-Status run_evict(const EvictOptions& options) {
+Status run_evict(const report::EvictOptions& options) {
   KVPLAN_TRY(const Asked asked_for, asked(options));
   JsonWriter writer(0);
   JsonWriter* const json = options.json.empty() ? nullptr : &writer;
   writer.begin_object().member("policy", asked_for.input.policy.kind->golden_name);
-  write_params(writer, asked_for.input.policy, asked_for.group);
+  report::write_params(writer, asked_for.input.policy, asked_for.group);
   if (asked_for.input.budget) writer.member("budget", asked_for.input.budget->to_string());
   writer.member("prefill_len", options.prefill).member("input", options.input);
   writer.member("sequence", options.sequence);
@@ -149,10 +150,11 @@ Status run_evict(const EvictOptions& options) {
   } else {
     writer.member("layer", options.layer);
     KVPLAN_TRY(EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
-    if (json != nullptr) write_summary(writer, options, summary);
+    if (json != nullptr) report::write_summary(writer, options, summary);
     KVPLAN_TRY(const auto stored, store_layer(asked_for, options, options.layer, json));
-    const LayerOutcome outcome{static_cast<std::size_t>(options.layer), std::move(summary), stored};
-    if (json == nullptr) return write_text("-", summary_text(options, asked_for.input.policy, outcome));
+    const report::LayerOutcome outcome{static_cast<std::size_t>(options.layer), std::move(summary), stored};
+    if (json == nullptr)
+      return write_text("-", report::summary_text(options, asked_for.input.policy, outcome));
   }
   if (json == nullptr) return Done{};
   writer.member("version", KVPLAN_VERSION).end_object();
@@ -176,7 +178,7 @@ std::string policy_help() {
 }  // namespace
 
 void add_evict(Command& app, Outcome& outcome) {
-  auto options = std::make_shared<EvictOptions>();
+  auto options = std::make_shared<report::EvictOptions>();
   Command* const command = app.add_subcommand("evict",
                                               "Apply a token policy to recorded attention: which tokens it "
                                               "keeps and how much attention mass they hold");

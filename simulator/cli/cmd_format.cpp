@@ -6,12 +6,12 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/format_input.h"
-#include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/policy_input.h"
 #include "simulator/cli/recording_input.h"
 #include "simulator/formats/evaluation.h"
+#include "simulator/report/format_output.h"
 
 namespace kvplan::cli {
 namespace {
@@ -85,9 +85,9 @@ Status run_format(const FormatOptions& options) {
   }
   request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
   KVPLAN_TRY(const formats::Evaluation found, evaluate_format(*recording, request, options.input));
-  if (options.json.empty()) return write_text("-", format_text(request, found, options.input));
-  return write_text(options.json,
-                    format_json(request, found, options.input, recording->info().layer(options.layer).group));
+  if (options.json.empty()) return write_text("-", report::format_text(request, found, options.input));
+  return write_text(options.json, report::format_json(request, found, options.input,
+                                                      recording->info().layer(options.layer).group));
 }
 
 std::string format_help() {

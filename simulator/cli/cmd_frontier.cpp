@@ -5,10 +5,10 @@
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/replay.h"
 #include "simulator/cli/command.h"
-#include "simulator/cli/frontier_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/recording_input.h"
+#include "simulator/frontier/frontier_output.h"
 #include "simulator/frontier/page.h"
 #include "simulator/io/budget_files.h"
 #include "simulator/io/policy_files.h"
@@ -104,8 +104,8 @@ Status run(const FrontierFlags& flags) {
                return Done{};
              }));
   Outputs outputs;
-  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, frontier_json(request, found)));
-  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, frontier_csv(request, found)));
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, frontier::frontier_json(request, found)));
+  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, frontier::frontier_csv(request, found)));
   if (!flags.html.empty())
     KVPLAN_TRY_DO(outputs.add(flags.html, frontier::page(request, found, command_line(flags))));
   KVPLAN_TRY_DO(outputs.commit());
@@ -113,7 +113,7 @@ Status run(const FrontierFlags& flags) {
     print_warnings(found.assumptions);
     return Done{};
   }
-  return write_text("-", frontier_text(request, found));
+  return write_text("-", frontier::frontier_text(request, found));
 }
 
 }  // namespace

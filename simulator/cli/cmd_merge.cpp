@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/database_name.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/cli/sweep_output.h"
 #include "simulator/sweep/database.h"
+#include "simulator/sweep/database_text.h"
 #include "simulator/sweep/merge.h"
 
 namespace kvplan::cli {
@@ -20,7 +21,7 @@ Status run(const MergeFlags& flags) {
   KVPLAN_TRY_DO(check_database_name(flags.out, true));
   KVPLAN_TRY_DO(sweep::merge(flags.inputs, flags.out, interrupted));
   KVPLAN_TRY(sweep::Database merged, sweep::Database::open(flags.out));
-  KVPLAN_TRY(const std::string text, database_text(merged));
+  KVPLAN_TRY(const std::string text, sweep::database_text(merged));
   return write_text("-", text);
 }
 

@@ -4,11 +4,11 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/cli/sweep_output.h"
 #include "simulator/report/charts.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 #include "simulator/sweep/database.h"
+#include "simulator/sweep/database_text.h"
 #include "simulator/sweep/page.h"
 #include "simulator/sweep/table.h"
 
@@ -119,7 +119,7 @@ Status run(const ReportFlags& flags) {
   }
   KVPLAN_TRY_DO(outputs.commit());
   if (to_stdout) return Done{};
-  KVPLAN_TRY(const std::string text, database_text(database));
+  KVPLAN_TRY(const std::string text, sweep::database_text(database));
   return write_text("-", text + analyses_text(analyses));
 }
 

@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "simulator/cli/command.h"
-#include "simulator/cli/holders_output.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -17,6 +16,7 @@
 #include "simulator/report/number_text.h"
 #include "simulator/report/overview.h"
 #include "simulator/report/text.h"
+#include "simulator/results/holders_table.h"
 #include "simulator/results/report.h"
 #include "simulator/run/run.h"
 #include "simulator/scenario/scenario_files.h"
@@ -76,7 +76,7 @@ Status run(const RunFlags& flags) {
   options.control = &control;
   io::RunEventLog events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
-  HoldersOutput holders;
+  plan::HoldersTable holders;
   if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario, options));
   const auto run_it = [&] {
     const Progress progress(control, plan::requests_to_serve(scenario, trace, options));

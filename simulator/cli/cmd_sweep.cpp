@@ -8,16 +8,17 @@
 
 #include "simulator/cli/cases_input.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/database_name.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/job_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
-#include "simulator/cli/sweep_output.h"
 #include "simulator/io/openers.h"
 #include "simulator/report/number_text.h"
 #include "simulator/scenario/scenario_files.h"
+#include "simulator/sweep/database_text.h"
 #include "simulator/sweep/sweep.h"
 
 namespace kvplan::cli {
@@ -121,7 +122,7 @@ Status run(const SweepFlags& flags, const Command& command) {
   progress.reset();
   print_warnings(cut.warnings());
   KVPLAN_TRY_DO(status);
-  KVPLAN_TRY(const std::string text, database_text(database));
+  KVPLAN_TRY(const std::string text, sweep::database_text(database));
   return write_text("-", text);
 }
 
@@ -137,8 +138,8 @@ void add_sweep(Command& app, Outcome& outcome) {
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Cases that run at once; the results do not depend on it");
   command->add_option("--shard", flags->shard,
-                      "K/N: run only shard K of N, K from 1. Shards cost about the same CPU time; `kvplan "
-                      "merge` joins their databases");
+                      "K/N: run only shard K of N, K from 1: every N-th case from the K-th on; `kvplan "
+                      "merge` joins the databases");
   command->add_flag("--resume", flags->resume,
                     "Continue an existing database: finished cases stay, only the others run");
   add_job_options(*command, flags->jobs);

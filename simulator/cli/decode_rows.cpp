@@ -11,7 +11,7 @@ namespace {
 enum Column {
   kGpu,
   kEngine,
-  kVersion,
+  kEngineVersion,
   kKernel,
   kBatch,
   kKvLen,
@@ -63,7 +63,7 @@ Result<DecodeRow> DecodeRows::read(std::string_view line) const {
     if (!number.ok()) return Error(number.error()).at_field(kNames[column]);
     return number;
   };
-  DecodeRow row{.names = {text(kGpu), text(kEngine), text(kVersion), text(kKernel)}, .call = {}};
+  DecodeRow row{.names = {text(kGpu), text(kEngine), text(kEngineVersion), text(kKernel)}, .call = {}};
   kernels::DecodeCall& call = row.call;
   KVPLAN_TRY(call.batch, whole(kBatch, kCounts));
   KVPLAN_TRY(call.kv_len, whole(kKvLen, kTokens));

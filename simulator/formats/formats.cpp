@@ -6,34 +6,34 @@
 
 // One line per member; the order is that of `kvplan list codec`.
 #define KVPLAN_FORMATS(MEMBER) \
-  MEMBER(kFullFormat)          \
-  MEMBER(kBf16Format)          \
-  MEMBER(kIntTensor)           \
-  MEMBER(kIntToken)            \
-  MEMBER(kIntChannel)          \
-  MEMBER(kFp8)                 \
-  MEMBER(kNvfp4)               \
-  MEMBER(kMxfp4)               \
-  MEMBER(kKivi)                \
-  MEMBER(kKvquant)             \
-  MEMBER(kGear)                \
-  MEMBER(kMixed)               \
-  MEMBER(kSparse)              \
-  MEMBER(kPyramidInt8)         \
-  MEMBER(kSvd)                 \
-  MEMBER(kLayered)             \
-  MEMBER(kEigen)               \
-  MEMBER(kKmeans)              \
-  MEMBER(kMiniCache)           \
-  MEMBER(kCla)                 \
-  MEMBER(kSmallerModel)        \
-  MEMBER(kCam)                 \
-  MEMBER(kMerge)               \
-  MEMBER(kPalu)                \
-  MEMBER(kLorc)                \
-  MEMBER(kShortInt8)           \
-  MEMBER(kShortInt4)           \
-  MEMBER(kShortFp4)
+  MEMBER(full)                 \
+  MEMBER(bf16)                 \
+  MEMBER(int_tensor)           \
+  MEMBER(int_token)            \
+  MEMBER(int_channel)          \
+  MEMBER(fp8)                  \
+  MEMBER(nvfp4)                \
+  MEMBER(mxfp4)                \
+  MEMBER(kivi)                 \
+  MEMBER(kvquant)              \
+  MEMBER(gear)                 \
+  MEMBER(mixed)                \
+  MEMBER(sparse)               \
+  MEMBER(pyramid_int8)         \
+  MEMBER(svd)                  \
+  MEMBER(layered)              \
+  MEMBER(eigen)                \
+  MEMBER(kmeans)               \
+  MEMBER(minicache)            \
+  MEMBER(cla)                  \
+  MEMBER(smaller_model)        \
+  MEMBER(cam)                  \
+  MEMBER(merge)                \
+  MEMBER(palu)                 \
+  MEMBER(lorc)                 \
+  MEMBER(short_int8)           \
+  MEMBER(short_int4)           \
+  MEMBER(short_fp4)
 
 namespace kvplan::formats {
 

@@ -14,7 +14,7 @@
 #include "simulator/attention/top_mass.h"
 #include "simulator/base/ordered_work.h"
 #include "simulator/formats/evaluation.h"
-#include "simulator/frontier/samples.h"
+#include "simulator/frontier/sums.h"
 
 namespace kvplan::frontier {
 namespace {
@@ -33,39 +33,6 @@ struct Piece {
   std::int64_t prompt{0};
   std::size_t cluster{0};                                  ///< the number of the sequence among all
   const std::vector<attention::Grants>* granted{nullptr};  ///< [lane] of its sequence; empty without a scheme
-};
-
-struct Sums {
-  explicit Sums(std::int64_t samples) : p95(samples) {}
-  void add(const Sums& other) {
-    bytes += other.bytes;
-    metadata_bytes += other.metadata_bytes;
-    mass.add(other.mass);
-    error.add(other.error);
-    p95.add(other.p95);
-  }
-  std::int64_t bytes{0};
-  std::int64_t metadata_bytes{0};
-  Mean mass;
-  Mean error;
-  Percentile95 p95;
-};
-
-struct LaneSums {
-  void add(const LaneSums& other) {
-    entries.add(other.entries);
-    bound.add(other.bound);
-    overlap.add(other.overlap);
-    entries_max = std::max(entries_max, other.entries_max);
-    needles += other.needles;
-    needle_states += other.needle_states;
-  }
-  Mean entries;
-  Mean bound;
-  Mean overlap;
-  std::int64_t entries_max{0};
-  double needles{0};  ///< shares, summed
-  std::int64_t needle_states{0};
 };
 
 void note(std::vector<std::string>& notes, const std::string& sentence) {

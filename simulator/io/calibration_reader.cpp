@@ -16,10 +16,10 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostCalibrationBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostTables = 256;
 constexpr std::size_t kMostColumns = 64;
-constexpr std::size_t kMostRows = 1'000'000;
+constexpr std::size_t kMostCalibrationRows = 1'000'000;
 constexpr std::size_t kMostFits = 1024;
 constexpr std::size_t kMostText = 4096;
 constexpr double kMostWhole = 9007199254740992.0;  // 2^53
@@ -48,9 +48,9 @@ bool is_whole_unit(std::string_view unit) {
   return unit == "bytes" || unit == "tokens" || unit == "count";
 }
 
-class Reader {
+class CalibrationReader {
  public:
-  Reader(std::string_view text, const std::string& file)
+  CalibrationReader(std::string_view text, const std::string& file)
       : text_(without_byte_order_mark(text)), padded_(text_), file_(file) {}
 
   Result<Calibration> read() {
@@ -279,7 +279,7 @@ class Reader {
               return numbers_of(numbers, where, column);
             }},
            {"texts", [&](od::value texts, const std::string& where) {
-              return elements(texts, where, kMostRows,
+              return elements(texts, where, kMostCalibrationRows,
                               [&](od::value text, const std::string& each) -> Status {
                                 column.texts.emplace_back();
                                 return text_of(text, each, column.texts.back());
@@ -303,7 +303,7 @@ class Reader {
 
   Status numbers_of(od::value value, const std::string& path, CalibrationColumn& column) {
     const bool in_wholes = is_whole_unit(column.unit);
-    return elements(value, path, kMostRows, [&](od::value v, const std::string& at) -> Status {
+    return elements(value, path, kMostCalibrationRows, [&](od::value v, const std::string& at) -> Status {
       double number = 0;
       KVPLAN_TRY_DO(decimal(v, at, number));
       if (in_wholes && (number != std::floor(number) || std::fabs(number) > kMostWhole))
@@ -384,13 +384,13 @@ class Reader {
 }  // namespace
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& file) {
-  return Reader(text, file).read();
+  return CalibrationReader(text, file).read();
 }
 
 Result<Calibration> read_calibration(traces::Input& input) {
-  const std::string text(input.take(kMostBytes + 1));
+  const std::string text(input.take(kMostCalibrationBytes + 1));
   if (input.failed()) return input.error();
-  if (text.size() > kMostBytes)
+  if (text.size() > kMostCalibrationBytes)
     return bad_input("expected a calibration of at most 64 MiB").at_file(input.path());
   return parse_calibration(text, input.path());
 }

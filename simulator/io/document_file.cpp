@@ -10,7 +10,7 @@ namespace kvplan::io {
 namespace {
 
 constexpr std::size_t kMagicBytes = 8;
-constexpr std::uint32_t kMostBytes = std::uint32_t{4} << 20;  // of a message
+constexpr std::uint32_t kMostMessageBytes = std::uint32_t{4} << 20;  // of a message
 
 bool is_small(char letter) {
   return letter >= 'a' && letter <= 'z';
@@ -36,9 +36,9 @@ bool is_named(std::string_view path, std::string_view ending) {
 }
 
 Status DocumentWriter::begin(DocumentKind kind, std::string_view body) {
-  if (body.size() > kMostBytes)
+  if (body.size() > kMostMessageBytes)
     return bad_input("is too long for the binary form: " + std::to_string(body.size()) + " bytes, at most " +
-                     std::to_string(kMostBytes) + " are read");
+                     std::to_string(kMostMessageBytes) + " are read");
   v1::DocumentHeader header;
   header.set_version(kDocumentVersion);
   header.set_writer("kvplan " + std::string(kVersion));
@@ -50,7 +50,7 @@ Status DocumentWriter::begin(DocumentKind kind, std::string_view body) {
 }
 
 Status DocumentWriter::add(std::string_view type, std::string_view message) {
-  KVPLAN_CHECK(type.size() == 4 && is_small(type[0]) && message.size() <= kMostBytes);
+  KVPLAN_CHECK(type.size() == 4 && is_small(type[0]) && message.size() <= kMostMessageBytes);
   ++frames_;
   return sink_(frame::make(type, message));
 }
@@ -77,7 +77,7 @@ Result<DocumentReader::Frame> DocumentReader::read_frame() {
   const bool known = head.type == kHeadFrame || head.type == kBodyFrame || head.type == kTailFrame;
   if (!known && !is_small(head.type[0]))
     return wrong("expected a frame HEAD, BODY or TAIL, found other bytes");
-  const Status good_size = frame::check_size(head, kMostBytes);
+  const Status good_size = frame::check_size(head, kMostMessageBytes);
   if (!good_size.ok()) return wrong(good_size.error().message);
   const std::string_view stored = input_.take(head.stored_bytes);
   if (stored.size() < head.stored_bytes) return truncated();

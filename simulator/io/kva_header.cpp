@@ -20,7 +20,7 @@ using attention::Rotary;
 constexpr std::int32_t kAssumedSize = 128;
 constexpr std::int32_t kAssumedElementBytes = 2;
 
-std::int32_t number(std::uint32_t value) {
+std::int32_t signed_number(std::uint32_t value) {
   return static_cast<std::int32_t>(std::min<std::uint32_t>(value, INT32_MAX));
 }
 std::uint32_t wire(std::int32_t value) {
@@ -58,8 +58,8 @@ Status read_version_1(const v1::AttentionHeader& header, RecordingInfo& info) {
 
 Result<std::optional<Rotary>> rotary_of(const v1::AttentionRotary& message, const std::string& field) {
   Rotary out;
-  out.first = number(message.first());
-  out.dims = number(message.dims());
+  out.first = signed_number(message.first());
+  out.dims = signed_number(message.dims());
   if (out.dims == 0) return std::optional<Rotary>();
   const auto layout = message.layout();
   if (layout != v1::ATTENTION_ROTARY_LAYOUT_HALVES && layout != v1::ATTENTION_ROTARY_LAYOUT_INTERLEAVED)
@@ -81,9 +81,9 @@ Result<Part> part_of(std::int64_t value, const std::string& field) {
 Status read_layer(const v1::AttentionHeader& header, const v1::AttentionLayer& message,
                   const std::string& field, const RecordingInfo& info, LayerInfo& out) {
   const auto or_model = [](std::uint32_t given, std::int32_t usual) {
-    return given == 0 ? usual : number(given);
+    return given == 0 ? usual : signed_number(given);
   };
-  out.layer = number(message.layer());
+  out.layer = signed_number(message.layer());
   out.model_query_heads = or_model(message.query_heads(), info.query_heads);
   out.model_kv_heads = or_model(message.kv_heads(), info.kv_heads);
   out.key_size = or_model(message.key_size(), info.key_size);
@@ -104,7 +104,8 @@ Status read_layer(const v1::AttentionHeader& header, const v1::AttentionLayer& m
   if (message.parts().empty())
     for (const attention::StoredPart& stored : info.stored)
       if (stored.part < Part::kTokenClasses) out.parts.add(stored.part);
-  for (const std::uint32_t head : message.recorded_kv_heads()) out.recorded_kv_heads.push_back(number(head));
+  for (const std::uint32_t head : message.recorded_kv_heads())
+    out.recorded_kv_heads.push_back(signed_number(head));
   return Done{};
 }
 
@@ -130,7 +131,7 @@ Status read_version_2(const v1::AttentionHeader& header, RecordingInfo& info) {
   if (header.form() != 0 || header.element() != 0 || header.has_values() || header.sequences_size() > 0)
     return bad_input("expected no form, element, has_values and sequences: only version 1 has them");
   info.logit_scale = header.logit_scale();
-  info.hidden_size = number(header.model().hidden_size());
+  info.hidden_size = signed_number(header.model().hidden_size());
   if (header.has_rotary()) {
     KVPLAN_TRY(info.rotary, rotary_of(header.rotary(), "rotary"));
   }
@@ -238,15 +239,15 @@ Result<RecordingInfo> info_of(const v1::AttentionHeader& header) {
   if (header.version() != 1 && header.version() != 2)
     return outside("version", "version 1 or 2", header.version());
   RecordingInfo info;
-  info.version = number(header.version());
+  info.version = signed_number(header.version());
   const auto& model = header.model();
   info.model = model.name();
-  info.layers = number(model.layers());
-  info.query_heads = number(model.query_heads());
-  info.kv_heads = number(model.kv_heads());
-  info.key_size = number(model.key_size());
-  info.value_size = number(model.value_size());
-  info.cache_element_bytes = number(model.cache_element_bytes());
+  info.layers = signed_number(model.layers());
+  info.query_heads = signed_number(model.query_heads());
+  info.kv_heads = signed_number(model.kv_heads());
+  info.key_size = signed_number(model.key_size());
+  info.value_size = signed_number(model.value_size());
+  info.cache_element_bytes = signed_number(model.cache_element_bytes());
   info.positions = header.positions();
   info.source = header.source();
   info.recorded_by = header.recorded_by();

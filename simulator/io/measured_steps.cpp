@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kTable = "step";
 
 /// Text of a file, harmless to a terminal.
-std::string printable(std::string text) {
+std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   return text;
@@ -33,11 +33,11 @@ struct Range {
 
 std::string source_text(const Calibration& c) {
   const auto& s = c.software;
-  std::string out = "on " + (c.device.name.empty() ? "a device without a name" : printable(c.device.name));
-  if (!s.driver.empty()) out += ", driver " + printable(s.driver);
+  std::string out = "on " + (c.device.name.empty() ? "a device without a name" : one_line(c.device.name));
+  if (!s.driver.empty()) out += ", driver " + one_line(s.driver);
   if (!s.engine.empty())
-    out += ", " + printable(s.engine + (s.engine_version.empty() ? "" : " ") + s.engine_version);
-  return out + ", " + printable(c.when);
+    out += ", " + one_line(s.engine + (s.engine_version.empty() ? "" : " ") + s.engine_version);
+  return out + ", " + one_line(c.when);
 }
 
 /// Number of different steps with several measurements.
@@ -58,7 +58,7 @@ Error not_of_model(const CalibrationColumn& models, std::string_view model) {
       listed += ", ...";
       break;
     }
-    listed += (listed.empty() ? "" : ", ") + printable(name);
+    listed += (listed.empty() ? "" : ", ") + one_line(name);
   }
   return bad_input("expected steps of model " + std::string(model) + ", found steps of " + listed);
 }
@@ -111,7 +111,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
   assumptions.push_back(
       "Step times were measured: " + std::to_string(steps.size()) +
       (steps.size() == 1 ? " step " : " steps ") +
-      (models != nullptr ? "of " + printable(std::string(model)) : "of a model that the file does not name") +
+      (models != nullptr ? "of " + one_line(std::string(model)) : "of a model that the file does not name") +
       " " + source_text(calibration) + ".");
   assumptions.push_back(
       "Steps of " + of_sequences.text(" sequences, ") + of_computed.text(" computed tokens and ") +

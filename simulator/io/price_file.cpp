@@ -26,7 +26,7 @@ using plan::PriceList;
 using plan::Purchase;
 using plan::Spares;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostPriceBytes = std::size_t{1} << 20;
 constexpr std::int64_t kMostGpusPerNode = 1024;
 constexpr std::int64_t kMostSpares = 1'000'000;
 constexpr double kMostPrice = 1e9;  // an hour
@@ -202,9 +202,9 @@ Result<PriceList> parse_prices(std::string_view text, const std::string& file) {
 
 Result<PriceList> open_prices(const std::string& path) {
   KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(path));
-  const std::string text(input->take(kMostBytes + 1));
+  const std::string text(input->take(kMostPriceBytes + 1));
   if (input->failed()) return input->error();
-  if (text.size() > kMostBytes) return bad_input("expected at most 1 MiB").at_file(path);
+  if (text.size() > kMostPriceBytes) return bad_input("expected at most 1 MiB").at_file(path);
   return parse_prices(text, path);
 }
 

@@ -22,9 +22,9 @@ using google::protobuf::Message;
 constexpr std::string_view kOrigins = "scenario_origins";
 
 /// Fills a report from one JSON document.
-class Reader {
+class ReportReader {
  public:
-  Reader(std::string_view text, const std::string& file)
+  ReportReader(std::string_view text, const std::string& file)
       : padded_(without_byte_order_mark(text)), file_(file) {}
 
   Status read(v1::Report& report) {
@@ -266,7 +266,7 @@ bool looks_like_report_json(std::string_view begin) {
 }
 
 Status parse_report(std::string_view json, const std::string& file, v1::Report& message) {
-  return Reader(json, file).read(message);
+  return ReportReader(json, file).read(message);
 }
 
 Result<std::string> report_json(const v1::Report& message) {

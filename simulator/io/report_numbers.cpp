@@ -12,28 +12,28 @@ namespace {
 using observe::kOverlays;
 using observe::kStates;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;  // multiplied by times, sums fit 128 bits
+constexpr std::int64_t kMostReportBytes = std::int64_t{1} << 56;  // multiplied by times, sums fit 128 bits
 
 Error wrong(const std::string& expected, const std::string& key) {
   return bad_input("expected " + expected).at_field(key);
 }
 
 /// A number that may be missing: finite and not negative.
-Result<std::optional<double>> number(bool present, double value, const std::string& key) {
+Result<std::optional<double>> checked_number(bool present, double value, const std::string& key) {
   if (!present) return std::optional<double>{};
   if (!std::isfinite(value) || value < 0) return wrong("a number of at least 0", key);
   return std::optional(value);
 }
 
 Result<std::int64_t> bytes(std::int64_t value, const std::string& key) {
-  if (value < 0 || value > kMostBytes) return wrong("0 to 2^56 bytes", key);
+  if (value < 0 || value > kMostReportBytes) return wrong("0 to 2^56 bytes", key);
   return value;
 }
 
 /// Converts seconds to ticks. A file has the nearest double of a whole number of ticks; several such numbers may be
 /// close, all written the same.
 Result<Ticks> ticks(bool present, double value, const std::string& key) {
-  KVPLAN_TRY(const auto seconds_told, number(present, value, key));
+  KVPLAN_TRY(const auto seconds_told, checked_number(present, value, key));
   const double told = seconds_told.value_or(0);
   if (told > static_cast<double>(kMostReportedNs) * 1e-9) return wrong("at most 2^52 ns", key);
   const std::int64_t near = std::llround(told * (1e9 * static_cast<double>(kTicksPerNs)));
@@ -48,7 +48,7 @@ Result<std::optional<plan::LatencySummary>> latency(const v1::LatencyStatistics&
   if (!from.has_p50()) return std::optional<plan::LatencySummary>{};
   plan::LatencySummary to{from.mean(), from.p50(), from.p90(), from.p95(), from.p99(), from.max()};
   for (const double value : {to.mean, to.p50, to.p90, to.p95, to.p99, to.max}) {
-    KVPLAN_TRY([[maybe_unused]] const auto checked, number(true, value, key));
+    KVPLAN_TRY([[maybe_unused]] const auto checked, checked_number(true, value, key));
   }
   return std::optional(to);
 }
@@ -82,8 +82,9 @@ void held(const Numbers& m, To& to) {
 template <class Numbers>
 Status check_numbers(const Numbers& numbers, const std::string& key) {
   for (const auto value : numbers) {
-    KVPLAN_TRY([[maybe_unused]] const auto real, number(true, static_cast<double>(value), key));
-    if (static_cast<double>(value) > static_cast<double>(kMostBytes)) return wrong("at most 2^56 bytes", key);
+    KVPLAN_TRY([[maybe_unused]] const auto real, checked_number(true, static_cast<double>(value), key));
+    if (static_cast<double>(value) > static_cast<double>(kMostReportBytes))
+      return wrong("at most 2^56 bytes", key);
   }
   return Done{};
 }
@@ -107,7 +108,7 @@ Result<std::optional<plan::MemorySummary>> memory(const v1::ReportMemory& from, 
   to.timed = from.mean_bytes().has_live();
   to.mean_bytes = states(from.mean_bytes());
   to.mean_fraction = states(from.mean_fraction());
-  KVPLAN_TRY(const auto peak, number(true, from.peak().time_s(), key + ".peak.time_s"));
+  KVPLAN_TRY(const auto peak, checked_number(true, from.peak().time_s(), key + ".peak.time_s"));
   to.peak_time_s = *peak;
   to.peak_bytes = states(from.peak().bytes());
   to.mean_overlay_bytes = overlays(from.overlays().mean_bytes());
@@ -149,8 +150,9 @@ Status read_deployment(const v1::ReportDeployment& from, plan::RunSummary& run) 
   KVPLAN_TRY(ranks.all_token_bytes, bytes(from.all_token_bytes(), "deployment.all_token_bytes"));
   KVPLAN_TRY(ranks.replicated_token_bytes,
              bytes(from.replicated_token_bytes(), "deployment.replicated_token_bytes"));
-  KVPLAN_TRY(run.replicated_mean_bytes, number(from.has_replicated_mean_bytes(), from.replicated_mean_bytes(),
-                                               "deployment.replicated_mean_bytes"));
+  KVPLAN_TRY(run.replicated_mean_bytes,
+             checked_number(from.has_replicated_mean_bytes(), from.replicated_mean_bytes(),
+                            "deployment.replicated_mean_bytes"));
   if (from.has_replicated_peak_bytes()) run.replicated_peak_bytes = from.replicated_peak_bytes();
   using model::Mark;
   using model::PoolPart;
@@ -178,8 +180,8 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
   run.placing.compactions = placed.compactions();
   run.placing.compaction_bytes = placed.compaction_bytes();
   KVPLAN_TRY(run.placing.delay, ticks(placed.has_delay_s(), placed.delay_s(), "placement.delay_s"));
-  KVPLAN_TRY(run.placing.delay_fraction,
-             number(placed.has_delay_fraction(), placed.delay_fraction(), "placement.delay_fraction"));
+  KVPLAN_TRY(run.placing.delay_fraction, checked_number(placed.has_delay_fraction(), placed.delay_fraction(),
+                                                        "placement.delay_fraction"));
   if (!from.has_coverage()) return Done{};
   const v1::ReportCoverage& covered = from.coverage();
   plan::Coverage to{.recordings = covered.recordings(),
@@ -189,11 +191,11 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
                     .driven_request_fraction = {},
                     .driven_byte_seconds_fraction = {}};
   KVPLAN_TRY(to.driven_request_fraction,
-             number(covered.has_driven_request_fraction(), covered.driven_request_fraction(),
-                    "coverage.driven_request_fraction"));
+             checked_number(covered.has_driven_request_fraction(), covered.driven_request_fraction(),
+                            "coverage.driven_request_fraction"));
   KVPLAN_TRY(to.driven_byte_seconds_fraction,
-             number(covered.has_driven_byte_seconds_fraction(), covered.driven_byte_seconds_fraction(),
-                    "coverage.driven_byte_seconds_fraction"));
+             checked_number(covered.has_driven_byte_seconds_fraction(),
+                            covered.driven_byte_seconds_fraction(), "coverage.driven_byte_seconds_fraction"));
   run.coverage = to;
   return Done{};
 }
@@ -204,10 +206,10 @@ Status read_fits(const v1::ReportFits& from, plan::RunSummary& run) {
   for (const v1::ReportPercentile& each : from.percentiles()) {
     plan::PercentileOutcome& outcome = run.percentiles.emplace_back();
     outcome.name = each.percentile();
-    KVPLAN_TRY(const auto need, number(true, each.need_s(), "fits.percentiles.need_s"));
+    KVPLAN_TRY(const auto need, checked_number(true, each.need_s(), "fits.percentiles.need_s"));
     outcome.need_s = *need;
     if (outcome.need_s <= 0) return wrong("a positive number", "fits.percentiles.need_s");
-    KVPLAN_TRY(outcome.have_s, number(each.has_have_s(), each.have_s(), "fits.percentiles.have_s"));
+    KVPLAN_TRY(outcome.have_s, checked_number(each.has_have_s(), each.have_s(), "fits.percentiles.have_s"));
     if (each.has_holds()) outcome.holds = each.holds();
   }
   constexpr std::array kUnits{Unit::kBytes, Unit::kTokens, Unit::kBlocks};
@@ -237,7 +239,7 @@ Status read_saturation(const v1::ReportSaturation& from, plan::RunSummary& run) 
 Status read_cost(const v1::Report& from, plan::RunSummary& run) {
   if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
   if (from.nodes() < 0 || from.nodes() > std::int64_t{1} << 31) return wrong("0 to 2^31", "nodes");
-  KVPLAN_TRY(const auto per_hour, number(true, from.cost_per_hour(), "cost_per_hour"));
+  KVPLAN_TRY(const auto per_hour, checked_number(true, from.cost_per_hour(), "cost_per_hour"));
   run.cost = plan::Cost{from.nodes(), *per_hour, from.currency(), {}};
   return Done{};
 }
@@ -248,8 +250,8 @@ Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
   to.completed = from.completed();
   to.preemptions = from.preemptions();
   to.iterations = from.iterations();
-  KVPLAN_TRY(to.mean_running, number(from.batch().has_mean_running(), from.batch().mean_running(),
-                                     "replicas.batch.mean_running"));
+  KVPLAN_TRY(to.mean_running, checked_number(from.batch().has_mean_running(), from.batch().mean_running(),
+                                             "replicas.batch.mean_running"));
   to.max_running = from.batch().max_running();
   plan::PoolShape& pool = to.pool;
   pool.alloc_unit_tokens = from.quantum_tokens();
@@ -289,19 +291,23 @@ Status read_requests(const v1::Report& from, plan::RunSummary& run) {
   run.max_running = from.batch().max_running();
   KVPLAN_TRY(run.makespan, ticks(from.has_makespan_s(), from.makespan_s(), "makespan_s"));
   const v1::ReportBatch& batch = from.batch();
-  KVPLAN_TRY(run.mean_running, number(batch.has_mean_running(), batch.mean_running(), "batch.mean_running"));
+  KVPLAN_TRY(run.mean_running,
+             checked_number(batch.has_mean_running(), batch.mean_running(), "batch.mean_running"));
   const v1::ReportThroughput& rates = from.throughput();
   KVPLAN_TRY(run.requests_per_s,
-             number(rates.has_requests_per_s(), rates.requests_per_s(), "throughput.requests_per_s"));
-  KVPLAN_TRY(run.output_tokens_per_s, number(rates.has_output_tokens_per_s(), rates.output_tokens_per_s(),
-                                             "throughput.output_tokens_per_s"));
+             checked_number(rates.has_requests_per_s(), rates.requests_per_s(), "throughput.requests_per_s"));
+  KVPLAN_TRY(run.output_tokens_per_s,
+             checked_number(rates.has_output_tokens_per_s(), rates.output_tokens_per_s(),
+                            "throughput.output_tokens_per_s"));
   KVPLAN_TRY(run.ttft, latency(from.latency_s().ttft(), "latency_s.ttft"));
   KVPLAN_TRY(run.tpot, latency(from.latency_s().tpot(), "latency_s.tpot"));
   KVPLAN_TRY(run.e2e, latency(from.latency_s().e2e(), "latency_s.e2e"));
   KVPLAN_TRY(run.queue, latency(from.latency_s().queue(), "latency_s.queue"));
   const v1::ReportTargets& slo = from.slo();
-  KVPLAN_TRY(run.slo_met_fraction, number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
-  KVPLAN_TRY(run.goodput_per_s, number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
+  KVPLAN_TRY(run.slo_met_fraction,
+             checked_number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
+  KVPLAN_TRY(run.goodput_per_s,
+             checked_number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
   if (slo.has_met()) run.slo_met = slo.met();
   return Done{};
 }

@@ -59,9 +59,9 @@ struct Layout {
   std::int64_t query_heads, kv_heads, channels, tokens;
 };
 
-class Reader {
+class TensorJsonReader {
  public:
-  Reader(dom::object object, std::string path, Layout layout, const FileOpener& open)
+  TensorJsonReader(dom::object object, std::string path, Layout layout, const FileOpener& open)
       : object_(object), path_(std::move(path)), layout_(layout), open_(open) {}
 
   /// [head][token * channels + channel]
@@ -136,7 +136,7 @@ Result<std::shared_ptr<const attention::Recording>> recording_of(dom::object obj
   if (object["prefill_len"].get(prompt) == simdjson::SUCCESS) {
     KVPLAN_TRY(info.sequences.front().prompt_tokens, whole(object, "prefill_len", layout.tokens));
   }
-  const Reader reader(object, path, layout, open);
+  const TensorJsonReader reader(object, path, layout, open);
   LayerTensors tensors{.tokens = layout.tokens,
                        .query_heads = static_cast<std::int32_t>(layout.query_heads),
                        .kv_heads = static_cast<std::int32_t>(layout.kv_heads),

@@ -6,11 +6,11 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_LATENCIES(MEMBER) \
-  MEMBER(kAffineLatency)         \
-  MEMBER(kCalibratedLatency)     \
-  MEMBER(kComposedLatency)       \
-  MEMBER(kDistServeLatency)      \
-  MEMBER(kRooflineLatency)
+  MEMBER(latency_affine)         \
+  MEMBER(latency_calibrated)     \
+  MEMBER(latency_composed)       \
+  MEMBER(latency_distserve)      \
+  MEMBER(latency_roofline)
 
 namespace kvplan::latency {
 

@@ -7,7 +7,7 @@
 #include "simulator/latency/affine_ticks.h"
 #include "simulator/latency/latencies.h"
 
-namespace kvplan::latency {
+namespace kvplan::latency::latency_affine {
 namespace {
 
 class Affine final : public core::LatencyModel {
@@ -46,8 +46,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
 
 }  // namespace
 
-extern const LatencyEntry kAffineLatency;
-const LatencyEntry kAffineLatency{
+extern const LatencyEntry kMember;
+const LatencyEntry kMember{
     .descriptor = {.family = "latency",
                    .name = "affine",
                    .summary =
@@ -56,4 +56,4 @@ const LatencyEntry kAffineLatency{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::latency
+}  // namespace kvplan::latency::latency_affine

@@ -7,7 +7,7 @@
 #include "simulator/latency/affine_ticks.h"
 #include "simulator/latency/latencies.h"
 
-namespace kvplan::latency {
+namespace kvplan::latency::latency_calibrated {
 namespace {
 
 class Calibrated final : public core::LatencyModel {
@@ -64,8 +64,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
 
 }  // namespace
 
-extern const LatencyEntry kCalibratedLatency;
-const LatencyEntry kCalibratedLatency{
+extern const LatencyEntry kMember;
+const LatencyEntry kMember{
     .descriptor = {.family = "latency",
                    .name = "calibrated",
                    .summary = "Measured durations of whole steps, with linear interpolation between them.",
@@ -75,4 +75,4 @@ const LatencyEntry kCalibratedLatency{
     .steps_param = "file",
     .knows_parts = false};
 
-}  // namespace kvplan::latency
+}  // namespace kvplan::latency::latency_calibrated

@@ -17,7 +17,7 @@
 #include "simulator/latency/parts/links_part.h"
 #include "simulator/latency/parts/weights_part.h"
 
-namespace kvplan::latency {
+namespace kvplan::latency::latency_composed {
 namespace {
 
 constexpr std::int64_t kKernels = 9, kExpertKernels = 3;
@@ -302,8 +302,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
 
 }  // namespace
 
-extern const LatencyEntry kComposedLatency;
-const LatencyEntry kComposedLatency{
+extern const LatencyEntry kMember;
+const LatencyEntry kMember{
     .descriptor =
         {.family = "latency",
          .name = "composed",
@@ -317,4 +317,4 @@ const LatencyEntry kComposedLatency{
     .price = {.fixed_ns = 10'000'000, .request_ns = 4'000},  // tables of measured kernels are read
     .text_for = text_for};
 
-}  // namespace kvplan::latency
+}  // namespace kvplan::latency::latency_composed

@@ -17,7 +17,7 @@
 #include "simulator/latency/affine_ticks.h"
 #include "simulator/latency/latencies.h"
 
-namespace kvplan::latency {
+namespace kvplan::latency::latency_distserve {
 namespace {
 
 class DistServe final : public core::LatencyModel {
@@ -84,8 +84,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
 
 }  // namespace
 
-extern const LatencyEntry kDistServeLatency;
-const LatencyEntry kDistServeLatency{
+extern const LatencyEntry kMember;
+const LatencyEntry kMember{
     .descriptor =
         {.family = "latency",
          .name = "distserve",
@@ -108,4 +108,4 @@ const LatencyEntry kDistServeLatency{
         "and do not follow this scenario's; coefficients that are not given are those of OPT-13B on one "
         "A100."};
 
-}  // namespace kvplan::latency
+}  // namespace kvplan::latency::latency_distserve

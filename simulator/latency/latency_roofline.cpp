@@ -18,7 +18,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/model/ranks.h"
 
-namespace kvplan::latency {
+namespace kvplan::latency::latency_roofline {
 namespace {
 
 class Roofline final : public core::LatencyModel {
@@ -163,8 +163,8 @@ constexpr std::array<LatencyEntry::DeviceParam, 2> kOfDevice{
 
 }  // namespace
 
-extern const LatencyEntry kRooflineLatency;
-const LatencyEntry kRooflineLatency{
+extern const LatencyEntry kMember;
+const LatencyEntry kMember{
     .descriptor = {.family = "latency",
                    .name = "roofline",
                    .summary = "A step takes the longer of compute time and memory read time at a share of "
@@ -180,4 +180,4 @@ const LatencyEntry kRooflineLatency{
     .ideal_ranks = true,
     .reads_all_experts = true};
 
-}  // namespace kvplan::latency
+}  // namespace kvplan::latency::latency_roofline

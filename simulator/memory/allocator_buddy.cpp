@@ -10,7 +10,7 @@
 
 #include "simulator/memory/one_range.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_buddy {
 namespace {
 
 using core::MemoryLayout;
@@ -130,8 +130,8 @@ constexpr std::array<Param, 1> kParams{kReserveParam};
 
 }  // namespace
 
-extern const AllocatorEntry kBuddyAllocator;
-const AllocatorEntry kBuddyAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor = {.family = "allocator",
                    .name = "buddy",
                    .summary = "One contiguous range per request with a power-of-two size: the buddy system.",
@@ -143,4 +143,4 @@ const AllocatorEntry kBuddyAllocator{
     .make_model = make_buddy<BuddyModel>,
     .shares_prefixes = false};
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_buddy

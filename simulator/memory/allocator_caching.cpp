@@ -22,7 +22,7 @@
 #include "simulator/memory/one_range.h"
 #include "simulator/memory/token_rows.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_caching {
 namespace {
 
 using core::MemoryLayout;
@@ -233,8 +233,8 @@ Result<std::unique_ptr<core::Allocator>> make_caching(const Choice& choice, cons
 
 }  // namespace
 
-extern const AllocatorEntry kCachingAllocator;
-const AllocatorEntry kCachingAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor =
         {.family = "allocator",
          .name = "caching",
@@ -249,4 +249,4 @@ const AllocatorEntry kCachingAllocator{
     .shares_prefixes = false,
     .price = {.request_ns = 8'000}};  // tensors of each request, from a list of segments
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_caching

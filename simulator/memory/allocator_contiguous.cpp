@@ -6,7 +6,7 @@
 #include "simulator/memory/free_ranges.h"
 #include "simulator/memory/one_range.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_contiguous {
 namespace {
 
 using core::MemoryLayout;
@@ -109,8 +109,8 @@ constexpr std::array<Param, 4> kParams{kFitParam, kReserveParam, kCompactParam, 
 
 }  // namespace
 
-extern const AllocatorEntry kContiguousAllocator;
-const AllocatorEntry kContiguousAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor = {.family = "allocator",
                    .name = "contiguous",
                    .summary =
@@ -124,4 +124,4 @@ const AllocatorEntry kContiguousAllocator{
     .shares_prefixes = false,
     .exact_ranges = true};
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_contiguous

@@ -10,7 +10,7 @@
 
 #include "simulator/memory/one_range.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_divided {
 namespace {
 
 using core::MemoryLayout;
@@ -101,8 +101,8 @@ Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, cons
 
 }  // namespace
 
-extern const AllocatorEntry kDividedAllocator;
-const AllocatorEntry kDividedAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor =
         {.family = "allocator",
          .name = "divided",
@@ -115,4 +115,4 @@ const AllocatorEntry kDividedAllocator{
     .make_model = make_divided<DividedModel>,
     .shares_prefixes = false};
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_divided

@@ -25,7 +25,8 @@ namespace {
 
 using core::MemoryLayout;
 
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // some bytes of our own memory each, once used
+constexpr std::int64_t kMostGroupedBlocks = std::int64_t{1}
+                                            << 25;  // some bytes of our own memory each, once used
 
 class GroupedAllocator final : public core::Allocator, public core::BlockReturns {
  public:
@@ -161,7 +162,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   std::int64_t held_{0};
 };
 
-constexpr std::array<Param, 1> kParams{{
+constexpr std::array<Param, 1> kGroupedParams{{
     {.name = "block_tokens",
      .help = "Tokens per block; a block covers the layers of one group and all their KV heads",
      .kind = ParamKind::kInteger,
@@ -256,7 +257,7 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   const Wide blocks = capacity / layout.alloc_unit_bytes();
   const std::string found =
       "found " + std::to_string(static_cast<std::int64_t>(std::min<Wide>(blocks, INT64_MAX)));
-  if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
+  if (capacity > (Wide{1} << 62) || blocks > kMostGroupedBlocks)
     return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, " + found + " blocks")
         .at_field("memory");
   if (blocks < 2)
@@ -269,8 +270,10 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   return parts;
 }
 
-extern const AllocatorEntry kGroupedAllocator;
-const AllocatorEntry kGroupedAllocator{
+namespace allocator_grouped {
+extern const AllocatorEntry kMember;
+}  // namespace allocator_grouped
+const AllocatorEntry allocator_grouped::kMember{
     .descriptor =
         {.family = "allocator",
          .name = "grouped",
@@ -279,7 +282,7 @@ const AllocatorEntry kGroupedAllocator{
              "window frees blocks behind the window. A prefix hit needs blocks in every group.",
          .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/kv_cache_utils.py, "
                    "single_type_kv_cache_manager.py, kv_cache_coordinator.py",
-         .params = kParams,
+         .params = kGroupedParams,
          .spans = "One block id covers `block_tokens` tokens in the layers of one group and all KV heads. A "
                   "block of a sliding-window group is freed when all its tokens are behind the window."},
     .make = make_grouped,

@@ -217,7 +217,7 @@ Result<std::unique_ptr<core::Allocator>> make_growing(const Choice& choice, cons
   return std::unique_ptr<core::Allocator>(std::make_unique<GrowingAllocator>(parts, request));
 }
 
-constexpr std::array<Param, 7> kParams{{
+constexpr std::array<Param, 7> kGrowingParams{{
     kFitParam,
     {.name = "slack",
      .help = "Tokens reserved at admission in addition to the prompt",
@@ -265,8 +265,10 @@ Result<GrowingParts> growing_parts(const Choice& choice, const AllocatorRequest&
   return GrowingParts{layout, rule, copy};
 }
 
-extern const AllocatorEntry kGrowingAllocator;
-const AllocatorEntry kGrowingAllocator{
+namespace allocator_growing {
+extern const AllocatorEntry kMember;
+}  // namespace allocator_growing
+const AllocatorEntry allocator_growing::kMember{
     .descriptor =
         {.family = "allocator",
          .name = "growing",
@@ -275,7 +277,7 @@ const AllocatorEntry kGrowingAllocator{
          .source =
              "realloc of C and std::vector of libstdc++ 12 (factor 2); factor=1,step=1 without in_place: "
              "torch.cat in huggingface/transformers' DynamicCache",
-         .params = kParams,
+         .params = kGrowingParams,
          .spans = kOneRangeSpans},
     .make = make_growing,
     .make_model = make_growing_model,

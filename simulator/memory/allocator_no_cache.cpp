@@ -10,7 +10,7 @@
 #include "simulator/base/check.h"
 #include "simulator/memory/token_rows.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_no_cache {
 namespace {
 
 class NoCache final : public core::Allocator {
@@ -46,8 +46,8 @@ Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const Al
 
 }  // namespace
 
-extern const AllocatorEntry kNoCacheAllocator;
-const AllocatorEntry kNoCacheAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor =
         {.family = "allocator",
          .name = "no-cache",
@@ -60,4 +60,4 @@ const AllocatorEntry kNoCacheAllocator{
     .shares_prefixes = false,
     .keeps_nothing = true};
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_no_cache

@@ -25,7 +25,7 @@ using core::MemoryLayout;
 using core::PoolCounts;
 using core::PrefixHit;
 
-constexpr std::int64_t kMostBlocks = std::int64_t{1}
+constexpr std::int64_t kMostPagedBlocks = std::int64_t{1}
                                      << 25;  // some 50 bytes of our own memory each, once used
 
 /// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
@@ -243,7 +243,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
 };
 
 constexpr std::array<std::string_view, 3> kTables{"all", "layer", "head"};
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 2> kPagedParams{{
     {.name = "block_tokens",
      .help = "Tokens per block; a block covers all layers and KV heads",
      .kind = ParamKind::kInteger,
@@ -308,7 +308,7 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
     layout.entry_bytes = kEntryBytes;
     blocks = static_cast<std::int64_t>(capacity) / layout.alloc_unit_bytes();
   }
-  if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
+  if (capacity > (Wide{1} << 62) || blocks > kMostPagedBlocks)
     return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, found " +
                      std::to_string(blocks) + " blocks")
         .at_field("memory");
@@ -337,14 +337,14 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
   return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator<BlocksInQueue>>(layout, request));
 }
 
-const AllocatorEntry kPagedAllocator{
+const AllocatorEntry allocator_paged::kMember{
     .descriptor =
         {.family = "allocator",
          .name = "paged",
          .summary = "Fixed-size blocks from a free queue, with prefix caching by chained block hashes, as in "
                     "vLLM V1.",
          .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
-         .params = kParams,
+         .params = kPagedParams,
          .spans = "One block id covers `block_tokens` tokens in all layers and KV heads (with `table=layer` "
                   "or `head`, in one of them). A block is freed when no request keeps any of its tokens."},
     .make = make_paged,

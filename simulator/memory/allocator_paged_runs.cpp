@@ -14,6 +14,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/memory/paged_pool.h"
+#include "simulator/memory/run_queue.h"
 
 namespace kvplan::memory {
 namespace {
@@ -22,49 +23,12 @@ using core::MemoryLayout;
 using core::PoolCounts;
 using core::PrefixHit;
 
-using RunId = std::int32_t;
-using LifeId = std::int32_t;
-constexpr std::int32_t kNone = -1;
-constexpr std::int64_t kNothingGone = INT64_MAX;
-
-/// Consecutive blocks of the queue that no request holds.
-struct Run {
-  std::int64_t low{0}, high{0};  ///< logical blocks; without an owner only their number counts
-  LifeId owner{kNone};           ///< kNone: no content can be found in them
-  std::int32_t admission{0};     ///< admission of the owner in which its blocks were inserted
-  RunId queue_prev{kNone}, queue_next{kNone};
-  RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
-};
-
-/// A request from its first admission until it has ended and none of its blocks are in the queue. The fields that a
-/// grant needs fill one cache line.
-struct alignas(64) Life {
-  /// Held logical blocks that were found, and where they had been made findable.
-  struct Piece {
-    std::int64_t low, high;
-    std::int32_t admission;
-  };
-  RequestId request{0};
-  bool held{false};       ///< it is admitted now
-  bool forgotten{false};  ///< it has ended
-  bool closed{false};     ///< has dropped a cell since its admission
-  bool dropped{false};    ///< it has dropped cells since all its contents were held
-  RunId runs{kNone};      ///< its blocks in the queue
-  std::int32_t admission{0};
-  std::int32_t goal{0};              ///< tokens until it samples one, since its admission
-  std::int64_t published{0};         ///< leading blocks that have been made findable
-  std::int64_t end{0};               ///< length of the table
-  std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two copies
-
-  std::int64_t duplicates{0};             ///< its duplicate blocks in the queue, as PoolCounts counts them
-  std::int64_t unreachable{0};            ///< the same
-  std::vector<Piece> hits;                ///< [0, found) of the table, ascending
-  std::int64_t found{0};                  ///< blocks in `hits`
-  std::int64_t gap_begin{0}, gap_end{0};  ///< freed by the keep rule
-  std::int64_t scattered{0};              ///< freed by a course: these have no names
-  /// While `dropped`: the lowest block that lost its content since.
-  std::int64_t first_gone{kNothingGone};
-};
+using paged_runs::kNone;
+using paged_runs::kNothingGone;
+using paged_runs::Life;
+using paged_runs::LifeId;
+using paged_runs::Run;
+using paged_runs::RunId;
 
 class PagedRuns final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
@@ -224,7 +188,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     std::int64_t low, high;
   };
 
-  Run& run(RunId id) { return runs_[static_cast<std::size_t>(id)]; }
+  Run& run(RunId id) { return queue_.run(id); }
   Life& life(LifeId id) { return lives_[static_cast<std::size_t>(id)]; }
   Life& existing(RequestId r) {
     const LifeId id = life_of_[r];
@@ -292,11 +256,11 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     if (whole.high > hit.high) {
       above.low = hit.high;
       if (whole.low == hit.low) return;
-      const RunId below = new_run();
+      const RunId below = queue_.new_run();
       run(below) = whole;
       run(below).high = hit.low;
       join_owner(below);
-      join_queue(below, hit.run);
+      queue_.insert_after(below, hit.run);
     } else if (whole.low < hit.low) {
       above.high = hit.low;
     } else {
@@ -429,24 +393,6 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 
   // ---- the queue ----
 
-  RunId new_run() {
-    if (idle_runs_.empty()) {
-      runs_.emplace_back();
-      return static_cast<RunId>(runs_.size()) - 1;
-    }
-    const RunId id = idle_runs_.back();
-    idle_runs_.pop_back();
-    return id;
-  }
-
-  /// Inserts after `place`; kNone: at the front.
-  void join_queue(RunId id, RunId place) {
-    RunId& next = place == kNone ? front_ : run(place).queue_next;
-    run(id).queue_prev = place;
-    run(id).queue_next = next;
-    (next == kNone ? back_ : run(next).queue_prev) = id;
-    next = id;
-  }
   void join_owner(RunId id) {
     RunId& first = life(run(id).owner).runs;
     run(id).owner_prev = kNone;
@@ -456,10 +402,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   }
 
   void remove(RunId id) {
-    const Run gone = run(id);
-    (gone.queue_prev == kNone ? front_ : run(gone.queue_prev).queue_next) = gone.queue_next;
-    (gone.queue_next == kNone ? back_ : run(gone.queue_next).queue_prev) = gone.queue_prev;
-    idle_runs_.push_back(id);
+    const Run gone = queue_.remove(id);
     if (gone.owner == kNone) return;
     Life& l = life(gone.owner);
     (gone.owner_prev == kNone ? l.runs : run(gone.owner_prev).owner_next) = gone.owner_next;
@@ -470,7 +413,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   /// Hands out the front of the queue. REQUIRES: it is that long.
   void take(std::int64_t count) {
     while (count > 0) {
-      Run& first = run(front_);
+      Run& first = run(queue_.front());
       const std::int64_t part = std::min(count, first.high - first.low);
       first.high -= part;
       count -= part;
@@ -481,7 +424,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
         give_up(life(first.owner), first.high, first.high + part);
       }
       const LifeId owner = first.owner;
-      if (first.low == first.high) remove(front_);
+      if (first.low == first.high) remove(queue_.front());
       if (owner != kNone) recount(life(owner));
     }
   }
@@ -489,22 +432,22 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   void push_nameless(std::int64_t count) {
     if (count == 0) return;
     free_ += count;
-    if (back_ == kNone || run(back_).owner != kNone) {
-      const RunId id = new_run();
+    if (queue_.back() == kNone || run(queue_.back()).owner != kNone) {
+      const RunId id = queue_.new_run();
       run(id) = Run{};
-      join_queue(id, back_);
+      queue_.insert_after(id, queue_.back());
     }
-    run(back_).high += count;
+    run(queue_.back()).high += count;
   }
 
   void push_named(Life& l, std::int64_t low, std::int64_t high, std::int32_t admission) {
     if (low >= high) return;
     if (l.request == looked_up_) ++epoch_;
     cached_ += high - low;
-    const RunId id = new_run();
+    const RunId id = queue_.new_run();
     run(id) = Run{.low = low, .high = high, .owner = life_of_[l.request], .admission = admission};
     join_owner(id);
-    join_queue(id, back_);
+    queue_.insert_after(id, queue_.back());
     if (l.dropped && l.copies.empty())
       add_unreachable(l, std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
   }
@@ -522,9 +465,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   MemoryLayout layout_;
   const core::Workload& workload_;
   bool prefix_cache_;
-  std::vector<Run> runs_;
-  std::vector<RunId> idle_runs_;
-  RunId front_{kNone}, back_{kNone};
+  paged_runs::RunQueue queue_;
   core::RequestColumn<std::int32_t> life_of_;  // by request; kNone: never admitted, or forgotten
   std::vector<Life> lives_;
   std::vector<LifeId> idle_lives_;

@@ -30,7 +30,7 @@
 #include "simulator/memory/page_slots.h"
 #include "simulator/memory/token_rows.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_vmm {
 namespace {
 
 using core::MemoryLayout;
@@ -296,8 +296,8 @@ Result<std::unique_ptr<core::Allocator>> make_vmm(const Choice& choice, const Al
 
 }  // namespace
 
-extern const AllocatorEntry kVmmAllocator;
-const AllocatorEntry kVmmAllocator{
+extern const AllocatorEntry kMember;
+const AllocatorEntry kMember{
     .descriptor =
         {.family = "allocator",
          .name = "vmm",
@@ -312,4 +312,4 @@ const AllocatorEntry kVmmAllocator{
     .make_model = make_vmm<PageSlotsModel>,
     .shares_prefixes = false};
 
-}  // namespace kvplan::memory
+}  // namespace kvplan::memory::allocator_vmm

@@ -4,15 +4,15 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_ALLOCATORS(MEMBER) \
-  MEMBER(kBuddyAllocator)         \
-  MEMBER(kCachingAllocator)       \
-  MEMBER(kContiguousAllocator)    \
-  MEMBER(kDividedAllocator)       \
-  MEMBER(kGroupedAllocator)       \
-  MEMBER(kGrowingAllocator)       \
-  MEMBER(kNoCacheAllocator)       \
-  MEMBER(kPagedAllocator)         \
-  MEMBER(kVmmAllocator)
+  MEMBER(allocator_buddy)         \
+  MEMBER(allocator_caching)       \
+  MEMBER(allocator_contiguous)    \
+  MEMBER(allocator_divided)       \
+  MEMBER(allocator_grouped)       \
+  MEMBER(allocator_growing)       \
+  MEMBER(allocator_no_cache)      \
+  MEMBER(allocator_paged)         \
+  MEMBER(allocator_vmm)
 
 namespace kvplan::memory {
 

@@ -8,7 +8,7 @@
 namespace kvplan::model {
 namespace {
 
-constexpr Wide kMostBytes = Wide{1} << 62;
+constexpr Wide kMostClusterBytes = Wide{1} << 62;
 
 std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& request) {
   std::int64_t tokens = request.tokens;
@@ -45,7 +45,7 @@ Result<Wide> add_held_layers(const ModelShape& shape, const FootprintRequest& re
       layer.metadata_bytes = held.metadata_bytes;
       once += whole.bytes;
       cluster += Wide{held.bytes} * request.tensor_ranks;
-      if (cluster > kMostBytes) return too_many();
+      if (cluster > kMostClusterBytes) return too_many();
       out.layers.push_back(layer);
     }
   return once;
@@ -74,7 +74,7 @@ Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request
     once += Wide{whole.total()} * layer.tokens * run.layers;
     once_per_token += Wide{whole.total()} * run.layers;
     cluster += Wide{bytes.total()} * layer.tokens * run.layers * request.tensor_ranks;
-    if (cluster > kMostBytes) return too_many();
+    if (cluster > kMostClusterBytes) return too_many();
     layer.bytes = bytes.total() * layer.tokens;
     layer.metadata_bytes = bytes.metadata * layer.tokens;
     out.layers.insert(out.layers.end(), static_cast<std::size_t>(run.layers), layer);

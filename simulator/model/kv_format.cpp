@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "simulator/base/units.h"
+
 namespace kvplan::model {
 namespace {
 
@@ -100,10 +102,6 @@ const Entry& entry_of(const Choice& format) {
   for (const Entry& entry : kEntries)
     if (&entry.descriptor == &format.descriptor()) return entry;
   check_failed("the choice is of family \"format\"", __FILE__, __LINE__);
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 std::int64_t groups(const LayerCache& cache, std::int64_t group) {

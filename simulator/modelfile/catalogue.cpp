@@ -13,7 +13,7 @@
 namespace kvplan::model {
 namespace {
 
-struct Catalogue {
+struct ModelCatalogue {
   std::vector<ModelShape> shapes;                 ///< by name
   std::vector<std::vector<std::string>> aliases;  ///< of each, in the same order
 };
@@ -30,14 +30,14 @@ std::vector<std::string> aliases_in(std::string_view text) {
   return out;
 }
 
-const Catalogue& catalogue() {
-  static const Catalogue kCatalogue = [] {
+const ModelCatalogue& catalogue() {
+  static const ModelCatalogue kCatalogue = [] {
     std::vector<std::pair<ModelShape, std::vector<std::string>>> all;
     for (const EmbeddedConfig& config : embedded_configs())
       all.emplace_back(parse_config(config.text, std::string(config.file)).value(), aliases_in(config.text));
     std::sort(all.begin(), all.end(),
               [](const auto& a, const auto& b) { return a.first.name < b.first.name; });
-    Catalogue out;
+    ModelCatalogue out;
     for (auto& [shape, aliases] : all) {
       out.shapes.push_back(std::move(shape));
       out.aliases.push_back(std::move(aliases));
@@ -63,7 +63,7 @@ std::string_view repository(std::string_view name) {
 
 /// The model of this name or alias; null where there is none.
 const ModelShape* known(std::string_view name) {
-  const Catalogue& all = catalogue();
+  const ModelCatalogue& all = catalogue();
   for (std::size_t i = 0; i < all.shapes.size(); ++i) {
     const auto& aliases = all.aliases[i];
     const auto is_it = [&](const std::string& alias) {
@@ -82,7 +82,7 @@ std::span<const ModelShape> models() {
 }
 
 std::span<const std::string> model_aliases(const ModelShape& shape) {
-  const Catalogue& all = catalogue();
+  const ModelCatalogue& all = catalogue();
   return all.aliases[static_cast<std::size_t>(&shape - all.shapes.data())];
 }
 

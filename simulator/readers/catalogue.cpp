@@ -6,13 +6,13 @@
 
 // One line per member; the order is that of `kvplan list reader`.
 #define KVPLAN_READERS(MEMBER) \
-  MEMBER(kFullReader)          \
-  MEMBER(kQuest)               \
-  MEMBER(kInfiniGen)           \
-  MEMBER(kClusterKv)           \
-  MEMBER(kRetroInfer)          \
-  MEMBER(kRetrievalHeads)      \
-  MEMBER(kOracle)
+  MEMBER(full)                 \
+  MEMBER(quest)                \
+  MEMBER(infinigen)            \
+  MEMBER(clusterkv)            \
+  MEMBER(retro_infer)          \
+  MEMBER(retrieval_heads)      \
+  MEMBER(oracle)
 
 namespace kvplan::readers {
 

@@ -12,10 +12,14 @@
 
 namespace kvplan::readers {
 
+namespace full {
+extern const ReaderKind kMember;
+}  // namespace full
+
 /// All members, in the order in which lists show them.
 std::span<const ReaderKind* const> readers();
 /// Reads everything, like the first layers of other readers.
-extern const ReaderKind kFullReader;
+inline constexpr const ReaderKind& kFullReader = full::kMember;
 /// Their descriptors, for parsing, `list` and `explain`.
 Catalogue reader_descriptors();
 

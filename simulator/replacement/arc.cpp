@@ -6,7 +6,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::arc {
 namespace {
 
 /// The paper's algorithm with a real-valued target. A reference to a remembered block moves the target; the block is
@@ -112,8 +112,8 @@ class Arc {
 
 }  // namespace
 
-extern const ReplacementEntry kArc;
-const ReplacementEntry kArc =
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember =
     member<Arc>({.family = "replacement",
                  .name = "arc",
                  .summary = "Two LRU lists, one for blocks used once and one for blocks used again; their "
@@ -121,4 +121,4 @@ const ReplacementEntry kArc =
                  .source = "Megiddo, Modha 2003 (FAST), real-valued target",
                  .params = kLeavesAlone});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::arc

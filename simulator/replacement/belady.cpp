@@ -7,7 +7,7 @@
 #include "simulator/replacement/keyed_heap.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::belady {
 namespace {
 
 /// Of blocks that are never used again, the one deepest in its prompt is evicted, then the lower id. So a block does
@@ -71,8 +71,8 @@ Result<Hits> replay(const Choice& choice, const References& refs, std::int64_t c
 
 }  // namespace
 
-extern const ReplacementEntry kBelady;
-const ReplacementEntry kBelady{
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember{
     .descriptor = {.family = "replacement",
                    .name = "belady",
                    .summary = "The offline optimum: evicts the block with the farthest next use.",
@@ -83,4 +83,4 @@ const ReplacementEntry kBelady{
     .make = nullptr,
     .optimal = true};
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::belady

@@ -5,7 +5,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::clock {
 namespace {
 
 class Clock {
@@ -51,12 +51,12 @@ class Clock {
 
 }  // namespace
 
-extern const ReplacementEntry kClock;
-const ReplacementEntry kClock = member<Clock>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<Clock>(
     {.family = "replacement",
      .name = "clock",
      .summary = "FIFO with a second chance: a block that was used since the last visit is skipped once.",
      .source = "Corbato 1968 (A Paging Experiment with the Multics System), one bit",
      .params = kLeavesAlone});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::clock

@@ -8,7 +8,7 @@
 #include "simulator/replacement/keyed_heap.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::cost_aware {
 namespace {
 
 /// The priority is computed anew at every use, with the depth of that use. Of blocks with equal priority the one
@@ -88,8 +88,8 @@ Result<CostAware::Params> params_of(const Choice& choice, const Room& /*room*/) 
 
 }  // namespace
 
-extern const ReplacementEntry kCostAware;
-const ReplacementEntry kCostAware = member<CostAware, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<CostAware, params_of>(
     {.family = "replacement",
      .name = "cost-aware",
      .summary = "Greedy dual by recompute cost: a block costs a fixed part plus one unit per block before it "
@@ -97,4 +97,4 @@ const ReplacementEntry kCostAware = member<CostAware, params_of>(
      .source = "Young 1994 (Algorithmica 11(6)), greedy dual; the cost is kvplan's",
      .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::cost_aware

@@ -2,7 +2,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::fifo {
 namespace {
 
 class Fifo {
@@ -36,11 +36,11 @@ class Fifo {
 
 }  // namespace
 
-extern const ReplacementEntry kFifo;
-const ReplacementEntry kFifo = member<Fifo>({.family = "replacement",
-                                             .name = "fifo",
-                                             .summary = "Evicts the block that was inserted first.",
-                                             .source = "Belady 1966 (IBM Systems Journal 5(2))",
-                                             .params = kLeavesAlone});
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<Fifo>({.family = "replacement",
+                                               .name = "fifo",
+                                               .summary = "Evicts the block that was inserted first.",
+                                               .source = "Belady 1966 (IBM Systems Journal 5(2))",
+                                               .params = kLeavesAlone});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::fifo

@@ -6,7 +6,7 @@
 #include "simulator/replacement/keyed_heap.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::gdsf {
 namespace {
 
 /// The priority is computed anew at every use. Of blocks with equal priority the one with the oldest priority is
@@ -55,12 +55,12 @@ class Gdsf {
 
 }  // namespace
 
-extern const ReplacementEntry kGdsf;
-const ReplacementEntry kGdsf = member<Gdsf>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<Gdsf>(
     {.family = "replacement",
      .name = "gdsf",
      .summary = "Evicts the block with the lowest priority L + uses, and sets L to its priority.",
      .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
      .params = kLeavesAlone});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::gdsf

@@ -8,7 +8,7 @@
 #include "simulator/base/units.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::hyperbolic {
 namespace {
 
 /// Time is counted in uses of all blocks; the use with which a block is inserted counts as a use and as time. Blocks
@@ -145,12 +145,12 @@ Result<Hyperbolic::Params> params_of(const Choice& choice, const Room& /*room*/)
 
 }  // namespace
 
-extern const ReplacementEntry kHyperbolic;
-const ReplacementEntry kHyperbolic = member<Hyperbolic, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<Hyperbolic, params_of>(
     {.family = "replacement",
      .name = "hyperbolic",
      .summary = "Draws random candidates and evicts the one with the fewest uses per time in the cache.",
      .source = "Blankstein, Sen, Freedman 2017 (USENIX ATC), for one size and one cost",
      .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::hyperbolic

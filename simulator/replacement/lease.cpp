@@ -7,7 +7,7 @@
 #include "simulator/replacement/keyed_heap.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lease {
 namespace {
 
 /// Of equal lease ends the least recently used is evicted. Leased blocks can be evicted: if all are leased, one
@@ -68,8 +68,8 @@ Result<Lease::Params> params_of(const Choice& choice, const Room& /*room*/) {
 
 }  // namespace
 
-extern const ReplacementEntry kLease;
-const ReplacementEntry kLease = member<Lease, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<Lease, params_of>(
     {.family = "replacement",
      .name = "lease",
      .summary = "Each use gives a block a lease; evicts the block with the lease that ends or ended first.",
@@ -77,4 +77,4 @@ const ReplacementEntry kLease = member<Lease, params_of>(
      .params = kParams},
     true);
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lease

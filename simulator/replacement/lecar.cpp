@@ -11,7 +11,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lecar {
 namespace {
 
 /// Time is counted in uses of all blocks. A miss on a block that was evicted t ago multiplies the weight of the
@@ -170,8 +170,8 @@ Result<Lecar::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kLecar;
-const ReplacementEntry kLecar =
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember =
     member<Lecar, params_of>({.family = "replacement",
                               .name = "lecar",
                               .summary = "Evicts by LRU or LFU, drawn at random by weights; a policy's "
@@ -179,4 +179,4 @@ const ReplacementEntry kLecar =
                               .source = "Vietri et al. 2018 (HotStorage)",
                               .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lecar

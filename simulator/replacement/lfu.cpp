@@ -6,7 +6,7 @@
 #include "simulator/replacement/member.h"
 #include "simulator/replacement/set_aside.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lfu {
 namespace {
 
 /// A list for each count, from oldest to youngest, so that nothing is sorted.
@@ -97,8 +97,8 @@ class Lfu {
 
 }  // namespace
 
-extern const ReplacementEntry kLfu;
-const ReplacementEntry kLfu = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     800,
     member<Lfu>({.family = "replacement",
                  .name = "lfu",
@@ -107,4 +107,4 @@ const ReplacementEntry kLfu = priced(
                  .source = "Podlipnig, Boeszoermenyi 2003 (ACM Computing Surveys 35(4)), in-cache LFU",
                  .params = kLeavesAlone}));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lfu

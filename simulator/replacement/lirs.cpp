@@ -7,7 +7,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lirs {
 namespace {
 
 /// While fewer than `lir_blocks` are LIR, new blocks become LIR. Afterwards: a HIR block that is used while it is in
@@ -34,7 +34,7 @@ class Lirs {
     const Id id = use.id;
     if (kind_[id] == kLir) {
       stack_.renew(0, id);
-      queues_.renew(kLirs, id);
+      queues_.renew(kMember, id);
       prune();
     } else if (stack_.linked(id)) {
       queues_.remove(id);
@@ -59,7 +59,7 @@ class Lirs {
     stack_.push(0, id);
     if (lirs_ < params_.lir_blocks) {
       kind_[id] = kLir;
-      queues_.push(kLirs, id);
+      queues_.push(kMember, id);
       ++lirs_;
       return;
     }
@@ -97,12 +97,12 @@ class Lirs {
   // The last: in S, and remembered when it was referenced.
   static constexpr std::uint8_t kAbsent = 0, kLir = 1, kHir = 2, kRemembered = 3, kRecalled = 4;
   // Resident HIR blocks; remembered ones, as they went; LIR blocks in the order that they have in S.
-  static constexpr std::uint32_t kQueue = 0, kHistory = 1, kLirs = 2;
+  static constexpr std::uint32_t kQueue = 0, kHistory = 1, kMember = 2;
 
   /// REQUIRES: it is the youngest of the stack and in no queue.
   void make_lir(Id id) {
     kind_[id] = kLir;
-    queues_.push(kLirs, id);
+    queues_.push(kMember, id);
     ++lirs_;
     if (lirs_ > params_.lir_blocks) {
       const Id oldest = stack_.oldest(0);
@@ -139,7 +139,7 @@ class Lirs {
   /// Only where no HIR block may go: the oldest LIR block that may.
   template <class May>
   Id evict_lir(const May& may) {
-    const Id victim = queues_.first(kLirs, may);
+    const Id victim = queues_.first(kMember, may);
     if (victim != kNoId) erase(victim);
     return victim;
   }
@@ -178,8 +178,8 @@ Result<Lirs::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kLirs;
-const ReplacementEntry kLirs = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     17'000,
     member<Lirs, params_of>({.family = "replacement",
                              .name = "lirs",
@@ -188,4 +188,4 @@ const ReplacementEntry kLirs = priced(
                              .source = "Jiang, Zhang 2002 (SIGMETRICS)",
                              .params = kParams}));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lirs

@@ -2,7 +2,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lru {
 namespace {
 
 /// The policy concept: see policy.h. In a pool a block counts as used until its last holder frees it.
@@ -38,8 +38,8 @@ class Lru {
 
 }  // namespace
 
-extern const ReplacementEntry kLru;
-const ReplacementEntry kLru = [] {
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = [] {
   ReplacementEntry entry =
       priced(-400, member<Lru>({.family = "replacement",
                                 .name = "lru",
@@ -50,4 +50,4 @@ const ReplacementEntry kLru = [] {
   return entry;
 }();
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lru

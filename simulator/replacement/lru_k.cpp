@@ -8,7 +8,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::lru_k {
 namespace {
 
 /// Time is counted in uses of all blocks; every use counts (no correlated reference period). The uses of an evicted
@@ -127,8 +127,8 @@ Result<LruK::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kLruK;
-const ReplacementEntry kLruK = member<LruK, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<LruK, params_of>(
     {.family = "replacement",
      .name = "lru-k",
      .summary =
@@ -136,4 +136,4 @@ const ReplacementEntry kLruK = member<LruK, params_of>(
      .source = "O'Neil, O'Neil, Weikum 1993 (SIGMOD), no correlated reference period",
      .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::lru_k

@@ -4,27 +4,27 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_REPLACEMENTS(MEMBER) \
-  MEMBER(kTwoQ)                     \
-  MEMBER(kArc)                      \
-  MEMBER(kBelady)                   \
-  MEMBER(kClock)                    \
-  MEMBER(kCostAware)                \
-  MEMBER(kFifo)                     \
-  MEMBER(kGdsf)                     \
-  MEMBER(kHyperbolic)               \
-  MEMBER(kLease)                    \
-  MEMBER(kLecar)                    \
-  MEMBER(kLfu)                      \
-  MEMBER(kLirs)                     \
-  MEMBER(kLru)                      \
-  MEMBER(kLruK)                     \
-  MEMBER(kS3Fifo)                   \
-  MEMBER(kSieve)                    \
-  MEMBER(kSlru)                     \
-  MEMBER(kTtl)                      \
-  MEMBER(kVllmQueue)                \
-  MEMBER(kWTinyLfu)                 \
-  MEMBER(kWorkloadAware)
+  MEMBER(two_q)                     \
+  MEMBER(arc)                       \
+  MEMBER(belady)                    \
+  MEMBER(clock)                     \
+  MEMBER(cost_aware)                \
+  MEMBER(fifo)                      \
+  MEMBER(gdsf)                      \
+  MEMBER(hyperbolic)                \
+  MEMBER(lease)                     \
+  MEMBER(lecar)                     \
+  MEMBER(lfu)                       \
+  MEMBER(lirs)                      \
+  MEMBER(lru)                       \
+  MEMBER(lru_k)                     \
+  MEMBER(s3fifo)                    \
+  MEMBER(sieve)                     \
+  MEMBER(slru)                      \
+  MEMBER(ttl)                       \
+  MEMBER(vllm_queue)                \
+  MEMBER(wtinylfu)                  \
+  MEMBER(workload_aware)
 
 namespace kvplan::replacement {
 

@@ -7,7 +7,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::s3fifo {
 namespace {
 
 /// Uses are counted up to 3. A remembered block that is referenced is forgotten before a victim is chosen. A block of
@@ -164,8 +164,8 @@ Result<S3Fifo::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kS3Fifo;
-const ReplacementEntry kS3Fifo = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     150,
     member<S3Fifo, params_of>({.family = "replacement",
                                .name = "s3fifo",
@@ -174,4 +174,4 @@ const ReplacementEntry kS3Fifo = priced(
                                .source = "Yang, Zhang, Qiu, Yue, Vinayak 2023 (SOSP)",
                                .params = kParams}));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::s3fifo

@@ -6,7 +6,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::sieve {
 namespace {
 
 class Sieve {
@@ -66,8 +66,8 @@ class Sieve {
 
 }  // namespace
 
-extern const ReplacementEntry kSieve;
-const ReplacementEntry kSieve = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     -550,
     member<Sieve>({.family = "replacement",
                    .name = "sieve",
@@ -76,4 +76,4 @@ const ReplacementEntry kSieve = priced(
                    .source = "Zhang, Yang, Yue, Vigfusson, Vinayak 2024 (NSDI)",
                    .params = kLeavesAlone}));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::sieve

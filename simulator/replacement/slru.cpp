@@ -6,7 +6,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::slru {
 namespace {
 
 class Slru {
@@ -83,8 +83,8 @@ Result<Slru::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kSlru;
-const ReplacementEntry kSlru = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     -450,
     member<Slru, params_of>({.family = "replacement",
                              .name = "slru",
@@ -93,4 +93,4 @@ const ReplacementEntry kSlru = priced(
                              .source = "Karedla, Love, Wherry 1994 (IEEE Computer 27(3))",
                              .params = kParams}));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::slru

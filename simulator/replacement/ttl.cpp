@@ -7,7 +7,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::ttl {
 namespace {
 
 class Ttl {
@@ -87,8 +87,8 @@ Result<Ttl::Params> params_of(const Choice& choice, const Room& /*room*/) {
 
 }  // namespace
 
-extern const ReplacementEntry kTtl;
-const ReplacementEntry kTtl = priced(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = priced(
     -400,
     member<Ttl, params_of>({.family = "replacement",
                             .name = "ttl",
@@ -98,4 +98,4 @@ const ReplacementEntry kTtl = priced(
                             .params = kParams},
                            true));
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::ttl

@@ -6,7 +6,7 @@
 #include "simulator/replacement/links.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::two_q {
 namespace {
 
 /// A remembered block that is referenced is forgotten before a victim is chosen.
@@ -112,8 +112,8 @@ Result<TwoQ::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kTwoQ;
-const ReplacementEntry kTwoQ =
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember =
     member<TwoQ, params_of>({.family = "replacement",
                              .name = "2q",
                              .summary = "New blocks enter a FIFO queue; a block that is requested again "
@@ -121,4 +121,4 @@ const ReplacementEntry kTwoQ =
                              .source = "Johnson, Shasha 1994 (VLDB), full version",
                              .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::two_q

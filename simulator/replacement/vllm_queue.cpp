@@ -3,10 +3,10 @@
 // meaning only in pools, where blocks are held.
 #include "simulator/replacement/replacements.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::vllm_queue {
 
-extern const ReplacementEntry kVllmQueue;
-const ReplacementEntry kVllmQueue{
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember{
     .descriptor = {.family = "replacement",
                    .name = "vllm-queue",
                    .summary = "Runs only: takes the block that was freed first, cached or not, as vLLM does.",
@@ -15,4 +15,4 @@ const ReplacementEntry kVllmQueue{
     .replay = nullptr,
     .make = nullptr};
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::vllm_queue

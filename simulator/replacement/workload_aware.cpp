@@ -11,7 +11,7 @@
 #include "simulator/replacement/keyed_heap.h"
 #include "simulator/replacement/member.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::workload_aware {
 namespace {
 
 /// A block belongs to the category of the request that used it last. A reuse time is from one use of a block to the
@@ -182,8 +182,8 @@ Result<WorkloadAware::Params> params_of(const Choice& choice, const Room& /*room
 
 }  // namespace
 
-extern const ReplacementEntry kWorkloadAware;
-const ReplacementEntry kWorkloadAware = member<WorkloadAware, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<WorkloadAware, params_of>(
     {.family = "replacement",
      .name = "workload-aware",
      .summary = "Evicts the block with the lowest estimated chance of reuse within a block's usual lifetime; "
@@ -192,4 +192,4 @@ const ReplacementEntry kWorkloadAware = member<WorkloadAware, params_of>(
      .params = kParams},
     true);
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::workload_aware

@@ -8,7 +8,7 @@
 #include "simulator/replacement/member.h"
 #include "simulator/replacement/use_sketch.h"
 
-namespace kvplan::replacement {
+namespace kvplan::replacement::wtinylfu {
 namespace {
 
 /// Every use is counted in a sketch. If the window has room for a new block, the main part evicts one. Otherwise the
@@ -115,8 +115,8 @@ Result<WTinyLfu::Params> params_of(const Choice& choice, const Room& room) {
 
 }  // namespace
 
-extern const ReplacementEntry kWTinyLfu;
-const ReplacementEntry kWTinyLfu = member<WTinyLfu, params_of>(
+extern const ReplacementEntry kMember;
+const ReplacementEntry kMember = member<WTinyLfu, params_of>(
     {.family = "replacement",
      .name = "wtinylfu",
      .summary = "New blocks enter a small LRU window; they stay after it only if they were used more often "
@@ -124,4 +124,4 @@ const ReplacementEntry kWTinyLfu = member<WTinyLfu, params_of>(
      .source = "Einziger, Friedman, Manes 2017 (ACM Transactions on Storage 13(4))",
      .params = kParams});
 
-}  // namespace kvplan::replacement
+}  // namespace kvplan::replacement::wtinylfu

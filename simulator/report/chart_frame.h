@@ -11,6 +11,8 @@
 
 namespace kvplan::report {
 
+inline constexpr double kChartWidth = 860;
+
 /// Maps a value to a coordinate, linearly or by its logarithm.
 struct Scale {
   double low{0}, high{1};   ///< values

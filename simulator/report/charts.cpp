@@ -16,7 +16,6 @@ using observe::kStates;
 using observe::State;
 using plan::RunResult;
 
-constexpr double kWidth = 860;
 
 void time_axis(Markup& svg, const Plot& plot, const RunResult& r) {
   const AxisUnit unit = time_unit(seconds(r.makespan));
@@ -133,7 +132,7 @@ std::string memory_chart(const RunResult& r, const std::string& id) {
     if (largest(bins.greatest[index(state)]).value_or(0) > 0) shown.push_back(state);
 
   Markup svg;
-  begin_chart(svg, id, kWidth, plot.bottom + 70 + 20 * std::ceil(static_cast<double>(shown.size()) / 7),
+  begin_chart(svg, id, kChartWidth, plot.bottom + 70 + 20 * std::ceil(static_cast<double>(shown.size()) / 7),
               "KV memory by state over time",
               "Stacked areas of the mean bytes in each state per bin of time. Means over the run: " +
                   shares_text(r) + ".");
@@ -194,7 +193,7 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
   const double high = show_slots ? std::max(most, slots) : most;
 
   Markup svg;
-  begin_chart(svg, id, kWidth, plot.bottom + 48, "Running and waiting requests over time",
+  begin_chart(svg, id, kChartWidth, plot.bottom + 48, "Running and waiting requests over time",
               "Mean number of running and waiting requests per bin of time. Mean batch " +
                   rounded(r.mean_running.value_or(0)) + ", largest batch " + grouped(r.max_running) + ".");
   const Scale x{0, seconds(r.makespan), plot.left, plot.right};
@@ -260,7 +259,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
       description += " " + curve.name + ": median " +
                      seconds_text(curve.sorted_s[(curve.sorted_s.size() + 1) / 2 - 1]) + ", longest " +
                      seconds_text(curve.sorted_s.back()) + ".";
-  begin_chart(svg, id, kWidth, plot.bottom + 48, "Distribution of latencies", description);
+  begin_chart(svg, id, kChartWidth, plot.bottom + 48, "Distribution of latencies", description);
   const Scale x{low, high, plot.left, plot.right, true};
   const Scale y{0, 1, plot.bottom, plot.top};
   x_axis(svg, plot, x, decades(low, high), "time (logarithmic; shorter times are at the left edge)",

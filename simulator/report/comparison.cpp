@@ -24,8 +24,6 @@ using plan::Comparison;
 using plan::RunResult;
 using plan::Variant;
 
-constexpr const char* kNone = "-";
-
 std::size_t index_of(const Comparison& comparison, const Variant& variant) {
   return static_cast<std::size_t>(&variant - comparison.variants.data());
 }
@@ -35,10 +33,6 @@ const RunResult& first_result(const Comparison& comparison) {
   return *std::find_if(comparison.variants.begin(), comparison.variants.end(), [](const Variant& v) {
             return v.result.has_value();
           })->result;
-}
-
-std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
-  return value ? text(*value) : kNone;
 }
 
 /// States that some variant has at any time, from the bottom of a stack to its top.
@@ -72,7 +66,7 @@ Table memory_table(const Comparison& comparison, const VariantNames& names) {
             .cells = {bytes_text(static_cast<double>(r.capacity_bytes))}};
     for (const State state : states)
       row.cells.push_back(r.memory && r.memory->timed ? percent(r.memory->mean_fraction[index(state)])
-                                                      : kNone);
+                                                      : kNoNumber);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -96,14 +90,14 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
     const bool waits = r.ttft && !plan::is_saturated(r);  // otherwise it grows with the trace
     Row row{.label = names.label(index_of(comparison, variant)),
             .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
-                      grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNone,
-                      waits ? seconds_text(r.ttft->p99) : kNone, r.tpot ? seconds_text(r.tpot->p50) : kNone,
+                      grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNoNumber,
+                      waits ? seconds_text(r.ttft->p99) : kNoNumber, r.tpot ? seconds_text(r.tpot->p50) : kNoNumber,
                       or_none(r.output_tokens_per_s, rounded)}};
     if (targets) {
       row.cells.push_back(or_none(r.slo_met_fraction, percent));
       row.cells.push_back(or_none(r.goodput_per_s, rounded));
     }
-    if (percentiles) row.cells.push_back(!r.slo_met ? kNone : *r.slo_met ? "yes" : "no");
+    if (percentiles) row.cells.push_back(!r.slo_met ? kNoNumber : *r.slo_met ? "yes" : "no");
     table.rows.push_back(std::move(row));
   }
   return table;

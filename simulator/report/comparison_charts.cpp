@@ -12,7 +12,6 @@
 namespace kvplan::report {
 namespace {
 
-constexpr double kWidth = 860;
 constexpr double kStrip = 58;  // height of a row, the gap beneath it included
 constexpr double kGap = 14;
 
@@ -69,7 +68,7 @@ std::string running_chart(const std::vector<RunningRow>& rows, const std::string
   }
   const double most = most_running(rows, bins);
   Markup svg;
-  begin_chart(svg, id, kWidth, plot.bottom + 48, "Running requests over time, per variant",
+  begin_chart(svg, id, kChartWidth, plot.bottom + 48, "Running requests over time, per variant",
               "One strip per variant: the mean number of running requests per time bin.");
   const AxisUnit unit = time_unit(longest);
   const Scale x{0, longest, plot.left, plot.right};
@@ -126,7 +125,7 @@ std::string knee_chart(const plan::Comparison& comparison, const plan::Knee& kne
                  unit.name;
   }
   Markup svg;
-  begin_chart(svg, id, kWidth, plot.bottom + 48, "Size of the pool and " + what,
+  begin_chart(svg, id, kChartWidth, plot.bottom + 48, "Size of the pool and " + what,
               "Each point is a variant; " + knee_words + ".");
   const Scale x{0, points.back().pool, plot.left, plot.right};
   const Scale y = up_from_zero(most, plot.bottom, plot.top);

@@ -13,12 +13,6 @@ using observe::kStateNames;
 using observe::kStates;
 using plan::RunSummary;
 
-constexpr const char* kNone = "-";
-
-std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
-  return value ? text(*value) : kNone;
-}
-
 Table scenario_table(const plan::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
   const bool own_order = scenario.engine_traits().index_of_its_own;
@@ -73,7 +67,7 @@ Table throughput_table(const RunSummary& r) {
 }
 
 std::string truth(const std::optional<bool>& holds) {
-  return !holds ? kNone : *holds ? "yes" : "no";
+  return !holds ? kNoNumber : *holds ? "yes" : "no";
 }
 
 /// The three meanings of "fits", and whether the load can be served at all. Labels are statements that the cell calls
@@ -140,7 +134,7 @@ Table overlay_table(const RunSummary& r) {
     std::string name(observe::kOverlayNames[i]);
     std::replace(name.begin(), name.end(), '_', ' ');
     table.rows.push_back({.label = std::move(name),
-                          .cells = {r.memory->timed ? bytes_text(r.memory->mean_overlay_bytes[i]) : kNone,
+                          .cells = {r.memory->timed ? bytes_text(r.memory->mean_overlay_bytes[i]) : kNoNumber,
                                     bytes_text(static_cast<double>(r.memory->peak_overlay_bytes[i]))},
                           .note = std::string(overlay_words(static_cast<observe::Overlay>(i)))});
   }
@@ -161,7 +155,9 @@ Table layer_group_table(const RunSummary& r) {
       held_peak += kind.peak_bytes[s];
     }
     const std::size_t live = index(observe::State::kLive);
-    const auto mean = [&](double bytes) { return r.memory->timed ? bytes_text(bytes) : std::string(kNone); };
+    const auto mean = [&](double bytes) {
+      return r.memory->timed ? bytes_text(bytes) : std::string(kNoNumber);
+    };
     table.rows.push_back(
         {.label = kind.kind.window == 0 ? "whole context" : "window of " + grouped(kind.kind.window),
          .cells = {mean(kind.mean_bytes[live]), mean(held_mean),
@@ -226,7 +222,7 @@ Table replica_table(const RunSummary& r) {
     const plan::ReplicaSummary& replica = r.replicas[i];
     const auto share = [&](observe::State state) {
       return replica.memory && replica.memory->timed ? percent(replica.memory->mean_fraction[index(state)])
-                                                     : std::string(kNone);
+                                                     : std::string(kNoNumber);
     };
     table.rows.push_back(
         {.label = "replica " + std::to_string(i),
@@ -264,12 +260,12 @@ Table latency_table(const RunSummary& r) {
                        const std::optional<double>& target, bool waits) {
     Row out{.label = label, .cells = {}};
     if (waits && grows) {
-      out.cells.assign(6, kNone);
+      out.cells.assign(6, kNoNumber);
     } else if (l) {
       for (const double value : {l->mean, l->p50, l->p90, l->p95, l->p99, l->max})
         out.cells.push_back(seconds_text(value));
     } else {
-      out.cells.assign(6, kNone);
+      out.cells.assign(6, kNoNumber);
     }
     if (targets) out.cells.push_back(or_none(target, seconds_text));
     table.rows.push_back(std::move(out));
@@ -291,8 +287,8 @@ Table memory_table(const RunSummary& r, bool used_only) {
     const bool used = r.memory->peak_bytes[s] > 0 || r.memory->mean_bytes[s] > 0;
     if (used_only && !used) continue;
     table.rows.push_back({.label = std::string(kStateNames[s]),
-                          .cells = {timed ? bytes_text(r.memory->mean_bytes[s]) : kNone,
-                                    timed ? percent(r.memory->mean_fraction[s]) : kNone,
+                          .cells = {timed ? bytes_text(r.memory->mean_bytes[s]) : kNoNumber,
+                                    timed ? percent(r.memory->mean_fraction[s]) : kNoNumber,
                                     bytes_text(static_cast<double>(r.memory->peak_bytes[s]))},
                           .bar = timed ? r.memory->mean_fraction[s] : -1,
                           .note = std::string(state_words(static_cast<observe::State>(s)))});

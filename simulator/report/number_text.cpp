@@ -21,6 +21,10 @@ std::string with_groups(std::string text) {
 
 }  // namespace
 
+std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
+  return value ? text(*value) : kNoNumber;
+}
+
 std::string grouped(std::int64_t number) {
   return with_groups(std::to_string(number));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,10 @@
 
 namespace kvplan::report {
 
+/// Stands for a number that there is not.
+inline constexpr const char* kNoNumber = "-";
+/// The text of a number, or kNoNumber.
+std::string or_none(const std::optional<double>& value, std::string (*text)(double));
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number);
 /// A limit with its parameter's name: "max_seqs (256)".

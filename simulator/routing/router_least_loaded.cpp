@@ -4,7 +4,7 @@
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_least_loaded {
 namespace {
 
 class LeastRequests final : public core::Router {
@@ -43,8 +43,8 @@ std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /
 
 }  // namespace
 
-extern const RouterEntry kLeastLoadedRouter;
-const RouterEntry kLeastLoadedRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "least-loaded",
                    .summary = "Sends each request to the replica with the least load on arrival.",
@@ -52,4 +52,4 @@ const RouterEntry kLeastLoadedRouter{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_least_loaded

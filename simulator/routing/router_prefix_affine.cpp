@@ -8,7 +8,7 @@
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_prefix_affine {
 namespace {
 
 class PrefixAffine final : public core::Router {
@@ -73,8 +73,8 @@ std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /
 
 }  // namespace
 
-extern const RouterEntry kPrefixAffineRouter;
-const RouterEntry kPrefixAffineRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "prefix-affine",
                    .summary = "Sends each request to the replica with the longest cached part of its prompt "
@@ -83,4 +83,4 @@ const RouterEntry kPrefixAffineRouter{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_prefix_affine

@@ -1,7 +1,7 @@
 // Arrivals are dealt out in turn.
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_round_robin {
 namespace {
 
 class RoundRobin final : public core::Router {
@@ -22,8 +22,8 @@ std::unique_ptr<core::Router> make(const Choice& /*choice*/, const core::Workloa
 
 }  // namespace
 
-extern const RouterEntry kRoundRobinRouter;
-const RouterEntry kRoundRobinRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "round-robin",
                    .summary = "Sends the i-th arrival to replica i modulo the number of replicas.",
@@ -31,4 +31,4 @@ const RouterEntry kRoundRobinRouter{
                    .params = {}},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_round_robin

@@ -4,10 +4,11 @@
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_least_loaded {
+extern const RouterEntry kMember;
+}  // namespace kvplan::routing::router_least_loaded
 
-extern const RouterEntry kLeastLoadedRouter;
-
+namespace kvplan::routing::router_session_affine {
 namespace {
 
 class SessionAffine final : public core::Router {
@@ -36,16 +37,16 @@ constexpr std::array<Param, 1> kParams{kLoadMeasureParam};
 std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& workload,
                                    std::int64_t replicas) {
   const std::pair<std::string, std::string> by{kLoadMeasureParam.name, choice.text(kLoadMeasureParam.name)};
-  const Choice first =
-      make_choice(kLeastLoadedRouter.descriptor.name, std::span(&by, 1), "router", router_descriptors())
-          .value();
+  const Choice first = make_choice(router_least_loaded::kMember.descriptor.name, std::span(&by, 1), "router",
+                                   router_descriptors())
+                           .value();
   return std::make_unique<SessionAffine>(router_entry(first).make(first, workload, replicas), workload);
 }
 
 }  // namespace
 
-extern const RouterEntry kSessionAffineRouter;
-const RouterEntry kSessionAffineRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "session-affine",
                    .summary = "Sends the first request of a session to the least loaded replica, and its "
@@ -54,4 +55,4 @@ const RouterEntry kSessionAffineRouter{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_session_affine

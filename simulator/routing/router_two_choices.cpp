@@ -6,7 +6,7 @@
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_two_choices {
 namespace {
 
 class TwoChoices final : public core::Router {
@@ -73,8 +73,8 @@ std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /
 
 }  // namespace
 
-extern const RouterEntry kTwoChoicesRouter;
-const RouterEntry kTwoChoicesRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "two-choices",
                    .summary = "Sends each request to the least loaded of a few random replicas.",
@@ -88,4 +88,4 @@ const RouterEntry kTwoChoicesRouter{
                        "loaded fleet, kvplan therefore sends more requests to low indexes."},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_two_choices

@@ -4,7 +4,7 @@
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/routers.h"
 
-namespace kvplan::routing {
+namespace kvplan::routing::router_vllm_dp {
 namespace {
 
 class VllmDp final : public core::Router {
@@ -29,8 +29,8 @@ std::unique_ptr<core::Router> make(const Choice& /*choice*/, const core::Workloa
 
 }  // namespace
 
-extern const RouterEntry kVllmDpRouter;
-const RouterEntry kVllmDpRouter{
+extern const RouterEntry kMember;
+const RouterEntry kMember{
     .descriptor = {.family = "router",
                    .name = "vllm-dp",
                    .summary = "Sends each request to the replica with the least 4 x waiting + running "
@@ -39,4 +39,4 @@ const RouterEntry kVllmDpRouter{
                    .params = {}},
     .make = make};
 
-}  // namespace kvplan::routing
+}  // namespace kvplan::routing::router_vllm_dp

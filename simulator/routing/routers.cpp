@@ -3,13 +3,13 @@
 #include "simulator/base/family.h"
 
 // One line per member, sorted by name.
-#define KVPLAN_ROUTERS(MEMBER) \
-  MEMBER(kLeastLoadedRouter)   \
-  MEMBER(kPrefixAffineRouter)  \
-  MEMBER(kRoundRobinRouter)    \
-  MEMBER(kSessionAffineRouter) \
-  MEMBER(kTwoChoicesRouter)    \
-  MEMBER(kVllmDpRouter)
+#define KVPLAN_ROUTERS(MEMBER)  \
+  MEMBER(router_least_loaded)   \
+  MEMBER(router_prefix_affine)  \
+  MEMBER(router_round_robin)    \
+  MEMBER(router_session_affine) \
+  MEMBER(router_two_choices)    \
+  MEMBER(router_vllm_dp)
 
 namespace kvplan::routing {
 

@@ -5,13 +5,13 @@
 namespace kvplan::plan {
 namespace {
 
-constexpr Descriptor kNone{.family = kExtrapolationFamily,
+constexpr Descriptor kNoExtrapolation{.family = kExtrapolationFamily,
                            .name = "none",
                            .summary = "A recording drives requests only if the model has its shape.",
                            .source = "kvplan",
                            .params = {}};
 
-constexpr Descriptor kShape{
+constexpr Descriptor kByShape{
     .family = kExtrapolationFamily,
     .name = "shape",
     .summary =
@@ -24,12 +24,12 @@ constexpr Descriptor kShape{
 }  // namespace
 
 Catalogue extrapolations() {
-  static constexpr std::array kAll{&kNone, &kShape};
+  static constexpr std::array kAll{&kNoExtrapolation, &kByShape};
   return kAll;
 }
 
 bool extrapolates_shape(const Choice& extrapolation) {
-  return &extrapolation.descriptor() == &kShape;
+  return &extrapolation.descriptor() == &kByShape;
 }
 
 }  // namespace kvplan::plan

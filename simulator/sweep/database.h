@@ -37,7 +37,7 @@ struct Head {
   std::string chosen;  ///< how the cases were chosen, as text; empty in older databases
   Shard shard;
   std::int64_t share{0};  ///< cases of the shard
-  std::string dealt;      ///< the rule of dealing (cost.h); empty with one shard
+  std::string dealt;      ///< the rule of dealing (shard.h); empty with one shard
   /// Settings of all cases, as given: path and text
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<plan::Vary> varies;

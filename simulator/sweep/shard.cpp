@@ -4,6 +4,12 @@
 
 namespace kvplan::sweep {
 
+std::vector<std::int64_t> cases_of(const Shard& shard, std::int64_t cases) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t number = shard.index - 1; number < cases; number += shard.count) out.push_back(number);
+  return out;
+}
+
 Result<Shard> parse_shard(std::string_view text) {
   constexpr std::int64_t kMost = 1'000'000;
   const std::size_t slash = text.find('/');

@@ -1,9 +1,10 @@
-// A shard: the K-th of N shares of the cases (deal.h defines which cases).
+// A share of the cases of a sweep: shard K of N.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/base/result.h"
 
@@ -15,6 +16,11 @@ struct Shard {
   bool operator==(const Shard&) const = default;
   [[nodiscard]] std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 };
+
+/// Stands in a shard's database: shards of one sweep are made by one rule.
+inline constexpr const char* kShardRule = "every N-th case";
+/// The cases of a shard, in order: every N-th one, from case K - 1 on (the first case is 0). REQUIRES: `cases` >= 0.
+std::vector<std::int64_t> cases_of(const Shard& shard, std::int64_t cases);
 
 /// "K/N", K from 1 to N.
 Result<Shard> parse_shard(std::string_view text);

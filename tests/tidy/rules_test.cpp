@@ -287,5 +287,25 @@ TEST(TidyRules, ReadmeCommands) {
   EXPECT_EQ(places(check_readme({{"README.md", sh(first)}, {".ci/run", "true\n"}})), Places{"README.md:0"});
 }
 
+TEST(TidyRules, NamesOfBaseAreNotHidden) {
+  const File base{
+      "simulator/base/version.h",
+      "namespace kvplan {\n\nconstexpr const char* kVersion = \"1\";\nint ceil_div(int a, int b);\n\n}  "
+      "// namespace kvplan\n"};
+  const auto findings = [&](const std::string& path, const std::string& text) {
+    return places(check_hidden_names({base, {path, text}}));
+  };
+  const std::string path = "simulator/cli/a.cpp";
+  EXPECT_EQ(findings(path, "namespace {\n\nenum Column {\n  kGpu,\n  kVersion,\n};\n\n}  // namespace\n"),
+            Places{path + ":5"});
+  EXPECT_EQ(
+      findings(path, "namespace {\n\nint ceil_div(int a, int b) {\n  return a / b;\n}\n\n}  // namespace\n"),
+      Places{path + ":3"});
+  EXPECT_TRUE(
+      findings(path, "namespace {\n\nenum class Column {\n  kVersion,\n};\n\n}  // namespace\n").empty());
+  EXPECT_TRUE(findings(path, "namespace kvplan {\n\nint ceil_div(int a, int b);\n\n}  // namespace kvplan\n")
+                  .empty());
+}
+
 }  // namespace
 }  // namespace kvplan::tidy

@@ -3,7 +3,7 @@
 // a zone (2023), zero or six with `+00:00` (2024), `T...Z` with three and a column NumImages (2025).
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::azure {
 namespace {
 
 bool recognises(const Sniff& sniff) {
@@ -21,11 +21,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kAzure;
-const Importer kAzure{.name = "azure",
-                      .summary = "Azure LLM inference traces of 2023, 2024 and 2025 (CSV)",
-                      .source = "github.com/Azure/AzurePublicDataset",
-                      .recognises = recognises,
-                      .open = open};
+extern const Importer kMember;
+const Importer kMember{.name = "azure",
+                       .summary = "Azure LLM inference traces of 2023, 2024 and 2025 (CSV)",
+                       .source = "github.com/Azure/AzurePublicDataset",
+                       .recognises = recognises,
+                       .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::azure

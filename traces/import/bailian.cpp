@@ -14,7 +14,7 @@
 #include "simulator/base/component.h"
 #include "traces/import/json_table.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::bailian {
 namespace {
 
 constexpr std::int64_t kPublishedBlock = 16;
@@ -97,8 +97,8 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 
 }  // namespace
 
-extern const Importer kBailian;
-const Importer kBailian{
+extern const Importer kMember;
+const Importer kMember{
     .name = "bailian",
     .summary =
         "Qwen usage traces of Alibaba Bailian with block hashes, which are chained on import (JSON lines)",
@@ -106,4 +106,4 @@ const Importer kBailian{
     .recognises = recognises,
     .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::bailian

@@ -4,7 +4,7 @@
 // services in the trace.
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::burstgpt {
 namespace {
 
 bool recognises(const Sniff& sniff) {
@@ -25,12 +25,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kBurstgpt;
-const Importer kBurstgpt{
+extern const Importer kMember;
+const Importer kMember{
     .name = "burstgpt",
     .summary = "BurstGPT: requests to ChatGPT and GPT-4, with sessions in later releases (CSV)",
     .source = "github.com/HPMLL/BurstGPT",
     .recognises = recognises,
     .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::burstgpt

@@ -4,27 +4,30 @@
 #include "traces/import/importer.h"
 
 #define KVPLAN_IMPORTERS(APPLY) \
-  APPLY(kAzure)                 \
-  APPLY(kBailian)               \
-  APPLY(kBurstgpt)              \
-  APPLY(kClaudeCode)            \
-  APPLY(kCsv)                   \
-  APPLY(kDynamo)                \
-  APPLY(kJsonl)                 \
-  APPLY(kKvplanCsv)             \
-  APPLY(kKvplanJsonl)           \
-  APPLY(kLengths)               \
-  APPLY(kMooncake)              \
-  APPLY(kOtel)                  \
-  APPLY(kServegen)              \
-  APPLY(kSharegpt)              \
-  APPLY(kVidur)                 \
-  APPLY(kVllmBench)
+  APPLY(azure)                  \
+  APPLY(bailian)                \
+  APPLY(burstgpt)               \
+  APPLY(claude_code)            \
+  APPLY(csv)                    \
+  APPLY(dynamo)                 \
+  APPLY(jsonl)                  \
+  APPLY(kvplan_csv)             \
+  APPLY(kvplan_jsonl)           \
+  APPLY(lengths)                \
+  APPLY(mooncake)               \
+  APPLY(otel)                   \
+  APPLY(servegen)               \
+  APPLY(sharegpt)               \
+  APPLY(vidur)                  \
+  APPLY(vllm_bench)
 
 namespace kvplan::traces {
 
-#define KVPLAN_DECLARE_IMPORTER(name) extern const Importer name;
-#define KVPLAN_IMPORTER_ADDRESS(name) &name,
+#define KVPLAN_DECLARE_IMPORTER(name) \
+  namespace name {                    \
+  extern const Importer kMember;      \
+  }
+#define KVPLAN_IMPORTER_ADDRESS(name) &name::kMember,
 KVPLAN_IMPORTERS(KVPLAN_DECLARE_IMPORTER)
 
 std::span<const Importer* const> importers() {

@@ -30,7 +30,7 @@
 #include "traces/import/input_lines.h"
 #include "traces/record/known_warnings.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::claude_code {
 namespace {
 
 /// A session over several lines may not be longer. (A line may be 64 MiB long.)
@@ -265,12 +265,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 
 }  // namespace
 
-extern const Importer kClaudeCode;
-const Importer kClaudeCode{
+extern const Importer kMember;
+const Importer kMember{
     .name = "claude-code",
     .summary = "Sessions of coding agents, recorded by kv-cache-tester (JSON, JSON lines)",
     .source = "github.com/callanjfox/kv-cache-tester",
     .recognises = recognises,
     .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::claude_code

@@ -18,7 +18,7 @@
 #include "traces/import/json_values.h"
 #include "traces/import/piece_builder.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::dynamo {
 namespace {
 
 constexpr std::string_view kSchema = "dynamo.request.trace.v1";
@@ -300,11 +300,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 
 }  // namespace
 
-extern const Importer kDynamo;
-const Importer kDynamo{.name = "dynamo",
+extern const Importer kMember;
+const Importer kMember{.name = "dynamo",
                        .summary = "Event logs of Dynamo's request tracing with prefix hashes (JSON lines)",
                        .source = "github.com/ai-dynamo/dynamo",
                        .recognises = recognises,
                        .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::dynamo

@@ -1,9 +1,10 @@
 // Importers: one file and one descriptor each, listed in catalogue.cpp. The command line, detection by
 // content and the documentation use that list.
 //
-// To add a format: write `my_format.cpp` with `extern const Importer kMyFormat`, and add its line to
-// catalogue.cpp. A table format needs only a `ColumnMap` (example: azure.cpp), a JSON document a `DocumentStream`
-// (sharegpt.cpp); any other format implements `TraceStream` with a `PieceBuilder`.
+// To add a format: write `my_format.cpp` with `extern const Importer kMember` in namespace
+// `kvplan::traces::my_format`, and add its line to catalogue.cpp. A table format needs only a `ColumnMap` (example:
+// azure.cpp), a JSON document a `DocumentStream` (sharegpt.cpp); any other format implements `TraceStream` with a
+// `PieceBuilder`.
 #pragma once
 
 #include <cstdint>

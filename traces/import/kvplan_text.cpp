@@ -2,7 +2,7 @@
 // (Traces with prefix ids become Mooncake's rows: mooncake.cpp.)
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::kvplan_text {
 namespace {
 
 bool has_own_columns(const Sniff& sniff) {
@@ -43,15 +43,25 @@ Result<std::unique_ptr<TraceStream>> open_json(Inputs inputs, const ImportOption
 
 }  // namespace
 
-extern const Importer kKvplanCsv;
-const Importer kKvplanCsv{.name = "kvplan-csv",
-                          .summary = "the CSV that `kvplan trace convert` writes",
-                          .source = "kvplan",
-                          .takes_map = false,
-                          .recognises = recognises_csv,
-                          .open = open_csv};
-extern const Importer kKvplanJsonl;
-const Importer kKvplanJsonl{
+}  // namespace kvplan::traces::kvplan_text
+
+namespace kvplan::traces::kvplan_csv {
+
+using namespace kvplan_text;
+extern const Importer kMember;
+const Importer kMember{.name = "kvplan-csv",
+                       .summary = "the CSV that `kvplan trace convert` writes",
+                       .source = "kvplan",
+                       .takes_map = false,
+                       .recognises = recognises_csv,
+                       .open = open_csv};
+}  // namespace kvplan::traces::kvplan_csv
+
+namespace kvplan::traces::kvplan_jsonl {
+
+using namespace kvplan_text;
+extern const Importer kMember;
+const Importer kMember{
     .name = "kvplan-jsonl",
     .summary = "the JSON lines that `kvplan trace convert` writes for a trace without prefix ids",
     .source = "kvplan",
@@ -59,4 +69,4 @@ const Importer kKvplanJsonl{
     .recognises = recognises_json,
     .open = open_json};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::kvplan_jsonl

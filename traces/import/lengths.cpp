@@ -2,7 +2,7 @@
 // project-etalon/etalon, data/processed_traces/. To serve them, give them an arrival process.
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths {
 namespace {
 
 bool recognises(const Sniff& sniff) {
@@ -19,11 +19,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kLengths;
-const Importer kLengths{.name = "lengths",
-                        .summary = "Prompt and output lengths without arrivals, as in Vidur and etalon (CSV)",
-                        .source = "github.com/microsoft/vidur",
-                        .recognises = recognises,
-                        .open = open};
+extern const Importer kMember;
+const Importer kMember{.name = "lengths",
+                       .summary = "Prompt and output lengths without arrivals, as in Vidur and etalon (CSV)",
+                       .source = "github.com/microsoft/vidur",
+                       .recognises = recognises,
+                       .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths

@@ -10,7 +10,7 @@
 #include "traces/import/csv_line.h"
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::mooncake {
 namespace {
 
 constexpr std::int64_t kPublishedBlock = 512;
@@ -68,12 +68,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 
 }  // namespace
 
-extern const Importer kMooncake;
-const Importer kMooncake{.name = "mooncake",
-                         .summary = "Mooncake request traces with prefix hashes (JSON lines)",
-                         .source = "github.com/kvcache-ai/Mooncake",
-                         .recognises = recognises,
-                         .open = open,
-                         .nearly = nearly};
+extern const Importer kMember;
+const Importer kMember{.name = "mooncake",
+                       .summary = "Mooncake request traces with prefix hashes (JSON lines)",
+                       .source = "github.com/kvcache-ai/Mooncake",
+                       .recognises = recognises,
+                       .open = open,
+                       .nearly = nearly};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::mooncake

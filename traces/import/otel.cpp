@@ -17,7 +17,7 @@
 #include "traces/import/json_cursor.h"
 #include "traces/record/oddities.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::otel {
 namespace {
 
 /// The fields of a span, each as its text.
@@ -363,12 +363,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kOtel;
-const Importer kOtel{
+extern const Importer kMember;
+const Importer kMember{
     .name = "otel",
     .summary = "OpenTelemetry inference spans with token counts (OTLP JSON, or flattened)",
     .source = "github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md",
     .recognises = recognises,
     .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::otel

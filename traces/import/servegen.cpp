@@ -2,7 +2,7 @@
 // output tokens include reasoning. The pools themselves are the input of a generator, not requests.
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::servegen {
 namespace {
 
 bool recognises(const Sniff& sniff) {
@@ -21,11 +21,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kServegen;
-const Importer kServegen{.name = "servegen",
-                         .summary = "Requests generated from ServeGen's client pools (CSV)",
-                         .source = "github.com/alibaba/ServeGen",
-                         .recognises = recognises,
-                         .open = open};
+extern const Importer kMember;
+const Importer kMember{.name = "servegen",
+                       .summary = "Requests generated from ServeGen's client pools (CSV)",
+                       .source = "github.com/alibaba/ServeGen",
+                       .recognises = recognises,
+                       .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::servegen

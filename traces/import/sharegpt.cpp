@@ -12,7 +12,7 @@
 #include "traces/import/json_cursor.h"
 #include "traces/record/oddities.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::sharegpt {
 namespace {
 
 constexpr std::int64_t kBytesPerToken = 4;
@@ -217,12 +217,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kSharegpt;
-const Importer kSharegpt{
+extern const Importer kMember;
+const Importer kMember{
     .name = "sharegpt",
     .summary = "ShareGPT conversations (a JSON array); lengths are estimated from the texts",
     .source = "github.com/vllm-project/vllm, vllm/benchmarks/datasets/sharegpt.py",
     .recognises = recognises,
     .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::sharegpt

@@ -2,7 +2,7 @@
 // meanings.
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::table {
 namespace {
 
 bool never(const Sniff&) {
@@ -30,19 +30,32 @@ Result<std::unique_ptr<TraceStream>> open_jsonl(Inputs inputs, const ImportOptio
 
 }  // namespace
 
-extern const Importer kCsv;
-const Importer kCsv{.name = "csv",
-                    .summary = "any CSV table with columns named by --map",
-                    .source = "kvplan",
-                    .takes_map = true,
-                    .recognises = never,
-                    .open = open_csv};
-extern const Importer kJsonl;
-const Importer kJsonl{.name = "jsonl",
-                      .summary = "any file of JSON objects, one per line, with fields named by --map",
-                      .source = "kvplan",
-                      .takes_map = true,
-                      .recognises = never,
-                      .open = open_jsonl};
+}  // namespace kvplan::traces::table
 
-}  // namespace kvplan::traces
+namespace kvplan::traces::csv {
+
+using namespace table;
+
+extern const Importer kMember;
+const Importer kMember{.name = "csv",
+                       .summary = "any CSV table with columns named by --map",
+                       .source = "kvplan",
+                       .takes_map = true,
+                       .recognises = never,
+                       .open = open_csv};
+
+}  // namespace kvplan::traces::csv
+
+namespace kvplan::traces::jsonl {
+
+using namespace table;
+
+extern const Importer kMember;
+const Importer kMember{.name = "jsonl",
+                       .summary = "any file of JSON objects, one per line, with fields named by --map",
+                       .source = "kvplan",
+                       .takes_map = true,
+                       .recognises = never,
+                       .open = open_jsonl};
+
+}  // namespace kvplan::traces::jsonl

@@ -3,7 +3,7 @@
 // are also distributed in this form.
 #include "traces/import/importer.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::vidur {
 namespace {
 
 bool recognises(const Sniff& sniff) {
@@ -21,11 +21,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kVidur;
-const Importer kVidur{.name = "vidur",
-                      .summary = "Arrivals and lengths, as in Vidur, Sarathi and etalon (CSV)",
-                      .source = "github.com/microsoft/vidur",
-                      .recognises = recognises,
-                      .open = open};
+extern const Importer kMember;
+const Importer kMember{.name = "vidur",
+                       .summary = "Arrivals and lengths, as in Vidur, Sarathi and etalon (CSV)",
+                       .source = "github.com/microsoft/vidur",
+                       .recognises = recognises,
+                       .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::vidur

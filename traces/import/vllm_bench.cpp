@@ -15,7 +15,7 @@
 #include "traces/import/json_cursor.h"
 #include "traces/record/oddities.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::vllm_bench {
 namespace {
 
 /// The arrays come one after the other, so those of a run are held in memory: at most this many requests, 256 MiB.
@@ -273,11 +273,11 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
 
 }  // namespace
 
-extern const Importer kVllmBench;
-const Importer kVllmBench{.name = "vllm-bench",
-                          .summary = "detailed results of vllm bench serve or sglang.bench_serving (JSON)",
-                          .source = "github.com/vllm-project/vllm, vllm/benchmarks/serve.py",
-                          .recognises = recognises,
-                          .open = open};
+extern const Importer kMember;
+const Importer kMember{.name = "vllm-bench",
+                       .summary = "detailed results of vllm bench serve or sglang.bench_serving (JSON)",
+                       .source = "github.com/vllm-project/vllm, vllm/benchmarks/serve.py",
+                       .recognises = recognises,
+                       .open = open};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::vllm_bench

@@ -11,10 +11,6 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 17;
 constexpr int kZstdLevel = 3;
 
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 class GzipOutput final : public Output {
  public:
   explicit GzipOutput(std::unique_ptr<Output> below) : below_(std::move(below)) {
@@ -101,8 +97,8 @@ class ZstdOutput final : public Output {
 
 Result<std::unique_ptr<Output>> create_output(const std::string& path, Temporary temporary) {
   KVPLAN_TRY(std::unique_ptr<Output> file, create_file_output(path, temporary));
-  if (ends_with(path, ".gz")) return std::unique_ptr<Output>(std::make_unique<GzipOutput>(std::move(file)));
-  if (ends_with(path, ".zst")) return std::unique_ptr<Output>(std::make_unique<ZstdOutput>(std::move(file)));
+  if (path.ends_with(".gz")) return std::unique_ptr<Output>(std::make_unique<GzipOutput>(std::move(file)));
+  if (path.ends_with(".zst")) return std::unique_ptr<Output>(std::make_unique<ZstdOutput>(std::move(file)));
   return file;
 }
 

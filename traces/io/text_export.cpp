@@ -234,22 +234,18 @@ class TextWriter {
   std::int32_t sessions_begun_{0};  ///< numbers of sessions with a row
 };
 
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 }  // namespace
 
 bool text_format_from(const std::string& path, TextFormat& format) {
   std::string_view name = path;
   for (const std::string_view ending : {".gz", ".zst"})
-    if (ends_with(name, ending)) name.remove_suffix(ending.size());
-  if (ends_with(name, ".csv")) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  if (name.ends_with(".csv")) {
     format = TextFormat::kCsv;
     return true;
   }
   format = TextFormat::kJsonLines;
-  return ends_with(name, ".jsonl");
+  return name.ends_with(".jsonl");
 }
 
 Status write_text_trace(TraceStream& stream, TextFormat format, const std::string& path, bool (*stop)()) {

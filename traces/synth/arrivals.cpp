@@ -4,12 +4,12 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_ARRIVALS(MEMBER) \
-  MEMBER(kBatchedArrivals)      \
-  MEMBER(kConstantArrivals)     \
-  MEMBER(kGammaArrivals)        \
-  MEMBER(kPoissonArrivals)      \
-  MEMBER(kServegenArrivals)     \
-  MEMBER(kTraceArrivals)
+  MEMBER(arrivals_batched)      \
+  MEMBER(arrivals_constant)     \
+  MEMBER(arrivals_gamma)        \
+  MEMBER(arrivals_poisson)      \
+  MEMBER(arrivals_servegen)     \
+  MEMBER(arrivals_trace)
 
 namespace kvplan::traces {
 

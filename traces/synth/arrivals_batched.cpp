@@ -4,7 +4,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_batched {
 namespace {
 
 class Batched final : public ArrivalProcess {
@@ -47,8 +47,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kBatchedArrivals;
-const ArrivalsEntry kBatchedArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor =
         {.family = "arrivals",
          .name = "batched",
@@ -58,4 +58,4 @@ const ArrivalsEntry kBatchedArrivals{
          .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_batched

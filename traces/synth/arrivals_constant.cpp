@@ -4,7 +4,7 @@
 #include "simulator/base/units.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_constant {
 namespace {
 
 class Constant final : public ArrivalProcess {
@@ -33,8 +33,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kConstantArrivals;
-const ArrivalsEntry kConstantArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor =
         {.family = "arrivals",
          .name = "constant",
@@ -44,4 +44,4 @@ const ArrivalsEntry kConstantArrivals{
          .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_constant

@@ -4,7 +4,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_gamma {
 namespace {
 
 class Gamma final : public ArrivalProcess {
@@ -37,8 +37,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kGammaArrivals;
-const ArrivalsEntry kGammaArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor =
         {.family = "arrivals",
          .name = "gamma",
@@ -48,4 +48,4 @@ const ArrivalsEntry kGammaArrivals{
          .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_gamma

@@ -4,7 +4,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_poisson {
 namespace {
 
 class Poisson final : public ArrivalProcess {
@@ -31,8 +31,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kPoissonArrivals;
-const ArrivalsEntry kPoissonArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor = {.family = "arrivals",
                    .name = "poisson",
                    .summary = "A Poisson process, as from many independent users: gaps are exponential, with "
@@ -41,4 +41,4 @@ const ArrivalsEntry kPoissonArrivals{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_poisson

@@ -10,7 +10,7 @@
 #include "traces/synth/client_pool.h"
 #include "traces/synth/draws.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_servegen {
 namespace {
 
 constexpr double kMostInWindow = 67'108'864;
@@ -217,8 +217,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kServegenArrivals;
-const ArrivalsEntry kServegenArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor = {.family = "arrivals",
                    .name = "servegen",
                    .summary = "The clients of a ServeGen pool. Each client is a tenant with its own rates, "
@@ -227,4 +227,4 @@ const ArrivalsEntry kServegenArrivals{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_servegen

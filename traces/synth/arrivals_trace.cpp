@@ -8,7 +8,7 @@
 #include "traces/import/open_trace.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::arrivals_trace {
 namespace {
 
 /// Holds 24 bytes for each request of the other trace.
@@ -63,8 +63,8 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartCon
 
 }  // namespace
 
-extern const ArrivalsEntry kTraceArrivals;
-const ArrivalsEntry kTraceArrivals{
+extern const ArrivalsEntry kMember;
+const ArrivalsEntry kMember{
     .descriptor = {.family = "arrivals",
                    .name = "trace",
                    .summary = "The arrival times of another trace, shifted so that the first is 0; its "
@@ -73,4 +73,4 @@ const ArrivalsEntry kTraceArrivals{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::arrivals_trace

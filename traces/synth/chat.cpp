@@ -85,7 +85,7 @@ struct Turn {
   std::int64_t answer;
 };
 
-std::int64_t exponential(Random& random, std::int64_t mean) {
+std::int64_t exponential_wait(Random& random, std::int64_t mean) {
   return static_cast<std::int64_t>(Wide{mean} * draw(random, kExponential) / 1000);
 }
 
@@ -107,7 +107,7 @@ void converse(Random& random, std::int64_t start_ns, std::int32_t conversation, 
     const std::int64_t answer = draw(random, kAnswer);
     turns.push_back({now, conversation, application, history, answer});
     history += answer;
-    now += answer * kAnswerNsPerToken + exponential(random, kReadingNs);
+    now += answer * kAnswerNsPerToken + exponential_wait(random, kReadingNs);
   }
 }
 
@@ -166,7 +166,7 @@ std::vector<Turn> make_turns(const ChatOptions& options) {
   while (static_cast<std::int64_t>(turns.size()) < options.requests + options.requests / 2 + 64) {
     converse(random, now, conversation++, turns);
     const bool burst = now % (kCalmNs + kBurstNs) >= kCalmNs;
-    now += exponential(random, burst ? calm_gap / options.burst_factor : calm_gap);
+    now += exponential_wait(random, burst ? calm_gap / options.burst_factor : calm_gap);
   }
   std::stable_sort(turns.begin(), turns.end(),
                    [](const Turn& a, const Turn& b) { return a.arrival_ns < b.arrival_ns; });
@@ -214,6 +214,9 @@ Result<Trace> make_chat(const ChatOptions& options) {
   return trace;
 }
 
+}  // namespace kvplan::traces
+
+namespace kvplan::traces::chat {
 namespace {
 
 constexpr std::array<Param, 2> kParams{
@@ -244,8 +247,8 @@ Result<Trace> make(const Choice& choice, const ServiceOptions& options) {
 
 }  // namespace
 
-extern const ServiceEntry kChatService;
-const ServiceEntry kChatService{
+extern const ServiceEntry kMember;
+const ServiceEntry kMember{
     .descriptor = {.family = "service",
                    .name = "chat",
                    .summary = "Three applications with system prompts, multi-turn conversations with growing "
@@ -254,4 +257,4 @@ const ServiceEntry kChatService{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::chat

@@ -4,12 +4,12 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_LENGTHS(MEMBER) \
-  MEMBER(kEmpiricalLengths)    \
-  MEMBER(kFixedLengths)        \
-  MEMBER(kGivenLengths)        \
-  MEMBER(kLognormalLengths)    \
-  MEMBER(kUniformLengths)      \
-  MEMBER(kZipfLengths)
+  MEMBER(lengths_empirical)    \
+  MEMBER(lengths_fixed)        \
+  MEMBER(lengths_given)        \
+  MEMBER(lengths_lognormal)    \
+  MEMBER(lengths_uniform)      \
+  MEMBER(lengths_zipf)
 
 namespace kvplan::traces {
 

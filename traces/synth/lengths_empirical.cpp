@@ -4,7 +4,7 @@
 #include "traces/import/open_trace.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_empirical {
 namespace {
 
 /// Holds 8 bytes for each request of the file.
@@ -50,8 +50,8 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const LengthsEntry kEmpiricalLengths;
-const LengthsEntry kEmpiricalLengths{
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{
     .descriptor = {.family = "lengths",
                    .name = "empirical",
                    .summary = "Prompt and output lengths of one recorded request, drawn together.",
@@ -59,4 +59,4 @@ const LengthsEntry kEmpiricalLengths{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_empirical

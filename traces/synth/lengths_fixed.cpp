@@ -2,7 +2,7 @@
 
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_fixed {
 namespace {
 
 class Fixed final : public LengthSource {
@@ -27,12 +27,12 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const LengthsEntry kFixedLengths;
-const LengthsEntry kFixedLengths{.descriptor = {.family = "lengths",
-                                                .name = "fixed",
-                                                .summary = "All requests have the same lengths.",
-                                                .source = "kvplan",
-                                                .params = kParams},
-                                 .make = make};
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{.descriptor = {.family = "lengths",
+                                          .name = "fixed",
+                                          .summary = "All requests have the same lengths.",
+                                          .source = "kvplan",
+                                          .params = kParams},
+                           .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_fixed

@@ -1,6 +1,6 @@
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_given {
 namespace {
 
 class Given final : public LengthSource {
@@ -14,8 +14,8 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& /*choice*/, const PartC
 
 }  // namespace
 
-extern const LengthsEntry kGivenLengths;
-const LengthsEntry kGivenLengths{
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{
     .descriptor = {.family = "lengths",
                    .name = "given",
                    .summary =
@@ -25,4 +25,4 @@ const LengthsEntry kGivenLengths{
     .make = make,
     .from_arrivals = true};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_given

@@ -6,7 +6,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_lognormal {
 namespace {
 
 /// The logarithm is normal with this mean and standard deviation.
@@ -83,8 +83,8 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const LengthsEntry kLognormalLengths;
-const LengthsEntry kLognormalLengths{
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{
     .descriptor = {.family = "lengths",
                    .name = "lognormal",
                    .summary = "Log-normal lengths with a given mean and median, or mean and coefficient of "
@@ -93,4 +93,4 @@ const LengthsEntry kLognormalLengths{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_lognormal

@@ -2,7 +2,7 @@
 
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_uniform {
 namespace {
 
 struct Range {
@@ -41,8 +41,8 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const LengthsEntry kUniformLengths;
-const LengthsEntry kUniformLengths{
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{
     .descriptor = {.family = "lengths",
                    .name = "uniform",
                    .summary =
@@ -51,4 +51,4 @@ const LengthsEntry kUniformLengths{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_uniform

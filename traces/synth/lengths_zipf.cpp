@@ -3,7 +3,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::lengths_zipf {
 namespace {
 
 constexpr double kMostLengths = 1'048'576;
@@ -57,8 +57,8 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const LengthsEntry kZipfLengths;
-const LengthsEntry kZipfLengths{
+extern const LengthsEntry kMember;
+const LengthsEntry kMember{
     .descriptor = {.family = "lengths",
                    .name = "zipf",
                    .summary = "Zipf lengths: k tokens have probability proportional to 1 / k^exponent "
@@ -67,4 +67,4 @@ const LengthsEntry kZipfLengths{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::lengths_zipf

@@ -4,8 +4,8 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_PREFIXES(MEMBER) \
-  MEMBER(kGroupsPrefixes)       \
-  MEMBER(kNonePrefixes)
+  MEMBER(prefixes_groups)       \
+  MEMBER(prefixes_none)
 
 namespace kvplan::traces {
 

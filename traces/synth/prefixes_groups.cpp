@@ -3,7 +3,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::prefixes_groups {
 namespace {
 
 class Groups final : public PrefixSource {
@@ -43,8 +43,8 @@ Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, const PartConte
 
 }  // namespace
 
-extern const PrefixesEntry kGroupsPrefixes;
-const PrefixesEntry kGroupsPrefixes{
+extern const PrefixesEntry kMember;
+const PrefixesEntry kMember{
     .descriptor =
         {.family = "prefixes",
          .name = "groups",
@@ -53,4 +53,4 @@ const PrefixesEntry kGroupsPrefixes{
          .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::prefixes_groups

@@ -1,6 +1,6 @@
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::prefixes_none {
 namespace {
 
 class None final : public PrefixSource {
@@ -14,12 +14,12 @@ Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, const PartC
 
 }  // namespace
 
-extern const PrefixesEntry kNonePrefixes;
-const PrefixesEntry kNonePrefixes{.descriptor = {.family = "prefixes",
-                                                 .name = "none",
-                                                 .summary = "No two requests, or sessions, share a prefix.",
-                                                 .source = "kvplan",
-                                                 .params = {}},
-                                  .make = make};
+extern const PrefixesEntry kMember;
+const PrefixesEntry kMember{.descriptor = {.family = "prefixes",
+                                           .name = "none",
+                                           .summary = "No two requests, or sessions, share a prefix.",
+                                           .source = "kvplan",
+                                           .params = {}},
+                            .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::prefixes_none

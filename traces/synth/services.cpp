@@ -3,7 +3,7 @@
 #include "simulator/base/family.h"
 
 // One line per member, sorted by name.
-#define KVPLAN_SERVICES(MEMBER) MEMBER(kChatService)
+#define KVPLAN_SERVICES(MEMBER) MEMBER(chat)
 
 namespace kvplan::traces {
 

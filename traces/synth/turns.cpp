@@ -4,8 +4,8 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_TURNS(MEMBER) \
-  MEMBER(kSessionsTurns)     \
-  MEMBER(kSingleTurns)
+  MEMBER(turns_sessions)     \
+  MEMBER(turns_single)
 
 namespace kvplan::traces {
 

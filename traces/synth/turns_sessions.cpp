@@ -6,7 +6,7 @@
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::turns_sessions {
 namespace {
 
 class Sessions final : public TurnSource {
@@ -65,8 +65,8 @@ Result<std::unique_ptr<TurnSource>> make(const Choice& choice) {
 
 }  // namespace
 
-extern const TurnsEntry kSessionsTurns;
-const TurnsEntry kSessionsTurns{
+extern const TurnsEntry kMember;
+const TurnsEntry kMember{
     .descriptor = {.family = "turns",
                    .name = "sessions",
                    .summary =
@@ -76,4 +76,4 @@ const TurnsEntry kSessionsTurns{
                    .params = kParams},
     .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::turns_sessions

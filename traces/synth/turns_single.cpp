@@ -2,7 +2,7 @@
 
 #include "traces/synth/parts.h"
 
-namespace kvplan::traces {
+namespace kvplan::traces::turns_single {
 namespace {
 
 class Single final : public TurnSource {
@@ -20,12 +20,12 @@ Result<std::unique_ptr<TurnSource>> make(const Choice& /*choice*/) {
 
 }  // namespace
 
-extern const TurnsEntry kSingleTurns;
-const TurnsEntry kSingleTurns{.descriptor = {.family = "turns",
-                                             .name = "single",
-                                             .summary = "Every session has one request.",
-                                             .source = "kvplan",
-                                             .params = {}},
-                              .make = make};
+extern const TurnsEntry kMember;
+const TurnsEntry kMember{.descriptor = {.family = "turns",
+                                        .name = "single",
+                                        .summary = "Every session has one request.",
+                                        .source = "kvplan",
+                                        .params = {}},
+                         .make = make};
 
-}  // namespace kvplan::traces
+}  // namespace kvplan::traces::turns_single

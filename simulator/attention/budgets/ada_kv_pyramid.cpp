@@ -3,7 +3,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::ada_kv_pyramid {
 namespace {
 
 constexpr std::array kParams{kBudgetCapacity, kBudgetWindow, kPyramidBeta};
@@ -22,8 +22,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kAdaKvPyramid;
-const BudgetKind kAdaKvPyramid{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "ada-kv-pyramid",
                    .summary = "As pyramidkv, but each layer decides for itself whether the prompt is short",
@@ -34,4 +34,4 @@ const BudgetKind kAdaKvPyramid{
                        "with depth. A layer with a capacity above the prompt length keeps the whole prompt."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::ada_kv_pyramid

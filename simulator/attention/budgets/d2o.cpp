@@ -6,7 +6,7 @@
 #include "simulator/attention/budget.h"
 #include "simulator/attention/recording.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::d2o {
 namespace {
 
 constexpr std::array kParams{
@@ -124,8 +124,8 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
 
 }  // namespace
 
-extern const BudgetKind kD2o;
-const BudgetKind kD2o{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "d2o",
                    .summary = "Gives larger budgets to layers with evenly spread attention; the first two "
@@ -142,4 +142,4 @@ const BudgetKind kD2o{
     .retained = retained,
     .measure = measure};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::d2o

@@ -4,7 +4,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::head_kv {
 namespace {
 
 constexpr std::array kParams{
@@ -47,8 +47,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kHeadKv;
-const BudgetKind kHeadKv{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor =
         {.family = kBudgetFamily,
          .name = "headkv",
@@ -63,4 +63,4 @@ const BudgetKind kHeadKv{
     .takes_scores = true,
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::head_kv

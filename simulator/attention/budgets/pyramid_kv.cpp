@@ -2,7 +2,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::pyramid_kv {
 namespace {
 
 constexpr std::array kParams{kBudgetCapacity, kBudgetWindow, kPyramidBeta};
@@ -20,8 +20,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kPyramidKv;
-const BudgetKind kPyramidKv{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor =
         {.family = kBudgetFamily,
          .name = "pyramidkv",
@@ -33,4 +33,4 @@ const BudgetKind kPyramidKv{
                         "therefore keep up to 12 % more than layers x capacity."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::pyramid_kv

@@ -3,7 +3,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::pyramid_kv_kvpress {
 namespace {
 
 constexpr std::array kParams{
@@ -35,8 +35,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kPyramidKvKvpress;
-const BudgetKind kPyramidKvKvpress{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "pyramidkv-kvpress",
                    .summary = "A pyramid computed from a share of the prompt; all layers get the same budget "
@@ -48,4 +48,4 @@ const BudgetKind kPyramidKvKvpress{
                                   "and 4096 tokens this happens for ratios of 0.69 and more."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::pyramid_kv_kvpress

@@ -2,7 +2,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::pyramid_kv_paper {
 namespace {
 
 constexpr std::array kParams{budget_tokens("total", "Tokens that all layers keep together"), kPyramidBeta};
@@ -21,8 +21,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kPyramidKvPaper;
-const BudgetKind kPyramidKvPaper{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "pyramidkv-paper",
                    .summary = "Decreases linearly from the first layer to the last; the sum is exact, and a "
@@ -33,4 +33,4 @@ const BudgetKind kPyramidKvPaper{
                                   "above the prompt length keeps the whole prompt."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::pyramid_kv_paper

@@ -4,7 +4,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::seed_pyramid_linear {
 namespace {
 
 constexpr std::array kParams{
@@ -31,8 +31,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kSeedPyramidLinear;
-const BudgetKind kSeedPyramidLinear{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor =
         {.family = kBudgetFamily,
          .name = "seed-pyramid-linear",
@@ -47,4 +47,4 @@ const BudgetKind kSeedPyramidLinear{
              "the prompt length. A layer with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::seed_pyramid_linear

@@ -4,7 +4,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::seed_pyramid_power {
 namespace {
 
 constexpr std::array kParams{
@@ -32,8 +32,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kSeedPyramidPower;
-const BudgetKind kSeedPyramidPower{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "seed-pyramid-power",
                    .summary = "Decreases as a power of depth: max_len x (1 - alpha x layer / layers)^beta",
@@ -44,4 +44,4 @@ const BudgetKind kSeedPyramidPower{
                                   "with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::seed_pyramid_power

@@ -5,7 +5,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::seed_pyramid_table {
 namespace {
 
 constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer keeps"),
@@ -37,8 +37,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kSeedPyramidTable;
-const BudgetKind kSeedPyramidTable{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor =
         {.family = kBudgetFamily,
          .name = "seed-pyramid-table",
@@ -51,4 +51,4 @@ const BudgetKind kSeedPyramidTable{
              "prompt length. A layer with a budget above the prompt length keeps the whole prompt."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::seed_pyramid_table

@@ -6,7 +6,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::squeeze {
 namespace {
 
 constexpr std::array kParams{
@@ -86,8 +86,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kSqueeze;
-const BudgetKind kSqueeze{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "squeeze",
                    .summary =
@@ -101,4 +101,4 @@ const BudgetKind kSqueeze{
     .takes_scores = true,
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::squeeze

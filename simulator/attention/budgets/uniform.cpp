@@ -2,7 +2,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::uniform {
 namespace {
 
 constexpr std::array kParams{budget_tokens("capacity", "Tokens that each layer keeps")};
@@ -15,8 +15,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kUniform;
-const BudgetKind kUniform{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "uniform",
                    .summary = "The same budget in every layer",
@@ -26,4 +26,4 @@ const BudgetKind kUniform{
                                   "shorter, generated tokens may use the rest."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::uniform

@@ -4,7 +4,7 @@
 
 #include "simulator/attention/budget.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::schemes::warm_up {
 namespace {
 
 constexpr std::array kParams{
@@ -38,8 +38,8 @@ Result<Retained> retained(const BudgetInput& input) {
 
 }  // namespace
 
-extern const BudgetKind kWarmUp;
-const BudgetKind kWarmUp{
+extern const BudgetKind kMember;
+const BudgetKind kMember{
     .descriptor = {.family = kBudgetFamily,
                    .name = "warm-up",
                    .summary = "Another budget scheme, except that the first layers keep everything",
@@ -49,4 +49,4 @@ const BudgetKind kWarmUp{
                        "seed-pyramid-linear has its own warm-up layers, which keep max_len tokens."},
     .retained = retained};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::schemes::warm_up

@@ -10,7 +10,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::ada_kv {
 namespace {
 
 using HeadScores = std::vector<std::vector<double>>;  ///< [KV head][position before the window]
@@ -135,8 +135,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kAdaKv;
-const PolicyKind kAdaKv{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "ada-kv",
@@ -155,4 +155,4 @@ const PolicyKind kAdaKv{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::ada_kv

@@ -12,7 +12,7 @@
 #include "simulator/attention/selection.h"
 #include "simulator/attention/tensor_rows.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::critical_kv {
 namespace {
 
 class CriticalKv final : public SetPolicy {
@@ -109,8 +109,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kCriticalKv;
-const PolicyKind kCriticalKv{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "critical-kv",
@@ -129,4 +129,4 @@ const PolicyKind kCriticalKv{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::critical_kv

@@ -7,7 +7,7 @@
 #include "simulator/attention/head_intervals.h"
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::duo_attention {
 namespace {
 
 constexpr std::array kParams{
@@ -53,8 +53,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kDuoAttention;
-const PolicyKind kDuoAttention{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "duo-attention",
@@ -68,4 +68,4 @@ const PolicyKind kDuoAttention{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::duo_attention

@@ -15,7 +15,7 @@
 #include "simulator/attention/tensor_score.h"
 #include "simulator/base/real.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::expected_attention {
 namespace {
 
 /// Mean and covariance of the queries of one head.
@@ -205,8 +205,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kExpectedAttention;
-const PolicyKind kExpectedAttention{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "expected-attention",
@@ -225,4 +225,4 @@ const PolicyKind kExpectedAttention{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::expected_attention

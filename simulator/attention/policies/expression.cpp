@@ -14,7 +14,7 @@
 #include "simulator/attention/score_rows.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::expression {
 namespace {
 
 constexpr int kAccumulated = 0;
@@ -200,8 +200,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kExpression;
-const PolicyKind kExpression{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "expr",
                    .summary =
@@ -214,4 +214,4 @@ const PolicyKind kExpression{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::expression

@@ -11,7 +11,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::fastgen {
 namespace {
 
 constexpr int kScore = 0;  // weights received
@@ -163,8 +163,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kFastGen;
-const PolicyKind kFastGen{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "fastgen",
@@ -181,4 +181,4 @@ const PolicyKind kFastGen{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::fastgen

@@ -9,7 +9,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::finch {
 namespace {
 
 /// Of a prompt of so many tokens.
@@ -86,8 +86,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kFinch;
-const PolicyKind kFinch{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "finch",
@@ -104,4 +104,4 @@ const PolicyKind kFinch{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::finch

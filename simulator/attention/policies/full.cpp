@@ -2,7 +2,7 @@
 
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::full {
 namespace {
 
 class Full final : public LayerPolicy {
@@ -21,14 +21,14 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& /*input*/) {
 
 }  // namespace
 
-extern const PolicyKind kFull;
-const PolicyKind kFull{.descriptor = {.family = kFamily,
-                                      .name = "full",
-                                      .summary = "Keeps every token: the full cache, which is the baseline",
-                                      .source = "kvplan",
-                                      .params = kParams},
-                       .golden_name = "full",
-                       .traits = traits,
-                       .make = make};
+extern const PolicyKind kMember;
+const PolicyKind kMember{.descriptor = {.family = kFamily,
+                                        .name = "full",
+                                        .summary = "Keeps every token: the full cache, which is the baseline",
+                                        .source = "kvplan",
+                                        .params = kParams},
+                         .golden_name = "full",
+                         .traits = traits,
+                         .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::full

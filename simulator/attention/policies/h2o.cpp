@@ -9,7 +9,7 @@
 #include "simulator/attention/score_rows.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::h2o {
 namespace {
 
 constexpr int kScore = 0;
@@ -80,8 +80,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kH2o;
-const PolicyKind kH2o{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "h2o",
@@ -100,4 +100,4 @@ const PolicyKind kH2o{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::h2o

@@ -9,7 +9,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::h2o_masked {
 namespace {
 
 constexpr int kScore = 0;
@@ -90,8 +90,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kH2oMasked;
-const PolicyKind kH2oMasked{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "h2o-masked",
                    .summary = "H2O as its masking simulation: it frees nothing, so runs refuse it",
@@ -105,4 +105,4 @@ const PolicyKind kH2oMasked{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::h2o_masked

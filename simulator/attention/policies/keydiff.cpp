@@ -7,7 +7,7 @@
 
 #include "simulator/attention/tensor_score.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::keydiff {
 namespace {
 
 // No vector counts as shorter, so that nothing is divided by zero; both as in the original's library.
@@ -57,8 +57,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kKeyDiff;
-const PolicyKind kKeyDiff{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "keydiff",
                    .summary = "Keeps the keys that are least similar to the mean key; needs recorded keys",
@@ -71,4 +71,4 @@ const PolicyKind kKeyDiff{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::keydiff

@@ -6,7 +6,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::keyformer {
 namespace {
 
 class Keyformer final : public SetPolicy {
@@ -42,8 +42,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kKeyformer;
-const PolicyKind kKeyformer{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "keyformer",
@@ -59,4 +59,4 @@ const PolicyKind kKeyformer{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::keyformer

@@ -7,7 +7,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::keyformer_gptj {
 namespace {
 
 class KeyformerGptj final : public SetPolicy {
@@ -48,8 +48,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kKeyformerGptj;
-const PolicyKind kKeyformerGptj{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "keyformer-gptj",
@@ -65,4 +65,4 @@ const PolicyKind kKeyformerGptj{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::keyformer_gptj

@@ -4,7 +4,7 @@
 
 #include "simulator/attention/tensor_score.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::knorm {
 namespace {
 
 class KeyNorm final : public TensorScore {
@@ -34,8 +34,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kKeyNorm;
-const PolicyKind kKeyNorm{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "knorm",
                    .summary = "Keeps the tokens with the smallest key norm; needs recorded keys",
@@ -48,4 +48,4 @@ const PolicyKind kKeyNorm{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::knorm

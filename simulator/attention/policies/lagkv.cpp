@@ -10,7 +10,7 @@
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/tensor_score.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::lagkv {
 namespace {
 
 class LagKv final : public TensorScore {
@@ -114,8 +114,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kLagKv;
-const PolicyKind kLagKv{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "lagkv",
@@ -134,4 +134,4 @@ const PolicyKind kLagKv{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::lagkv

@@ -7,7 +7,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::observed_attention {
 namespace {
 
 /// The share is taken in doubles and truncated, as the original does.
@@ -66,8 +66,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kObservedAttention;
-const PolicyKind kObservedAttention{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "observed-attention",
                    .summary = "When the prompt ends, keeps the tokens that received most attention per query",
@@ -80,4 +80,4 @@ const PolicyKind kObservedAttention{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::observed_attention

@@ -11,7 +11,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::oracle_exact {
 namespace {
 
 constexpr std::int64_t kMostForeseen =
@@ -103,8 +103,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kOracleExact;
-const PolicyKind kOracleExact{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "oracle-exact",
@@ -119,4 +119,4 @@ const PolicyKind kOracleExact{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::oracle_exact

@@ -9,7 +9,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::oracle_suffix {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -83,8 +83,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kOracleSuffix;
-const PolicyKind kOracleSuffix{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "oracle-suffix",
                    .summary = "Uses future knowledge: evicts the token with the least attention from all "
@@ -98,4 +98,4 @@ const PolicyKind kOracleSuffix{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::oracle_suffix

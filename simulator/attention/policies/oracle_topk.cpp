@@ -9,7 +9,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::oracle_topk {
 namespace {
 
 class OracleTopK final : public SetPolicy {
@@ -52,8 +52,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kOracleTopK;
-const PolicyKind kOracleTopK{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "oracle-topk",
                    .summary = "Upper bound for `kvplan evict`: each query reads its k tokens with the "
@@ -65,4 +65,4 @@ const PolicyKind kOracleTopK{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::oracle_topk

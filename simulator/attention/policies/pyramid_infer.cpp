@@ -11,7 +11,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::pyramid_infer {
 namespace {
 
 constexpr double kRecentShare = 0.2;        // of the prompt; the newest token comes on top
@@ -201,8 +201,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kPyramidInfer;
-const PolicyKind kPyramidInfer{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "pyramidinfer",
@@ -224,4 +224,4 @@ const PolicyKind kPyramidInfer{
     .make = make,
     .layer_counts = layer_counts};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::pyramid_infer

@@ -8,9 +8,11 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/prompt_scores.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::snapkv {
+extern const PolicyKind kMember;
+}  // namespace kvplan::attention::snapkv
 
-extern const PolicyKind kSnapKv;
+namespace kvplan::attention::pyramid_kv {
 
 namespace {
 
@@ -45,22 +47,22 @@ Choice snapkv_choice(const LayerInput& input) {
   const std::int64_t tokens =
       capacities(given, input.place.prompt, input.place.layers)[static_cast<std::size_t>(input.place.layer)];
   std::vector<Choice::Value> values;
-  for (const Param& param : kSnapKv.descriptor.params)
+  for (const Param& param : snapkv::kMember.descriptor.params)
     values.push_back(
         {.text = param.name == kCapacityParam.name ? std::to_string(tokens) : given.text(param.name),
          .given = true});
-  return {&kSnapKv.descriptor, std::move(values)};
+  return {&snapkv::kMember.descriptor, std::move(values)};
 }
 
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const Choice choice = snapkv_choice(input);
-  return kSnapKv.make({.choice = choice, .place = input.place});
+  return snapkv::kMember.make({.choice = choice, .place = input.place});
 }
 
 }  // namespace
 
-extern const PolicyKind kPyramidKvPolicy;
-const PolicyKind kPyramidKvPolicy{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "pyramidkv",
@@ -77,4 +79,4 @@ const PolicyKind kPyramidKvPolicy{
     .make = make,
     .layer_counts = layer_counts};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::pyramid_kv

@@ -16,7 +16,7 @@
 #include "simulator/attention/selection.h"
 #include "simulator/attention/tensor_rows.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::r_kv {
 namespace {
 
 constexpr double kAlike = 0.5;  // cosine from which on two keys say the same
@@ -179,8 +179,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kRKv;
-const PolicyKind kRKv{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "r-kv",
                    .summary = "Keeps tokens that are important to the latest queries and not redundant with "
@@ -200,4 +200,4 @@ const PolicyKind kRKv{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::r_kv

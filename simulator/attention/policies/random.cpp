@@ -5,7 +5,7 @@
 #include "simulator/attention/importance.h"
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::random {
 namespace {
 
 constexpr std::uint64_t kGoldenGamma = 0x9E3779B97F4A7C15ULL;
@@ -85,8 +85,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kRandom;
-const PolicyKind kRandom{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "random",
                    .summary = "Evicts random tokens: a lower baseline for every other policy",
@@ -99,4 +99,4 @@ const PolicyKind kRandom{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::random

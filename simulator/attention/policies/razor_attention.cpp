@@ -9,7 +9,7 @@
 #include "simulator/attention/head_intervals.h"
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::razor_attention {
 namespace {
 
 /// Marks the `share` of all heads with the highest scores, rounded up; among equal ones the earlier head.
@@ -67,8 +67,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kRazorAttention;
-const PolicyKind kRazorAttention{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "razor-attention",
@@ -83,4 +83,4 @@ const PolicyKind kRazorAttention{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::razor_attention

@@ -5,7 +5,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/recorded_sets.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::recorded {
 namespace {
 
 class Recorded final : public SetPolicy {
@@ -54,8 +54,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kRecorded;
-const PolicyKind kRecorded{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "recorded",
                    .summary = "Keeps the token sets in a file, which another program selected",
@@ -65,4 +65,4 @@ const PolicyKind kRecorded{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::recorded

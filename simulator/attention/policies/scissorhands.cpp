@@ -9,7 +9,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::scissorhands {
 namespace {
 
 constexpr int kMarks = 0;
@@ -132,8 +132,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kScissorhands;
-const PolicyKind kScissorhands{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "scissorhands",
@@ -149,4 +149,4 @@ const PolicyKind kScissorhands{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::scissorhands

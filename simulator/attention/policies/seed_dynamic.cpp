@@ -15,7 +15,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_dynamic {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCauses{"mass", "phase", "length"};
@@ -241,8 +241,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSeedDynamic;
-const PolicyKind kSeedDynamic{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "seed-dynamic",
@@ -262,4 +262,4 @@ const PolicyKind kSeedDynamic{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_dynamic

@@ -1,14 +1,14 @@
 #include "simulator/attention/access_policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_lfu {
 namespace {
 
 constexpr auto kParams = access_params("lfu");
 
 }  // namespace
 
-extern const PolicyKind kSeedLfu;
-const PolicyKind kSeedLfu{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "seed-lfu",
                    .summary =
@@ -23,4 +23,4 @@ const PolicyKind kSeedLfu{
     .traits = access_traits,
     .make = make_access_policy};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_lfu

@@ -1,14 +1,14 @@
 #include "simulator/attention/access_policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_lru {
 namespace {
 
 constexpr auto kParams = access_params("lru");
 
 }  // namespace
 
-extern const PolicyKind kSeedLru;
-const PolicyKind kSeedLru{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "seed-lru",
                    .summary =
@@ -21,4 +21,4 @@ const PolicyKind kSeedLru{
     .traits = access_traits,
     .make = make_access_policy};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_lru

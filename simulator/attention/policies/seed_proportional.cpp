@@ -8,7 +8,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_proportional {
 namespace {
 
 /// Of `all` tokens after as many rounds as it takes. What is protected stays in any case.
@@ -91,8 +91,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSeedProportional;
-const PolicyKind kSeedProportional{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "seed-proportional",
                    .summary =
@@ -105,4 +105,4 @@ const PolicyKind kSeedProportional{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_proportional

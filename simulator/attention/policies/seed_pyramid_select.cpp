@@ -10,7 +10,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_pyramid_select {
 namespace {
 
 constexpr int kScore = 0;
@@ -99,8 +99,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSeedPyramidSelect;
-const PolicyKind kSeedPyramidSelect{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "seed-pyramid-select",
@@ -118,4 +118,4 @@ const PolicyKind kSeedPyramidSelect{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_pyramid_select

@@ -6,7 +6,7 @@
 
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_ring {
 namespace {
 
 class SeedRing final : public SetPolicy {
@@ -48,8 +48,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSeedRing;
-const PolicyKind kSeedRing{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "seed-ring",
@@ -65,4 +65,4 @@ const PolicyKind kSeedRing{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_ring

@@ -5,7 +5,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::seed_threshold {
 namespace {
 
 class SeedThreshold final : public SetPolicy {
@@ -64,8 +64,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSeedThreshold;
-const PolicyKind kSeedThreshold{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "seed-threshold",
                    .summary = "Evicts tokens when their maximum or mean attention falls below a threshold",
@@ -80,4 +80,4 @@ const PolicyKind kSeedThreshold{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::seed_threshold

@@ -7,7 +7,7 @@
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::snapkv {
 namespace {
 
 class SnapKv final : public SetPolicy {
@@ -47,8 +47,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kSnapKv;
-const PolicyKind kSnapKv{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "snapkv",
@@ -66,4 +66,4 @@ const PolicyKind kSnapKv{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::snapkv

@@ -6,7 +6,7 @@
 #include "simulator/attention/interval_policy.h"
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::streaming_llm {
 namespace {
 
 constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence, never evicted", 0),
@@ -23,8 +23,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kStreamingLlm;
-const PolicyKind kStreamingLlm{
+extern const PolicyKind kMember;
+const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "streaming-llm",
@@ -41,4 +41,4 @@ const PolicyKind kStreamingLlm{
     .traits = traits,
     .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::streaming_llm

@@ -4,7 +4,7 @@
 #include "simulator/attention/interval_policy.h"
 #include "simulator/attention/policy.h"
 
-namespace kvplan::attention {
+namespace kvplan::attention::window {
 namespace {
 
 constexpr std::array kParams{tokens_param("window", "Newest tokens kept", 1), kGroupParam, kAggParam,
@@ -20,8 +20,8 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 }  // namespace
 
-extern const PolicyKind kWindow;
-const PolicyKind kWindow{.descriptor = {.family = kFamily,
+extern const PolicyKind kMember;
+const PolicyKind kMember{.descriptor = {.family = kFamily,
                                         .name = "window",
                                         .summary = "Sliding window: keeps only the newest tokens",
                                         .source = "arXiv 2004.05150 (sliding window attention)",
@@ -31,4 +31,4 @@ const PolicyKind kWindow{.descriptor = {.family = kFamily,
                          .traits = traits,
                          .make = make};
 
-}  // namespace kvplan::attention
+}  // namespace kvplan::attention::window

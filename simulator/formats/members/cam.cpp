@@ -7,7 +7,7 @@
 #include "simulator/formats/loops.h"
 #include "simulator/formats/merging.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::cam {
 namespace {
 
 constexpr std::array<std::string_view, 2> kScores{"sum", "newest"};
@@ -141,8 +141,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kCam;
-const FormatKind kCam{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "cam",
                    .summary =
@@ -164,4 +164,4 @@ const FormatKind kCam{
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},
     .whole_prompt = true};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::cam

@@ -3,7 +3,7 @@
 
 #include "simulator/formats/formats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::cla {
 namespace {
 
 constexpr std::array kParams{Param{.name = "span",
@@ -71,8 +71,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kCla;
-const FormatKind kCla{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "cla",
@@ -91,4 +91,4 @@ const FormatKind kCla{
     .of_layer = placed,
     .other_layers = other_layers};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::cla

@@ -5,7 +5,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/low_rank.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::eigen {
 namespace {
 
 constexpr std::array<std::string_view, 2> kBases{"k", "kq"};
@@ -177,8 +177,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kEigen;
-const FormatKind kEigen{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "eigen",
@@ -194,4 +194,4 @@ const FormatKind kEigen{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::eigen

@@ -6,7 +6,7 @@
 #include "simulator/formats/quantised.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::fp8 {
 namespace {
 
 constexpr std::array<std::string_view, 2> kTypes{"e4m3", "e5m2"};
@@ -117,8 +117,8 @@ Paging paging(const Choice& choice) {
 
 }  // namespace
 
-extern const FormatKind kFp8;
-const FormatKind kFp8{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "fp8",
@@ -132,4 +132,4 @@ const FormatKind kFp8{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = paging}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::fp8

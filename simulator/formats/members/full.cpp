@@ -2,7 +2,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::full {
 namespace {
 
 class Full final : public QuantisedCodec {
@@ -32,8 +32,8 @@ const FormatKind kFullFormat{
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
 /// Where `full` stands for a recording's own elements (kvplan frontier), 2 bytes of each need a name.
-extern const FormatKind kBf16Format;
-const FormatKind kBf16Format{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "bf16",
                    .summary = "Counts 2 bytes per element, whatever element size the recording has; recorded "
@@ -44,4 +44,4 @@ const FormatKind kBf16Format{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::full

@@ -9,7 +9,7 @@
 #include "simulator/formats/quantised.h"
 #include "simulator/formats/shares.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::gear {
 namespace {
 
 constexpr std::array kParams{
@@ -271,8 +271,8 @@ bool by_position(const Choice& choice, std::int64_t /*sinks*/) {
 
 }  // namespace
 
-extern const FormatKind kGear;
-const FormatKind kGear{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "gear",
                    .summary = "Integers, a low-rank correction of the quantisation error, and exact outliers",
@@ -287,4 +287,4 @@ const FormatKind kGear{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::gear

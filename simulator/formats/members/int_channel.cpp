@@ -4,7 +4,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::int_channel {
 namespace {
 
 constexpr std::array kParams{bits_param("Bits per code", "8"),
@@ -61,8 +61,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kIntChannel;
-const FormatKind kIntChannel{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "int-channel",
                    .summary = "Integers with a 2-byte scale and zero point per channel and group of tokens; "
@@ -73,4 +73,4 @@ const FormatKind kIntChannel{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::int_channel

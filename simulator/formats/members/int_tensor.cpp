@@ -1,7 +1,7 @@
 // Symmetric integers with one scale for all heads and tokens of an append.
 #include "simulator/formats/tensor_quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::int_tensor {
 namespace {
 
 constexpr std::array kParams{bits_param("Bits per code", "8"), kScaleParam, rounding_param("even")};
@@ -26,8 +26,8 @@ bool by_count(const Choice& choice) {
 
 }  // namespace
 
-extern const FormatKind kIntTensor;
-const FormatKind kIntTensor{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "int-tensor",
                    .summary = "Symmetric integers; all heads and tokens of one append share a 4-byte scale",
@@ -37,4 +37,4 @@ const FormatKind kIntTensor{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = by_count, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::int_tensor

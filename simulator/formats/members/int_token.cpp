@@ -5,7 +5,7 @@
 #include "simulator/formats/quantised.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::int_token {
 namespace {
 
 constexpr std::array kParams{bits_param("Bits per code", "8"), kGroupParam,
@@ -71,8 +71,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kIntToken;
-const FormatKind kIntToken{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "int-token",
                    .summary =
@@ -84,4 +84,4 @@ const FormatKind kIntToken{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::int_token

@@ -5,7 +5,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::kivi {
 namespace {
 
 constexpr std::array kParams{
@@ -92,8 +92,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kKivi;
-const FormatKind kKivi{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "kivi",
                    .summary =
@@ -107,4 +107,4 @@ const FormatKind kKivi{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::kivi

@@ -6,7 +6,7 @@
 #include "simulator/formats/clusters.h"
 #include "simulator/formats/formats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::kmeans {
 namespace {
 
 constexpr std::array<std::string_view, 2> kForms{"paired", "seed"};
@@ -214,8 +214,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kKmeans;
-const FormatKind kKmeans{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "kmeans",
@@ -233,4 +233,4 @@ const FormatKind kKmeans{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::kmeans

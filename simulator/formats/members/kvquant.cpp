@@ -16,7 +16,7 @@
 #include "simulator/formats/shares.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::kvquant {
 namespace {
 
 constexpr Param kBits = bits_param("Bits per code", "3");
@@ -345,8 +345,8 @@ bool by_count(const Choice& choice) {
 
 }  // namespace
 
-extern const FormatKind kKvquant;
-const FormatKind kKvquant{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "kvquant",
@@ -373,4 +373,4 @@ const FormatKind kKvquant{
          .heads_share = true},
     .side = {.check = check_side, .with_side = with_side, .make = make_with}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::kvquant

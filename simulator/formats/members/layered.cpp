@@ -4,7 +4,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/low_rank.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::layered {
 namespace {
 
 constexpr std::array kParams{
@@ -123,8 +123,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kLayered;
-const FormatKind kLayered{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "layered",
                    .summary = "Newest tokens are exact; older ones become low-rank chunks",
@@ -139,4 +139,4 @@ const FormatKind kLayered{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::layered

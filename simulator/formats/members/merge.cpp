@@ -7,7 +7,7 @@
 #include "simulator/formats/loops.h"
 #include "simulator/formats/merging.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::merge {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRules{"d2o", "weighted", "pivot", "values"};
@@ -161,8 +161,8 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 
 }  // namespace
 
-extern const FormatKind kMerge;
-const FormatKind kMerge{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "merge",
@@ -183,4 +183,4 @@ const FormatKind kMerge{
     .lengths = {.regions = merged_bytes, .by_count = always_by_count, .paging = always_in_tokens},
     .whole_prompt = true};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::merge

@@ -13,7 +13,7 @@
 #include "simulator/formats/shares.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::minicache {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRules{"share", "far", "near"};
@@ -230,8 +230,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kMiniCache;
-const FormatKind kMiniCache{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "minicache",
@@ -257,4 +257,4 @@ const FormatKind kMiniCache{
     .of_layer = placed,
     .other_layers = other_layers};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::minicache

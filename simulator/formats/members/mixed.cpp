@@ -5,7 +5,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::mixed {
 namespace {
 
 constexpr std::array kParams{Param{.name = "recent",
@@ -110,8 +110,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kMixed;
-const FormatKind kMixed{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "mixed",
                    .summary = "Newest tokens are exact, the tokens before them are integers, and all older "
@@ -125,4 +125,4 @@ const FormatKind kMixed{
     .make = make,
     .lengths = {.regions = bytes_of, .by_position = always_by_position}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::mixed

@@ -5,7 +5,7 @@
 #include "simulator/formats/four_bit.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::mxfp4 {
 namespace {
 
 constexpr std::int32_t kBlock = 32;
@@ -38,8 +38,8 @@ Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& le
 
 }  // namespace
 
-extern const FormatKind kMxfp4;
-const FormatKind kMxfp4{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "mxfp4",
                    .summary = "4 bits of floating point per element; each 32 channels of a token share a "
@@ -51,4 +51,4 @@ const FormatKind kMxfp4{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::mxfp4

@@ -5,7 +5,7 @@
 #include "simulator/formats/four_bit.h"
 #include "simulator/formats/small_floats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::nvfp4 {
 namespace {
 
 constexpr std::int32_t kBlock = 16;
@@ -55,8 +55,8 @@ Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& le
 
 }  // namespace
 
-extern const FormatKind kNvfp4;
-const FormatKind kNvfp4{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "nvfp4",
                    .summary = "4 bits of floating point per element; each 16 channels of a token share a "
@@ -69,4 +69,4 @@ const FormatKind kNvfp4{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::nvfp4

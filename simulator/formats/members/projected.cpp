@@ -7,7 +7,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/low_rank.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::projected {
 namespace {
 
 constexpr Param rank_param(std::string_view name, std::string_view help) {
@@ -173,8 +173,14 @@ constexpr FormatKind kind_of(const Descriptor& descriptor) {
 
 }  // namespace
 
-extern const FormatKind kPalu;
-const FormatKind kPalu = kind_of(
+}  // namespace kvplan::formats::projected
+
+namespace kvplan::formats::palu {
+
+using namespace projected;
+
+extern const FormatKind kMember;
+const FormatKind kMember = kind_of(
     {.family = kFamily,
      .name = "palu",
      .summary = "Coordinates in low-rank bases of the projection weights, shared by groups of heads",
@@ -187,8 +193,14 @@ const FormatKind kPalu = kind_of(
                     "projections are not modelled. Keys are projected before rotation. The coordinates of a "
                     "token stay while any head of the group keeps the token."});
 
-extern const FormatKind kLorc;
-const FormatKind kLorc =
+}  // namespace kvplan::formats::palu
+
+namespace kvplan::formats::lorc {
+
+using namespace projected;
+
+extern const FormatKind kMember;
+const FormatKind kMember =
     kind_of({.family = kFamily,
              .name = "lorc",
              .summary = "Coordinates in low-rank bases of the projection weights, one for the keys and one "
@@ -199,4 +211,4 @@ const FormatKind kLorc =
                             "public code, gives lower layers a higher rank by condition numbers. A side file "
                             "can do that; parameters are the same in all layers."});
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::lorc

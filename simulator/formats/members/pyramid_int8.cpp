@@ -3,7 +3,7 @@
 
 #include "simulator/formats/tensor_quantised.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::pyramid_int8 {
 namespace {
 
 constexpr std::array kParams{bits_param("Bits per code", "8"),
@@ -85,8 +85,8 @@ bool by_position(const Choice& /*choice*/, std::int64_t sinks) {
 
 }  // namespace
 
-extern const FormatKind kPyramidInt8;
-const FormatKind kPyramidInt8{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "pyramid-int8",
                    .summary = "Quantised pyramid of the design notes: each layer keeps its last tokens, "
@@ -101,4 +101,4 @@ const FormatKind kPyramidInt8{
     .lengths = {.regions = bytes_of, .keeps = window_of, .by_position = by_position},
     .of_layer = placed};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::pyramid_int8

@@ -3,7 +3,7 @@
 
 #include "simulator/formats/formats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::short_names {
 namespace {
 
 constexpr Param group_param(std::string_view fallback) {
@@ -27,8 +27,14 @@ std::string integers(const Choice& choice, std::string_view bits, std::string_vi
 
 }  // namespace
 
-extern const FormatKind kShortInt8;
-const FormatKind kShortInt8{
+}  // namespace kvplan::formats::short_names
+
+namespace kvplan::formats::short_int8 {
+
+using namespace short_names;
+
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "int8",
@@ -37,8 +43,14 @@ const FormatKind kShortInt8{
          .params = kInt8Params},
     .stands_for = [](const Choice& choice) { return integers(choice, "8", "true"); }};
 
-extern const FormatKind kShortInt4;
-const FormatKind kShortInt4{
+}  // namespace kvplan::formats::short_int8
+
+namespace kvplan::formats::short_int4 {
+
+using namespace short_names;
+
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "int4",
@@ -48,12 +60,18 @@ const FormatKind kShortInt4{
          .params = kInt4Params},
     .stands_for = [](const Choice& choice) { return integers(choice, "4", "false"); }};
 
-extern const FormatKind kShortFp4;
-const FormatKind kShortFp4{.descriptor = {.family = kFamily,
-                                          .name = "fp4",
-                                          .summary = "Short name of nvfp4",
-                                          .source = "kvplan",
-                                          .params = {}},
-                           .stands_for = [](const Choice& /*choice*/) { return std::string("nvfp4"); }};
+}  // namespace kvplan::formats::short_int4
 
-}  // namespace kvplan::formats
+namespace kvplan::formats::short_fp4 {
+
+using namespace short_names;
+
+extern const FormatKind kMember;
+const FormatKind kMember{.descriptor = {.family = kFamily,
+                                        .name = "fp4",
+                                        .summary = "Short name of nvfp4",
+                                        .source = "kvplan",
+                                        .params = {}},
+                         .stands_for = [](const Choice& /*choice*/) { return std::string("nvfp4"); }};
+
+}  // namespace kvplan::formats::short_fp4

@@ -3,7 +3,7 @@
 
 #include "simulator/formats/formats.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::smaller_model {
 namespace {
 
 constexpr std::array kParams{
@@ -57,8 +57,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kSmallerModel;
-const FormatKind kSmallerModel{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "smaller-model",
                    .summary =
@@ -75,4 +75,4 @@ const FormatKind kSmallerModel{
     .of_layer = placed,
     .bytes_alone = "a recording of this model does not hold what the smaller model stores"};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::smaller_model

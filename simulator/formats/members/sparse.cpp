@@ -9,7 +9,7 @@
 #include "simulator/formats/quantised.h"
 #include "simulator/formats/shares.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::sparse {
 namespace {
 
 constexpr std::array kParams{Param{.name = "density",
@@ -89,8 +89,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kSparse;
-const FormatKind kSparse{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "sparse",
@@ -102,4 +102,4 @@ const FormatKind kSparse{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::sparse

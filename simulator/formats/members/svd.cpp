@@ -6,7 +6,7 @@
 #include "simulator/formats/low_rank.h"
 #include "simulator/formats/shares.h"
 
-namespace kvplan::formats {
+namespace kvplan::formats::svd {
 namespace {
 
 constexpr std::array kParams{
@@ -111,8 +111,8 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 }  // namespace
 
-extern const FormatKind kSvd;
-const FormatKind kSvd{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "svd",
@@ -133,4 +133,4 @@ const FormatKind kSvd{
                 .by_position = always_by_position,
                 .undecided = numbers_decide}};
 
-}  // namespace kvplan::formats
+}  // namespace kvplan::formats::svd

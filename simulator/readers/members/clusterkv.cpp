@@ -7,7 +7,7 @@
 #include "simulator/readers/key_clusters.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::clusterkv {
 namespace {
 
 constexpr std::int64_t kTokensPerCluster = 80;
@@ -195,8 +195,8 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 }  // namespace
 
-extern const ReaderKind kClusterKv;
-const ReaderKind kClusterKv{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "clusterkv",
@@ -217,4 +217,4 @@ const ReaderKind kClusterKv{
     .check = check,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::clusterkv

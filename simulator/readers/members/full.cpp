@@ -1,7 +1,7 @@
 // Everything is read: what the others are compared with.
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::full {
 namespace {
 
 class Full final : public LayerReader {
@@ -25,14 +25,14 @@ Result<CountedReads> counted(const UnrecordedHead& /*head*/) {
 
 }  // namespace
 
-extern const ReaderKind kFullReader;
-const ReaderKind kFullReader{.descriptor = {.family = kFamily,
-                                            .name = "full",
-                                            .summary = "Reads everything",
-                                            .source = "kvplan",
-                                            .params = {}},
-                             .ranks_products = false,
-                             .counted = counted,
-                             .make = make};
+extern const ReaderKind kMember;
+const ReaderKind kMember{.descriptor = {.family = kFamily,
+                                        .name = "full",
+                                        .summary = "Reads everything",
+                                        .source = "kvplan",
+                                        .params = {}},
+                         .ranks_products = false,
+                         .counted = counted,
+                         .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::full

@@ -9,7 +9,7 @@
 #include "simulator/formats/linear.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::infinigen {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMaxima{"own", "first"};
@@ -188,8 +188,8 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
 
 }  // namespace
 
-extern const ReaderKind kInfiniGen;
-const ReaderKind kInfiniGen{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "infinigen",
@@ -211,4 +211,4 @@ const ReaderKind kInfiniGen{
     .counted = counted,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::infinigen

@@ -5,7 +5,7 @@
 #include "simulator/attention/selection.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::oracle {
 namespace {
 
 constexpr std::array kParams{attention::tokens_param("budget", "Tokens that each query head reads", 1)};
@@ -40,8 +40,8 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
 
 }  // namespace
 
-extern const ReaderKind kOracle;
-const ReaderKind kOracle{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "oracle",
                    .summary = "Reads the tokens with the query's largest weights: no set of the same size "
@@ -56,4 +56,4 @@ const ReaderKind kOracle{
     .counted = counted,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::oracle

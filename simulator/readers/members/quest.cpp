@@ -7,7 +7,7 @@
 #include "simulator/readers/page_bounds.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::quest {
 namespace {
 
 constexpr std::array<std::string_view, 2> kForms{"evaluation", "kernels"};
@@ -137,8 +137,8 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 }  // namespace
 
-extern const ReaderKind kQuest;
-const ReaderKind kQuest{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "quest",
@@ -160,4 +160,4 @@ const ReaderKind kQuest{
     .counted = counted,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::quest

@@ -5,7 +5,7 @@
 #include "simulator/attention/head_intervals.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::retrieval_heads {
 namespace {
 
 constexpr std::array kParams{
@@ -92,8 +92,8 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 }  // namespace
 
-extern const ReaderKind kRetrievalHeads;
-const ReaderKind kRetrievalHeads{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "retrieval-heads",
@@ -110,4 +110,4 @@ const ReaderKind kRetrievalHeads{
     .counted = counted,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::retrieval_heads

@@ -8,7 +8,7 @@
 #include "simulator/readers/key_clusters.h"
 #include "simulator/readers/reader.h"
 
-namespace kvplan::readers {
+namespace kvplan::readers::retro_infer {
 namespace {
 
 constexpr std::array kParams{
@@ -238,8 +238,8 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 
 }  // namespace
 
-extern const ReaderKind kRetroInfer;
-const ReaderKind kRetroInfer{
+extern const ReaderKind kMember;
+const ReaderKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "retro-infer",
                    .summary = "Reads the best key clusters, first and recent tokens; the next-best clusters "
@@ -257,4 +257,4 @@ const ReaderKind kRetroInfer{
     .check = check,
     .make = make};
 
-}  // namespace kvplan::readers
+}  // namespace kvplan::readers::retro_infer

@@ -13,7 +13,7 @@ namespace {
 /// For a limit that is off: more than any batch has.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 /// lpm: a longer queue stays as it is.
-constexpr std::size_t kMostOrdered = 128;
+constexpr std::size_t kMostSorted = 128;
 /// lpm: a request with no more cached tokens than this waits if another request of the queue begins with as many
 /// equal tokens.
 constexpr std::int64_t kEnoughCached = 32;
@@ -90,7 +90,7 @@ bool NaiveScheduler::form_prefill_batch() {
 }
 
 void NaiveScheduler::order_queue() {
-  if (waiting_.size() > kMostOrdered) return;
+  if (waiting_.size() > kMostSorted) return;
   std::vector<std::pair<double, NaiveRequest*>> keyed;
   std::vector<NaiveTokens> noted;
   for (NaiveRequest* const request : waiting_) {

@@ -79,7 +79,7 @@ TEST(SweepCommand, TheSameBytesForThreadsAndShards) {
   for (const char* k : {"4", "1", "5", "3", "2"}) {
     const std::string name = std::string("part") + k;
     const auto part = lines_of(sweep_csv(folder, name, std::string("--threads 2 --shard ") + k + "/5"));
-    EXPECT_LE(part.size(), 6U);  // 24 cases of much the same cost, and the header
+    EXPECT_LE(part.size(), 6U);  // 24 cases, and the header
     EXPECT_GE(part.size(), 5U);
     cases += part.size() - 1;
     parts += " " + folder.file(name);
@@ -541,14 +541,14 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
             "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
   EXPECT_EQ(folder.listing(), "changed db other");
 
-  // A shard that was dealt out otherwise is another one; a database without what came later is read.
+  // A shard that was made by another rule is another one; a database without what came later is read.
   const std::string shard = "sweep " + kCases + " --shard 2/3 --resume --out " + folder.file("shard");
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
   change(folder.file("shard"), "UPDATE sweep SET value = 'in turn' WHERE name = 'dealt'");
   EXPECT_EQ(error(shard), "kvplan: " + folder.file("shard") +
                               ": database belongs to a shard that another rule assigned (in turn); this is "
-                              "least loaded by cost 2");
+                              "every N-th case");
   change(db, "DELETE FROM sweep WHERE name IN ('chosen', 'share', 'dealt')");
   EXPECT_EQ(lines_of(csv_of(db)).size(), 25U);
   EXPECT_EQ(run_kvplan("report " + db).out.find(db + ": 24 of 24 cases, 8 of them failed\n"), 0U);

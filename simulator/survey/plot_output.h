@@ -7,7 +7,7 @@
 
 #include "simulator/survey/maps.h"
 
-namespace kvplan::cli {
+namespace kvplan::survey {
 
 /// What was asked for, as in the JSON.
 struct PlotInput {
@@ -22,4 +22,4 @@ std::string plot_csv(const survey::Plots& plots);
 /// Tables of means; for the layer with this number also tables of its heads.
 std::string plot_text(const survey::Plots& plots, std::optional<std::int32_t> layer);
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::survey

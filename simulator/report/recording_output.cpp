@@ -1,10 +1,10 @@
-#include "simulator/cli/recording_output.h"
+#include "simulator/report/recording_output.h"
 
 #include <vector>
 
 #include "simulator/base/json_writer.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 namespace {
 
 using attention::Element;
@@ -194,4 +194,4 @@ std::string recording_text(const Recording& recording) {
   return out;
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

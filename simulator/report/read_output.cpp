@@ -1,13 +1,12 @@
-#include "simulator/cli/read_output.h"
+#include "simulator/report/read_output.h"
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
-#include "simulator/cli/choice_output.h"
-#include "simulator/cli/progress.h"
+#include "simulator/report/choice_output.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 namespace {
 
 using readers::Evaluation;
@@ -65,12 +64,12 @@ void write_lane(JsonWriter& json, const Lane& lane, const LaneResult& result, co
   json.end_array().end_object();
 }
 
-std::string number(const std::optional<double>& value) {
+std::string csv_number(const std::optional<double>& value) {
   return value ? shortest(*value) : "";
 }
 
 std::string or_none(const std::optional<double>& value, int decimals) {
-  return value ? report::fixed(*value, decimals) : "-";
+  return value ? fixed(*value, decimals) : "-";
 }
 
 /// The parameters as a user writes them.
@@ -116,7 +115,7 @@ std::string read_csv(const Request& request, const Evaluation& found) {
   for (std::size_t l = 0; l < found.lanes.size(); ++l) {
     const Lane& lane = request.lanes[l];
     const std::string begin = std::string(lane.reader.choice.name()) + "," +
-                              report::csv_quoted(params_text(lane.reader.choice)) + "," +
+                              csv_quoted(params_text(lane.reader.choice)) + "," +
                               (lane.budget ? std::to_string(*lane.budget) : "");
     for (const readers::Record& record : found.lanes[l].records) {
       const Tally& tally = record.tally;
@@ -126,7 +125,7 @@ std::string read_csv(const Request& request, const Evaluation& found) {
         out += "," + std::to_string(place);
       for (const auto& value : {tally.mean(tally.mass), tally.least_mass(), tally.mean(tally.oracle_mass),
                                 tally.mean(tally.overlap), tally.mean_error(), tally.mean_tokens()})
-        out += "," + number(value);
+        out += "," + csv_number(value);
       for (const std::int64_t count : {tally.head_tokens, tally.read.total(), tally.read.metadata,
                                        tally.read_apart.total(), tally.read_apart.metadata, tally.full_bytes})
         out += "," + std::to_string(count);
@@ -136,13 +135,13 @@ std::string read_csv(const Request& request, const Evaluation& found) {
   return out;
 }
 
-std::string read_text(const Request& request, const Evaluation& found) {
-  report::Table table{.title = "What sparse attention reads at a decode step",
-                      .columns = {"budget", "tokens", "of head", "KiB", "meta", "of full", "mass", "oracle",
-                                  "overlap", "error"},
-                      .rows = {}};
+std::string read_text(const Request& request, const Evaluation& found, std::size_t width) {
+  Table table{.title = "What sparse attention reads at a decode step",
+              .columns = {"budget", "tokens", "of head", "KiB", "meta", "of full", "mass", "oracle",
+                          "overlap", "error"},
+              .rows = {}};
   const auto kib = [&](std::int64_t bytes) {
-    return found.steps == 0 ? "-" : report::fixed(*per_step(bytes, found.steps) / 1024, 1);
+    return found.steps == 0 ? "-" : fixed(*per_step(bytes, found.steps) / 1024, 1);
   };
   for (std::size_t l = 0; l < found.lanes.size(); ++l) {
     const Lane& lane = request.lanes[l];
@@ -150,14 +149,14 @@ std::string read_text(const Request& request, const Evaluation& found) {
     const auto fraction = total.read_fraction();
     table.rows.push_back(
         {.label = label_of(lane),
-         .cells = {lane.budget ? report::grouped(*lane.budget) : "-", or_none(total.mean_tokens(), 1),
+         .cells = {lane.budget ? grouped(*lane.budget) : "-", or_none(total.mean_tokens(), 1),
                    or_none(total.mean_head_tokens(), 1), kib(total.read.total()), kib(total.read.metadata),
-                   fraction ? report::fixed(100 * *fraction, 1) + " %" : "-",
-                   or_none(total.mean(total.mass), 4), or_none(total.mean(total.oracle_mass), 4),
-                   or_none(total.mean(total.overlap), 3), or_none(total.mean_error(), 4)}});
+                   fraction ? fixed(100 * *fraction, 1) + " %" : "-", or_none(total.mean(total.mass), 4),
+                   or_none(total.mean(total.oracle_mass), 4), or_none(total.mean(total.overlap), 3),
+                   or_none(total.mean_error(), 4)}});
   }
   std::vector<std::string> sentences{
-      "Means over " + report::grouped(found.steps) + " decode steps of " + report::grouped(found.sequences) +
+      "Means over " + grouped(found.steps) + " decode steps of " + grouped(found.sequences) +
           (found.sequences == 1 ? " sequence" : " sequences") +
           ", over all layers and query heads. Tokens: what one query head reads. Of head: what all query "
           "heads of one KV head read, each token counted once.",
@@ -167,9 +166,9 @@ std::string read_text(const Request& request, const Evaluation& found) {
       "size. Overlap: the share that both sets have in common. Error: |o - o'| / |o| of the attention "
       "output."};
   sentences.insert(sentences.end(), found.assumptions.begin(), found.assumptions.end());
-  std::string out = report::table_text(table, output_width());
-  for (const std::string& sentence : sentences) out += "\n" + report::wrapped(sentence, output_width(), "");
+  std::string out = table_text(table, width);
+  for (const std::string& sentence : sentences) out += "\n" + wrapped(sentence, width, "");
   return out + "\n";
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

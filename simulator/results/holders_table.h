@@ -11,17 +11,17 @@ namespace kvplan::observe {
 class Holders;
 }
 
-namespace kvplan::cli {
+namespace kvplan::plan {
 
 /// Life cycle: `attach` before the run, `csv` after it.
-class HoldersOutput {
+class HoldersTable {
  public:
-  HoldersOutput();
-  ~HoldersOutput();
+  HoldersTable();
+  ~HoldersTable();
 
   /// Makes the run fill the table; each step is then reported by itself. `at_s`: seconds, as the user wrote them.
   /// Errors: not a number of seconds. The scenario outlives the run.
-  Status attach(const std::string& at_s, const plan::Scenario& scenario, plan::RunOptions& options);
+  Status attach(const std::string& at_s, const Scenario& scenario, RunOptions& options);
   /// REQUIRES: the run has ended without an error.
   [[nodiscard]] std::string csv() const;
 
@@ -29,4 +29,4 @@ class HoldersOutput {
   std::vector<std::unique_ptr<observe::Holders>> holders_;  // by replica
 };
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::plan

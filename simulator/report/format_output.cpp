@@ -1,15 +1,15 @@
-#include "simulator/cli/format_output.h"
+#include "simulator/report/format_output.h"
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 
 #include "simulator/base/json_writer.h"
-#include "simulator/cli/choice_output.h"
-#include "simulator/cli/evict_output.h"
 #include "simulator/formats/region_names.h"
+#include "simulator/report/choice_output.h"
+#include "simulator/report/evict_output.h"
+#include "simulator/report/plain_number.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 namespace {
 
 using formats::Checkpoint;
@@ -130,17 +130,6 @@ std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-/// Relative to numbers that are all zero an error is none: the JSON has null.
-std::string error_text(double error) {
-  return std::isfinite(error) ? number(error, 4) : "-";
-}
-
 }  // namespace
 
 std::string format_json(const EvaluationRequest& request, const Evaluation& found, const std::string& input,
@@ -189,7 +178,7 @@ void write_stored(JsonWriter& json, const EvaluationRequest& request, const Eval
 std::string format_text(const EvaluationRequest& request, const Evaluation& found, const std::string& input) {
   const formats::EvaluationSummary& s = found.summary;
   const auto share = [&](std::int64_t bytes) {
-    return number(100 * static_cast<double>(bytes) / static_cast<double>(s.full_bytes), 1) + " %";
+    return plain_number(100 * static_cast<double>(bytes) / static_cast<double>(s.full_bytes), 1) + " %";
   };
   std::string out = request.format.choice.to_string();
   if (request.evict) out += " of what " + request.evict->choice.to_string() + " keeps";
@@ -233,4 +222,4 @@ std::string format_text(const EvaluationRequest& request, const Evaluation& foun
   return out;
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

@@ -5,9 +5,9 @@
 
 #include "simulator/attention/recording.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 
 std::string recording_json(const attention::Recording& recording);
 std::string recording_text(const attention::Recording& recording);
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

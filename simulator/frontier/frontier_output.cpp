@@ -1,24 +1,18 @@
-#include "simulator/cli/frontier_output.h"
+#include "simulator/frontier/frontier_output.h"
 
 #include <algorithm>
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
-#include "simulator/cli/evict_output.h"
 #include "simulator/frontier/page.h"
+#include "simulator/report/evict_output.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 
-namespace kvplan::cli {
+namespace kvplan::frontier {
 namespace {
 
-using frontier::Frontier;
-using frontier::Lane;
-using frontier::OraclePoint;
-using frontier::Point;
-using frontier::Request;
-
-std::string number(const std::optional<double>& value) {
+std::string csv_number(const std::optional<double>& value) {
   return value ? shortest(*value) : "";
 }
 
@@ -26,7 +20,7 @@ void write_point(JsonWriter& json, const Request& request, const Point& point) {
   const Lane& lane = request.lanes[point.lane];
   const attention::RecordingInfo& info = request.inputs.front().recording->info();
   json.begin_object().member("policy", lane.policy.kind->golden_name);
-  write_params(json, lane.policy, attention::group_of(lane.policy, info).value());
+  report::write_params(json, lane.policy, attention::group_of(lane.policy, info).value());
   const frontier::Storage& storage = request.storages[point.storage];
   json.member("format", storage.golden_name()).member("format_as_given", storage.text);
   json.member("budget", lane.budget);
@@ -80,13 +74,13 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
            report::csv_quoted(request.storages[point.storage].text) + "," +
            (lane.budget ? std::to_string(*lane.budget) : "") + "," + shortest(point.bytes_per_token);
     for (const auto& value : {point.mass_mean, point.mass_min, point.error_mean, point.error_p95})
-      out += "," + number(value);
+      out += "," + csv_number(value);
     out +=
         "," + std::to_string(point.sequences) + "," + shortest(point.metadata_bytes_per_token) + "," +
-        number(point.entries_mean) + "," + std::to_string(point.entries_max) + "," +
-        number(point.oracle_mass_mean) + "," + number(point.mass_standard_error) + "," +
-        number(point.needle_recall) + "," + number(point.overlap_mean) + "," +
-        number(point.error_standard_error) +
+        csv_number(point.entries_mean) + "," + std::to_string(point.entries_max) + "," +
+        csv_number(point.oracle_mass_mean) + "," + csv_number(point.mass_standard_error) + "," +
+        csv_number(point.needle_recall) + "," + csv_number(point.overlap_mean) + "," +
+        csv_number(point.error_standard_error) +
         (schemes ? "," + (lane.scheme ? report::csv_quoted(lane.scheme->choice.to_string()) : std::string())
                  : std::string()) +
         "\n";
@@ -103,4 +97,4 @@ std::string frontier_text(const Request& request, const Frontier& found) {
   return out + "\n";
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::frontier

@@ -1,25 +1,14 @@
-#include "simulator/cli/sweep_output.h"
-
-#include <filesystem>
+#include "simulator/sweep/database_text.h"
 
 #include "simulator/base/utf8.h"
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/database.h"
 #include "simulator/sweep/saturated.h"
 
-namespace kvplan::cli {
+namespace kvplan::sweep {
 
-Status check_database_name(const std::string& path, bool there) {
-  if (path == "-" || path.ends_with(".gz") || path.ends_with(".zst"))
-    return bad_input("expected a regular file for the database").at_file(path);
-  std::error_code none;
-  if (!there && std::filesystem::exists(std::filesystem::symlink_status(path, none)))
-    return bad_input("database exists already: expected --resume to continue it").at_file(path);
-  return Done{};
-}
-
-Result<std::string> database_text(sweep::Database& database) {
-  const sweep::Head& head = database.head();
+Result<std::string> database_text(Database& database) {
+  const Head& head = database.head();
   KVPLAN_TRY(const std::int64_t done, database.done());
   KVPLAN_TRY(const std::int64_t failed, database.failed());
   const bool whole = head.shard.count == 1;
@@ -37,7 +26,7 @@ Result<std::string> database_text(sweep::Database& database) {
     if (vary.values.size() > 1) text += ", " + printable(vary.values.back());
     text += "\n";
   }
-  KVPLAN_TRY(const std::int64_t saturated, sweep::saturated_cases(database));
+  KVPLAN_TRY(const std::int64_t saturated, saturated_cases(database));
   if (saturated > 0)
     text += "In " + report::grouped(saturated) +
             " of them requests arrive faster than they are served, and waiting times grow with the length of "
@@ -53,4 +42,4 @@ Result<std::string> database_text(sweep::Database& database) {
   return text;
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::sweep

@@ -1,13 +1,13 @@
-#include "simulator/cli/evict_output.h"
+#include "simulator/report/evict_output.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "simulator/base/utf8.h"
-#include "simulator/cli/choice_output.h"
+#include "simulator/report/choice_output.h"
+#include "simulator/report/plain_number.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 
 using attention::EvaluationSummary;
 using attention::LayerReplay;
@@ -18,12 +18,6 @@ void write_numbers(JsonWriter& json, std::string_view key, std::span<const doubl
   json.key(key).begin_array();
   for (const double number : numbers) json.value(number);
   json.end_array();
-}
-
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
 }
 
 std::string line(const char* what, const std::string& kept, const std::string& full,
@@ -46,13 +40,8 @@ void write_classes(JsonWriter& json, const std::vector<attention::ClassShare>& c
   json.end_object().member("needle_recall", needles);
 }
 
-std::string percent(double part, double whole) {
-  return whole > 0 ? number(100 * part / whole, 1) + " %" : "-";
-}
-
-/// Relative to outputs that are all zero an error is none.
-std::string error_text(double error) {
-  return std::isfinite(error) ? number(error, 4) : "-";
+std::string percent_of(double part, double whole) {
+  return whole > 0 ? plain_number(100 * part / whole, 1) + " %" : "-";
 }
 
 /// What stays, stored in a format.
@@ -60,7 +49,7 @@ std::string stored_text(const std::string& format, const formats::EvaluationSumm
   std::string out =
       "\nStored bytes in format " + format + ", compared with a full cache of 2 bytes per element:\n";
   out += line("bytes", std::to_string(s.final_bytes), std::to_string(s.full_bytes),
-              percent(static_cast<double>(s.final_bytes), static_cast<double>(s.full_bytes)));
+              percent_of(static_cast<double>(s.final_bytes), static_cast<double>(s.full_bytes)));
   out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
   if (s.mean_output_error)
     out += line("output error", "mean " + error_text(*s.mean_output_error),
@@ -146,32 +135,32 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
   const auto kept = static_cast<double>(s.entries);
   const auto all = static_cast<double>(tokens * s.kv_heads);
   out += line("after last token", "kept", "full cache", "share");
-  out += line("cells", std::to_string(s.entries), std::to_string(tokens * s.kv_heads), percent(kept, all));
+  out += line("cells", std::to_string(s.entries), std::to_string(tokens * s.kv_heads), percent_of(kept, all));
   out += line("bytes", std::to_string(s.bytes), std::to_string(s.full_bytes),
-              percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
+              percent_of(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
   out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
   out += line("peak per head", std::to_string(s.peak_entries), std::to_string(tokens), "");
   for (const attention::ClassShare& share : s.classes)
     if (share.mean())
-      out += "  Tokens of class " + printable(share.name) + ": " + number(100 * *share.mean(), 1) +
+      out += "  Tokens of class " + printable(share.name) + ": " + plain_number(100 * *share.mean(), 1) +
              " % kept on average.\n";
   if (s.mean_mass) {
-    out += "\n" +
-           line("attended mass", "mean " + number(*s.mean_mass, 4), "least " + number(*s.min_mass, 4), "");
+    out += "\n" + line("attended mass", "mean " + plain_number(*s.mean_mass, 4),
+                       "least " + plain_number(*s.min_mass, 4), "");
     if (s.mean_output_error)
-      out += line("output error", "mean " + number(*s.mean_output_error, 4),
-                  "most " + number(*s.max_output_error, 4), "");
-    if (s.mean_overlap) out += line("overlap", "mean " + number(*s.mean_overlap, 4), "", "");
+      out += line("output error", "mean " + plain_number(*s.mean_output_error, 4),
+                  "most " + plain_number(*s.max_output_error, 4), "");
+    if (s.mean_overlap) out += line("overlap", "mean " + plain_number(*s.mean_overlap, 4), "", "");
     // A policy may keep everything and attend to a part of it.
     const bool whole = s.entries == tokens * s.kv_heads;
     out += whole ? "\nThe whole cache stays; the tokens that a decode query attends to take "
                  : "\nAt the end the cache has " +
-                       percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
+                       percent_of(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
                        " of the full cache's bytes. A decode query still reaches ";
-    out += number(100 * *s.mean_mass, 1) +
+    out += plain_number(100 * *s.mean_mass, 1) +
            " % of its attention mass on average; the worst case is query head " +
            std::to_string(s.min_mass_head) + " at token " + std::to_string(s.min_mass_t) + ", with " +
-           number(100 * *s.min_mass, 1) + " %.\n";
+           plain_number(100 * *s.min_mass, 1) + " %.\n";
   } else {
     out += "\nThe prompt is the whole sequence: without a decode step there is no attention to measure.\n";
   }
@@ -255,12 +244,13 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
                        const std::optional<formats::EvaluationSummary>& stored, const std::string& budget) {
     std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s", name.c_str(),
                   std::to_string(s.entries).c_str(), std::to_string(s.bytes).c_str(),
-                  percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)).c_str(),
-                  s.mean_mass ? number(*s.mean_mass, 4).c_str() : "-",
-                  s.min_mass ? number(*s.min_mass, 4).c_str() : "-");
+                  percent_of(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)).c_str(),
+                  s.mean_mass ? plain_number(*s.mean_mass, 4).c_str() : "-",
+                  s.min_mass ? plain_number(*s.min_mass, 4).c_str() : "-");
     out += text;
     if (options.overlap) {
-      std::snprintf(text, sizeof(text), " %9s", s.mean_overlap ? number(*s.mean_overlap, 4).c_str() : "-");
+      std::snprintf(text, sizeof(text), " %9s",
+                    s.mean_overlap ? plain_number(*s.mean_overlap, 4).c_str() : "-");
       out += text;
     }
     if (stored) {
@@ -299,4 +289,4 @@ void write_layers_summary(JsonWriter& json, const EvictOptions& options,
   json.end_array().end_object();
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

@@ -1,6 +1,6 @@
-#include "simulator/cli/choice_output.h"
+#include "simulator/report/choice_output.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 
 void write_value(JsonWriter& json, const Choice& choice, const Param& param) {
   switch (param.kind) {
@@ -28,4 +28,4 @@ void write_params(JsonWriter& json, const Choice& choice) {
   json.end_object();
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

@@ -1,16 +1,11 @@
-#include "simulator/cli/plot_output.h"
+#include "simulator/survey/plot_output.h"
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "simulator/report/text.h"
 
-namespace kvplan::cli {
+namespace kvplan::survey {
 namespace {
-
-using survey::FigureKind;
-using survey::LayerSurvey;
-using survey::Pooled;
-using survey::PooledSquare;
 
 void write_row(JsonWriter& json, const std::vector<Pooled>& row) {
   json.begin_array();
@@ -210,4 +205,4 @@ std::string plot_text(const survey::Plots& plots, std::optional<std::int32_t> la
   return out;
 }
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::survey

@@ -6,7 +6,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/formats/evaluation.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 
 /// The keys of the golden files from `format` to `summary`, and more. `group`: query heads per KV head.
 std::string format_json(const formats::EvaluationRequest& request, const formats::Evaluation& found,
@@ -17,4 +17,4 @@ void write_stored(JsonWriter& json, const formats::EvaluationRequest& request,
 std::string format_text(const formats::EvaluationRequest& request, const formats::Evaluation& found,
                         const std::string& input);
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

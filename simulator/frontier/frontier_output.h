@@ -5,10 +5,10 @@
 
 #include "simulator/frontier/frontier.h"
 
-namespace kvplan::cli {
+namespace kvplan::frontier {
 
 std::string frontier_json(const frontier::Request& request, const frontier::Frontier& found);
 std::string frontier_csv(const frontier::Request& request, const frontier::Frontier& found);
 std::string frontier_text(const frontier::Request& request, const frontier::Frontier& found);
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::frontier

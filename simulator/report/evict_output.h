@@ -11,7 +11,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/formats/evaluation.h"
 
-namespace kvplan::cli {
+namespace kvplan::report {
 
 struct EvictOptions {
   std::string input;
@@ -50,4 +50,4 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
 void write_layers_summary(JsonWriter& json, const EvictOptions& options,
                           const std::vector<LayerOutcome>& layers);
 
-}  // namespace kvplan::cli
+}  // namespace kvplan::report

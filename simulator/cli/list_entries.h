@@ -1,0 +1,56 @@
+// What `kvplan list` and `kvplan explain` say of one entry: as text and as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/component.h"
+#include "simulator/base/json_writer.h"
+#include "simulator/formats/formats.h"
+#include "simulator/model/device.h"
+#include "simulator/model/model_shape.h"
+#include "simulator/scenario/scenario.h"
+#include "traces/import/importer.h"
+
+namespace kvplan::cli {
+
+/// Families of other catalogues than the scenario's.
+inline constexpr std::string_view kScenario = "scenario";
+inline constexpr std::string_view kTraceFormat = "trace-format";
+inline constexpr std::string_view kModel = "model";
+inline constexpr std::string_view kKvFormat = "format";
+inline constexpr std::string_view kDevice = "device";
+inline constexpr std::string_view kReplacement = "replacement";
+inline constexpr std::string_view kCodec = formats::kFamily;
+inline constexpr std::string_view kBudgetFamily = "budget";
+
+/// "bandwidth = 3,350,000,000,000 bytes/s", what that is, and from where.
+struct FigureLines {
+  std::string value, meaning, source;
+};
+
+/// "whole number, 1 to 8192 tokens", "true or false", "one of a, b".
+std::string accepts(const Param& param);
+std::string accepts(const plan::Field& field);
+/// For a codec; empty for other components.
+std::string paging_of(const Descriptor& d);
+void write_descriptor(JsonWriter& json, const Descriptor& d);
+void write_field(JsonWriter& json, const plan::Field& field);
+void write_model(JsonWriter& json, const model::ModelShape& m);
+void write_device(JsonWriter& json, const model::DeviceShape& d);
+void write_importer(JsonWriter& json, const traces::Importer& importer);
+std::string descriptor_text(const Descriptor& d);
+std::string field_text(const plan::Field& field);
+/// Shape, windows, parameters and bytes, a sentence or part of one each.
+std::vector<std::string> model_lines(const model::ModelShape& m);
+/// "Taken for: A, B": repositories with the same model (modelfile/catalogue.h).
+std::string other_names(const model::ModelShape& m);
+std::string model_text(const model::ModelShape& m);
+std::vector<FigureLines> figure_lines(const model::DeviceShape& d);
+/// What it is sold as, and its other names.
+std::string device_summary(const model::DeviceShape& d);
+std::string device_text(const model::DeviceShape& d);
+std::string importer_text(const traces::Importer& importer);
+
+}  // namespace kvplan::cli
