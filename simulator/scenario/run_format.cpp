@@ -319,12 +319,12 @@ formats::Lengths lengths_of(const KeptTokens& kept, std::int64_t prompt, std::in
 
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
                                    std::int64_t final_tokens, std::span<const KeptTokens> kept) {
-  struct Part {
+  struct LayerPart {
     const EncodedLayers* of;
     std::int64_t layers;
     KeptTokens kept;
   };
-  std::vector<Part> parts;
+  std::vector<LayerPart> parts;
   core::EncodedTokens out{.token_bytes = 0};
   std::size_t number = 0;
   for (const EncodedLayers& of : layers) {
@@ -343,7 +343,7 @@ core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::i
   for (std::size_t i = 0; i < out.stored.size(); ++i) {
     core::StoredBytes& sum = out.stored[i];
     core::StoredBytes in_places;
-    for (const Part& part : parts) {
+    for (const LayerPart& part : parts) {
       const EncodedLayers& of = *part.of;
       const formats::Lengths lengths = lengths_of(part.kept, prompt, static_cast<std::int64_t>(i));
       const std::int64_t tokens = part.layers * lengths.stored();
