@@ -337,6 +337,9 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
   return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator<BlocksInQueue>>(layout, request));
 }
 
+namespace allocator_paged {
+extern const AllocatorEntry kMember;
+}  // namespace allocator_paged
 const AllocatorEntry allocator_paged::kMember{
     .descriptor =
         {.family = "allocator",

@@ -21,7 +21,8 @@ Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& le
 
 }  // namespace
 
-const FormatKind kFullFormat{
+extern const FormatKind kMember;
+const FormatKind kMember{
     .descriptor = {.family = kFamily,
                    .name = "full",
                    .summary = "2 bytes per element, lossless",
@@ -30,6 +31,12 @@ const FormatKind kFullFormat{
     .golden_name = "full",
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
+
+}  // namespace kvplan::formats::full
+
+namespace kvplan::formats::bf16 {
+
+using namespace full;
 
 /// Where `full` stands for a recording's own elements (kvplan frontier), 2 bytes of each need a name.
 extern const FormatKind kMember;
@@ -44,4 +51,4 @@ const FormatKind kMember{
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens}};
 
-}  // namespace kvplan::formats::full
+}  // namespace kvplan::formats::bf16
