@@ -15,25 +15,25 @@ struct ConvertFlags {
   std::string input, output;
 };
 
-enum class Form { kJson, kScenario, kReport, kCsv };
+enum class FileForm { kJson, kScenario, kReport, kCsv };
 
 /// By the name's ending; for compressed outputs, by the ending before that.
-Result<Form> form_of(const std::string& output) {
-  if (output == "-") return Form::kJson;
-  if (io::is_named(output, ".json")) return Form::kJson;
-  if (io::is_named(output, ".kvs")) return Form::kScenario;
-  if (io::is_named(output, ".kvr")) return Form::kReport;
-  if (io::is_named(output, ".csv")) return Form::kCsv;
+Result<FileForm> form_of(const std::string& output) {
+  if (output == "-") return FileForm::kJson;
+  if (io::is_named(output, ".json")) return FileForm::kJson;
+  if (io::is_named(output, ".kvs")) return FileForm::kScenario;
+  if (io::is_named(output, ".kvr")) return FileForm::kReport;
+  if (io::is_named(output, ".csv")) return FileForm::kCsv;
   return bad_input("expected a name that ends in .json, .kvs (scenario), .kvr (report) or .csv (timeline)")
       .at_file(output);
 }
 
-Status convert_scenario(traces::Input& input, Form form, const std::string& output) {
-  if (form != Form::kJson && form != Form::kScenario)
+Status convert_scenario(traces::Input& input, FileForm form, const std::string& output) {
+  if (form != FileForm::kJson && form != FileForm::kScenario)
     return bad_input("is a scenario; expected an output that ends in .json or .kvs").at_file(input.path());
   KVPLAN_TRY(const std::vector<plan::Setting> settings, io::read_scenario(input));
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
-  if (form == Form::kJson) {
+  if (form == FileForm::kJson) {
     KVPLAN_TRY(const std::string json, io::scenario_json(scenario, output));
     return write_text(output, json);
   }
@@ -41,13 +41,13 @@ Status convert_scenario(traces::Input& input, Form form, const std::string& outp
       output, [&](const ByteSink& sink) { return io::write_scenario_binary(scenario, output, sink); });
 }
 
-Status convert_report(traces::Input& input, Form form, const std::string& output) {
-  if (form == Form::kScenario)
+Status convert_report(traces::Input& input, FileForm form, const std::string& output) {
+  if (form == FileForm::kScenario)
     return bad_input("is a report; expected an output that ends in .json, .kvr or .csv")
         .at_file(input.path());
-  if (form == Form::kReport)
+  if (form == FileForm::kReport)
     return write_pieces(output, [&](const ByteSink& sink) { return io::copy_report_binary(input, sink); });
-  if (form == Form::kCsv)
+  if (form == FileForm::kCsv)
     return write_pieces(output, [&](const ByteSink& sink) { return io::copy_timeline_csv(input, sink); });
   KVPLAN_TRY(const io::ReportFile report, io::read_report(input));
   KVPLAN_TRY_DO(write_text(output, report.json));
@@ -60,7 +60,7 @@ Status convert_report(traces::Input& input, Form form, const std::string& output
 }
 
 Status convert(const ConvertFlags& flags) {
-  KVPLAN_TRY(const Form form, form_of(flags.output));
+  KVPLAN_TRY(const FileForm form, form_of(flags.output));
   KVPLAN_TRY_DO(check_apart({flags.input}, {flags.output}));
   KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(flags.input));
   const std::string begin(input->peek(4096));
