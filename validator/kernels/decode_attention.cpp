@@ -169,7 +169,10 @@ std::vector<std::uint16_t> made_up_queries(const Case& of) {
 
 std::int64_t decode_places(const MachineFacts& machine, std::int32_t variant) {
   if (machine.toolkit.empty()) return 4 * machine.sm_count;
-  return machine.sm_count * kDecodeBlocks[variant];
+  if (machine.shared_bytes == 0) return machine.sm_count * kDecodeBlocks[variant];
+  constexpr std::int64_t kReserved = 1 << 10;  // of each block, and of the multiprocessor
+  const std::int64_t fit = (machine.shared_bytes + kReserved) / (kDecodeShared[variant] + kReserved);
+  return machine.sm_count * std::clamp<std::int64_t>(fit, 1, kDecodeBlocks[variant]);
 }
 
 Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose purpose,
@@ -179,8 +182,14 @@ Result<std::unique_ptr<Problem>> make_decode_attention(const Case& of, Purpose p
                      std::to_string(100 * kDecodeVariants))
         .at_field("rule");
   KVPLAN_TRY(DecodeCache cache, make_decode_cache(of, purpose));
-  const std::int32_t variant =
-      of.rule == 0 || of.head_size != 128 ? own_variant(of.stored, of.head_size) : of.rule / 100;
+  const std::int32_t variant = of.rule == 0 || of.head_size != 128
+                                   ? own_variant(of.stored, of.head_size, machine.shared_bytes)
+                                   : of.rule / 100;
+  if (machine.shared_bytes > 0 && machine.shared_bytes < kDecodeShared[variant])
+    return bad_input("variant " + std::to_string(variant) + " takes " +
+                     std::to_string(kDecodeShared[variant]) + " bytes of shared memory, a block has " +
+                     std::to_string(machine.shared_bytes))
+        .at_field("rule");
   DecodePlan plan = plan_decode(cache.readers, of.group(), decode_places(machine, variant), of.rule % 100);
   plan.variant = variant;
   return std::unique_ptr<Problem>(

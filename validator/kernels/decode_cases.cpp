@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "validator/kernels/decode_attention.h"
+#include "validator/kernels/decode_plan.h"
 
 namespace kvplan::validator {
 namespace {
@@ -15,7 +16,7 @@ Case shape(Stored stored, std::int32_t query_heads, std::int32_t kv_heads,
 
 constexpr Stored kAllStored[] = {Stored::kBf16, Stored::kFp16, Stored::kFp8};
 
-std::vector<Case> check_cases() {
+std::vector<Case> check_cases(const MachineFacts& machine) {
   std::vector<Case> cases;
   const auto add = [&](Case of) {
     of.seed = cases.size() + 1;
@@ -54,9 +55,12 @@ std::vector<Case> check_cases() {
     Case unsplit = shape(stored, 16, 4, {900, 5});
     unsplit.rule = 99;
     add(unsplit);
-    Case split = shape(stored, 16, 4, {2000, 5});
-    split.rule = 8;
-    add(split);
+    for (const std::int32_t variant : {0, 1, 2, 3}) {
+      if (machine.shared_bytes > 0 && machine.shared_bytes < kDecodeShared[variant]) continue;
+      Case split = shape(stored, 16, 4, {2000, 5});
+      split.rule = 100 * variant + 8;
+      add(split);
+    }
   }
   return cases;
 }
@@ -195,7 +199,7 @@ std::vector<Case> sanitize_cases() {
 std::vector<Case> decode_attention_cases(CaseSet set, const MachineFacts& machine) {
   switch (set) {
     case CaseSet::kCheck:
-      return check_cases();
+      return check_cases(machine);
     case CaseSet::kSanitize:
       return sanitize_cases();
     case CaseSet::kCoarse:
@@ -213,11 +217,13 @@ std::vector<Case> tuning_cases(const MachineFacts& machine) {
   const bool host = machine.toolkit.empty();
   const auto add = [&](Stored stored, Heads heads, std::int64_t batch, std::int64_t length) {
     Case of = shape(stored, heads.query, heads.kv, equal_lengths(batch, host ? length / 256 : length));
-    for (const std::int32_t variant : {0, 1, 2, 3})
+    for (const std::int32_t variant : {0, 1, 2, 3}) {
+      if (machine.shared_bytes > 0 && machine.shared_bytes < kDecodeShared[variant]) continue;
       for (const std::int32_t waves : {0, 1, 2, 4, 99}) {
         of.rule = 100 * variant + waves;
         cases.push_back(of);
       }
+    }
   };
   for (const std::int64_t scale : {4, 1, 8}) {  // 2 GiB, 0.5 GiB, 4 GiB
     add(Stored::kBf16, {32, 8}, 16, 8192 * scale);

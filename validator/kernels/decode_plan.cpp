@@ -59,9 +59,10 @@ std::int64_t choose_chunk(std::span<const DecodeReader> readers, std::int64_t pa
 
 }  // namespace
 
-std::int32_t own_variant(Stored stored, std::int32_t head_size) {
+std::int32_t own_variant(Stored stored, std::int32_t head_size, std::int64_t shared_bytes) {
   if (head_size != 128) return 0;  // the only one that is built
-  return stored == Stored::kFp8 ? 3 : 1;
+  const bool large = shared_bytes == 0 || shared_bytes >= kDecodeShared[3];
+  return stored == Stored::kFp8 && large ? 3 : 1;
 }
 
 DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,

@@ -29,10 +29,13 @@ inline constexpr std::int32_t kHeadsOfPiece = 16;
 inline constexpr std::int32_t kDecodeVariants = 4;
 /// Thread blocks of each variant on one multiprocessor.
 inline constexpr std::int32_t kDecodeBlocks[kDecodeVariants] = {2, 3, 1, 1};
+/// Shared memory of such a block, with 128 channels.
+inline constexpr std::int64_t kDecodeShared[kDecodeVariants] = {96 << 10, 64 << 10, 192 << 10, 192 << 10};
 inline constexpr std::int32_t kMostSplits = 4096;
 
-/// The variant for a case with rule 0.
-std::int32_t own_variant(Stored stored, std::int32_t head_size);
+/// The variant for a case with rule 0. `shared_bytes`: limit of one thread block, 0 if there is none; devices with less
+/// than 192 KiB use the variant that needs the least.
+std::int32_t own_variant(Stored stored, std::int32_t head_size, std::int64_t shared_bytes);
 
 struct DecodePlan {
   std::vector<DecodePiece> pieces;

@@ -13,12 +13,11 @@ struct MachineFaults {
   std::int64_t no_memory_at{0};   ///< this allocation fails
   std::int64_t lost_at{0};        ///< this copy, fill, launch or sample fails, and all after it
   std::int64_t short_copy_at{0};  ///< this download does not write its last byte
-  std::int64_t flip_at{0};        ///< after this launch one bit of the latest allocation is flipped
 };
 
 /// Observations for a test; outlives the machine.
 struct MachineWatch {
-  std::int64_t allocations{0}, live{0}, calls{0}, copies{0}, launches{0};
+  std::int64_t allocations{0}, live{0}, calls{0}, copies{0};  ///< copies: downloads
 };
 
 /// `watch` is updated as long as the machine lives.

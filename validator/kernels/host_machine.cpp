@@ -1,8 +1,8 @@
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "simulator/base/version.h"
 #include "validator/kernels/host_launch.h"
@@ -20,6 +20,14 @@ std::int64_t system_figure(int name, std::int64_t otherwise) {
   return value > 0 ? value : otherwise;
 }
 
+/// Of all threads of this program together.
+Result<double> processor_ns() {
+  std::timespec now{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0)
+    return bad_input("the processor time of this program cannot be read");
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
 void run_all(std::span<const Launch> launches, int threads) {
   for (const Launch& launch : launches)
     std::visit([threads](const auto& arguments) { launch_on_host(arguments, threads); }, launch);
@@ -30,9 +38,10 @@ class HostTimed final : public Timed {
   HostTimed(std::span<const Launch> launches, int threads)
       : launches_(launches.begin(), launches.end()), threads_(threads) {}
   Result<double> sample() override {
-    const auto begin = std::chrono::steady_clock::now();
+    KVPLAN_TRY(const double begin, processor_ns());
     run_all(launches_, threads_);
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+    KVPLAN_TRY(const double end, processor_ns());
+    return (end - begin) / threads_;
   }
 
  private:

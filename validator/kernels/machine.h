@@ -2,7 +2,8 @@
 // statistics, correctness) are made outside this interface (measure.h), so that they can be tested with the fake
 // machine.
 //
-//   host   the host kernels on this machine's cores; always available
+//   host   the host kernels on this machine's cores; always available. Its clock is processor time divided by threads,
+//          so that times are meaningful on a busy machine
 //   cuda   the first CUDA device
 //   fake   the host with a device's interface and injected faults: for tests of everything above
 #pragma once
@@ -25,6 +26,7 @@ struct MachineFacts {
   std::int64_t sm_count{1};     ///< multiprocessors; on the host, threads
   std::int64_t cache_bytes{0};  ///< size of the last cache before memory
   std::int64_t memory_bytes{0};
+  std::int64_t shared_bytes{0};  ///< shared memory limit of one thread block; 0 on the host
   std::int64_t sm_clock_mhz{0}, memory_clock_mhz{0};  ///< maximum clocks; 0: unknown
   double peak_bandwidth{0};  ///< bytes/s, from the vendor's data sheet if the device is known; 0: unknown
 };

@@ -195,6 +195,8 @@ class CudaMachine final : public Machine {
     facts_.name = properties.name;
     facts_.sm_count = properties.multiProcessorCount;
     KVPLAN_TRY(facts_.cache_bytes, attribute(cudaDevAttrL2CacheSize, "size of the L2 cache"));
+    KVPLAN_TRY(facts_.shared_bytes,
+               attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, "shared memory of a block"));
     KVPLAN_TRY(const std::int64_t sm_khz, attribute(cudaDevAttrClockRate, "clock of the SMs"));
     KVPLAN_TRY(const std::int64_t memory_khz, attribute(cudaDevAttrMemoryClockRate, "clock of the memory"));
     KVPLAN_TRY(const std::int64_t width, attribute(cudaDevAttrGlobalMemoryBusWidth, "width of the memory"));
