@@ -11,6 +11,7 @@ class FakeMachine final : public Machine {
       : faults_(faults), watch_(&watch), host_(make_host_machine(1)), facts_(host_->facts()) {
     facts_.name = "fake device";
     facts_.kernel_build = "fake";
+    facts_.shared_bytes = 1 << 20;
   }
 
   [[nodiscard]] const MachineFacts& facts() const override { return facts_; }

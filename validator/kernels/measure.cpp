@@ -84,8 +84,9 @@ Result<Timing> time_case(Machine& machine, const Case& of, bool cold, const Samp
     KVPLAN_TRY(copies, copies_for(machine, *problem));
   }
   KVPLAN_TRY(const MemoryOfCase memory, MemoryOfCase::take(machine, *problem, copies));
+  const std::int64_t least_calls = machine.facts().toolkit.empty() ? 1 : kLeastCalls;  // no graph on the host
   Timing timing{.cold = cold,
-                .copies = std::max(copies, kLeastCalls),
+                .copies = std::max(copies, least_calls),
                 .roofline = problem->roofline(),
                 .notes = problem->notes()};
   std::vector<Launch> launches;

@@ -43,7 +43,9 @@ class Stages {
   Stages(Machine& machine, const StageOptions& options, const std::function<void(const std::string&)>& say)
       : machine_(machine), options_(options), say_(say), end_s_(now_s() + options.seconds) {
     sampling_ = options.quick ? Sampling{.warm_ups = 1, .least = 3, .most = 5, .enough_ns = 2e6}
-                              : Sampling{.enough_ns = 5e7};
+                : machine.facts().toolkit.empty()
+                    ? Sampling{.warm_ups = 1, .least = 5, .most = 20, .enough_ns = 5e7, .interval = 0.02}
+                    : Sampling{.enough_ns = 5e7};
   }
 
   Result<bool> run() {
@@ -93,12 +95,19 @@ class Stages {
     return (std::filesystem::path(options_.folder) / (std::string(name_of(stage)) + ending)).string();
   }
 
+  /// A case of each kernel in turn, so that a stage that is cut short has something of all.
   [[nodiscard]] std::vector<Case> cases(CaseSet set) const {
-    std::vector<Case> all;
+    std::vector<std::vector<Case>> by_kernel;
+    std::size_t most = 0;
     for (const Kernel& kernel : catalogue()) {
       if (!options_.kernel.empty() && kernel.name != options_.kernel) continue;
-      for (Case& of : kernel.cases(set, machine_.facts())) all.push_back(std::move(of));
+      by_kernel.push_back(kernel.cases(set, machine_.facts()));
+      most = std::max(most, by_kernel.back().size());
     }
+    std::vector<Case> all;
+    for (std::size_t i = 0; i < most; ++i)
+      for (std::vector<Case>& own : by_kernel)
+        if (i < own.size()) all.push_back(std::move(own[i]));
     return all;
   }
 
@@ -246,6 +255,10 @@ class Stages {
   }
 
   Status watch_memory(Stage stage) {
+    if (machine_.facts().shared_bytes == 0) {  // a host gives memory when it is first written
+      say_("memory: only of a device");
+      return Done{};
+    }
     KVPLAN_TRY(const auto lines, memory_events(machine_));
     KVPLAN_TRY_DO(finish());
     JsonWriter json;
