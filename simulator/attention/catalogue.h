@@ -12,8 +12,11 @@ namespace kvplan::attention {
 
 /// All members, in the order in which lists show them.
 std::span<const PolicyKind* const> policies();
+namespace full {
+extern const PolicyKind kMember;
+}
 /// The one that keeps every token, which is the same as none.
-extern const PolicyKind kFull;
+inline constexpr const PolicyKind& kFull = full::kMember;
 /// Their descriptors, for parsing, `list`, `explain` and forms.
 Catalogue policy_descriptors();
 

@@ -61,8 +61,11 @@ struct FormatKind {
   std::string (*stands_for)(const Choice&) = nullptr;
 };
 
+namespace full {
+extern const FormatKind kMember;
+}
 /// The format that stores the elements of a recording as they are.
-extern const FormatKind kFullFormat;
+inline constexpr const FormatKind& kFullFormat = full::kMember;
 /// All members, aliases included.
 std::span<const FormatKind* const> formats();
 Catalogue format_descriptors();

@@ -91,8 +91,11 @@ struct AllocatorEntry {
   CasePrice price{};  ///< of a case with this member, beyond that of any case
 };
 
+namespace allocator_paged {
+extern const AllocatorEntry kMember;
+}
 /// The pool of vLLM's blocks, which its replays use.
-extern const AllocatorEntry kPagedAllocator;
+inline constexpr const AllocatorEntry& kPagedAllocator = allocator_paged::kMember;
 /// All members, by name.
 std::span<const AllocatorEntry* const> allocators();
 /// Their descriptors.
