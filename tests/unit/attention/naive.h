@@ -10,7 +10,7 @@
 namespace kvplan::attention {
 
 struct NaivePolicy {
-  enum class Kind { kFull, kInterval, kH2o, kTova, kTopK } kind{Kind::kFull};
+  enum class Kind { kAll, kInterval, kH2o, kTova, kTopK } kind{Kind::kAll};
   int a{0};  ///< sink, hh, budget or k
   int b{0};  ///< recent
   bool raw{false};

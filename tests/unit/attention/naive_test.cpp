@@ -29,7 +29,7 @@ Case random_case(Random& random, int tokens, int query_heads) {
   using Kind = NaivePolicy::Kind;
   switch (random.below(6)) {
     case 0:
-      out.naive.kind = Kind::kFull;
+      out.naive.kind = Kind::kAll;
       out.text = "full:";
       break;
     case 1:

@@ -56,7 +56,9 @@ TEST(FromLog, LoggedBesidePredicted) {
   EXPECT_EQ(number(root, "/pool_blocks"), 65'293);
   EXPECT_EQ(number(root, "/tensor_parallel"), 2);
   int both = 0;
-  for (const dom::element term : root["terms"].get_array().value_unsafe())
+  dom::array terms;
+  ASSERT_EQ(root["terms"].get_array().get(terms), simdjson::SUCCESS);
+  for (const dom::element term : terms)
     both += !term["logged"].is_null() && !term["predicted"].is_null() ? 1 : 0;
   EXPECT_EQ(both, 7);
 }
