@@ -68,7 +68,8 @@ traces::Trace draw_trace(Random& random) {
     if (!prompts.empty() && random.chance(3, 4)) ids = prompts[random.below(prompts.size())];
     ids.resize(std::min(ids.size(), static_cast<std::size_t>(random.below(ids.size() + 1))));
     ids.resize(std::min(ids.size(), static_cast<std::size_t>(ceil_div(input, 8))));
-    while (std::ssize(ids) < ceil_div(input, 8)) ids.push_back(trace.prefix.distinct++);
+    while (std::ssize(ids) < ceil_div(input, 8))
+      ids.push_back(static_cast<std::uint32_t>(trace.prefix.distinct++));
     trace.prefix.ids.insert(trace.prefix.ids.end(), ids.begin(), ids.end());
     trace.prefix.offsets.push_back(trace.prefix.ids.size());
     prompts.push_back(std::move(ids));
