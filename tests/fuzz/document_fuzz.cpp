@@ -116,7 +116,7 @@ v1::Report small_report() {
   report.mutable_latency_s()->mutable_ttft()->set_p99(0.1);
   report.mutable_memory()->mutable_mean_bytes()->set_live(3);
   report.mutable_memory()->mutable_peak()->mutable_bytes()->set_free(INT64_MAX);
-  report.add_replicas()->set_alloc_units(5);
+  report.add_replicas()->set_quanta(5);
   return report;
 }
 

@@ -470,10 +470,11 @@ TEST(SweepCommand, WrongValuesOfAFileHaveItsLine) {
   write_file(cases, "seed,engine.max_seqs\n1,4\n\n2,many\n");
   EXPECT_EQ(run_kvplan("sweep " + kTrace + " --cases " + cases + " --out " + folder.file("db")).err,
             "kvplan: " + cases +
-                ":4: engine.max_seqs: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 (requests), found "
+                ":4: engine.max_seqs: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 "
+                "(requests), found "
                 "\"many\"\n");
   write_file(values, "1\n2\n1e9x\n");
-  for (const std::string command : {"sweep " + kTrace + " --out " + folder.file("db"), "compare " + kTrace})
+  for (const std::string& command : {"sweep " + kTrace + " --out " + folder.file("db"), "compare " + kTrace})
     EXPECT_EQ(
         run_kvplan(command + " --vary seed=@" + values).err.find("kvplan: " + values + ":3: seed: expected"),
         0U);
