@@ -704,7 +704,7 @@
         <translation>同上，以块计，含空块（num_gpu_blocks）</translation>
     </message>
     <message>
-        <source>The same in tokens</source>
+        <source>Size of the KV-cache pool in tokens</source>
         <translation>同上，以 token 计</translation>
     </message>
     <message>

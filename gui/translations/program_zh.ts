@@ -616,29 +616,6 @@ Apache-2.0；按 LGPL 使用 Qt。</translation>
         <translation>会话另存为(&amp;A)…</translation>
     </message>
     <message>
-        <source>In the chart:
-W, S or wheel: zoom
-A, D or drag: move
-Left, Right: move the cursor
-Shift+drag, Shift+Left, Shift+Right: mark a range
-F: show the marked range
-Home or double click: show everything
-Esc: clear cursor and mark, or undo a drag
-
-Everywhere:</source>
-        <translation>在图中：
-W、S 或滚轮：缩放
-A、D 或拖动：平移
-Left、Right：移动游标
-Shift+拖动、Shift+Left、Shift+Right：标记范围
-F：显示标记范围
-Home 或双击：显示全部
-Esc：清除游标和标记，或取消拖动
-
-任何位置：
-</translation>
-    </message>
-    <message>
         <source>%1 requests, %2 steps, from the report of a finished run</source>
         <translation>%1 个请求，%2 步，来自一次已结束运行的报告</translation>
     </message>
@@ -679,6 +656,30 @@ Esc：清除游标和标记，或取消拖动
     <message>
         <source>&amp;Fits and Cost</source>
         <translation>容量与费用(&amp;F)</translation>
+    </message>
+    <message>
+        <source>In the chart:
+W, S or wheel: zoom
+A, D or drag: move
+Left, Right: move the cursor
+Shift+drag, Shift+Left, Shift+Right: mark a range
+F: show the marked range
+Home or double click: show everything
+Esc: clear cursor and mark, or undo a drag
+
+Everywhere:
+</source>
+        <translation>在图中：
+W、S 或滚轮：缩放
+A、D 或拖动：平移
+Left、Right：移动游标
+Shift+拖动、Shift+Left、Shift+Right：标记范围
+F：显示标记范围
+Home 或双击：显示全部
+Esc：清除游标和标记，或取消拖动
+
+任何位置：
+</translation>
     </message>
 </context>
 <context>
@@ -774,7 +775,7 @@ Esc：清除游标和标记，或取消拖动
         <translation>token 预算(&amp;U)</translation>
     </message>
     <message>
-        <source>65,536 tokens per step</source>
+        <source>65,536 tokens per step </source>
         <translation>每步 65,536 token </translation>
     </message>
 </context>

@@ -57,7 +57,7 @@ class CaseLines {
   }
   Status add_case(const std::vector<std::string>& fields, std::int64_t line) {
     if (fields.size() != varies_.size())
-      return bad_input("expected " + std::to_string(varies_.size()) + " expected different values, found " +
+      return bad_input("expected " + std::to_string(varies_.size()) + " values, found " +
                        std::to_string(fields.size()));
     if (places_.size() / varies_.size() == static_cast<std::size_t>(sweep::kMostCases))
       return bad_input("expected at most " + std::to_string(sweep::kMostCases) + " cases");

@@ -268,7 +268,7 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
   const std::string duo = "duo-attention:gates=";
   const std::string gates = "eviction: duo-attention:gates: expected ";
   refused(duo + "no such file",
-          "no such file: eviction: duo-attention:gates: cannot open: No such file or directory");
+          "eviction: duo-attention:gates: no such file: cannot open: No such file or directory");
   refused(duo + "[[1,1,1]]", gates + "a list for each of 4 layers, found 1");
   refused(duo + "[[1],[1],[1],[1]]", gates + "a number for each of 3 KV heads in layer 0, found 1");
   refused(duo + "[[-1,1,1],[1,1,1],[1,1,1],[1,1,1]]", gates + "one number of at least 0 per head");

@@ -126,8 +126,7 @@ TEST(SetsRuns, SayWhatTheyNeed) {
           {{"memory.allocator", "contiguous"}, {"eviction", "recorded:file=sets,placement=compact"}});
   auto from_disk = options();
   from_disk.open_sets = io::read_recorded_sets;
-  refused("no such file: eviction: recorded:file: expected JSON, found ", trace, from_disk, {},
-          "no such file");
+  refused("no such file: eviction: recorded:file: cannot open: ", trace, from_disk, {}, "no such file");
 }
 
 }  // namespace

@@ -113,17 +113,17 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
     f.hit_publications.pop_back();
     records[at].claims.places.pop_back();
   });
-  expect("request 1 hits publication 1, which belongs to other layers",
+  expect("request 1 hits cache insertion 1, which belongs to other layers",
          [](Header& header, Records&, Admit&) { header.groups[1].window = 4; });
-  expect("request 1 hits publication 3, which belongs to other layers", [](Header&, Records&, Admit& f) {
+  expect("request 1 hits cache insertion 3, which belongs to other layers", [](Header&, Records&, Admit& f) {
     std::swap(f.hit_keys[1], f.hit_keys[2]);
     std::swap(f.hit_publications[1], f.hit_publications[2]);
   });
-  expect("request 1 hits publication 0 twice", [](Header&, Records&, Admit& f) {
+  expect("request 1 hits cache insertion 0 twice", [](Header&, Records&, Admit& f) {
     f.hit_keys[1] = f.hit_keys[0];
     f.hit_publications[1] = f.hit_publications[0];
   });
-  expect("request 1 hits a different content in publication 1 than it looked up",
+  expect("request 1 hits a different content in cache insertion 1 than it looked up",
          [](Header&, Records&, Admit& f) { f.hit_keys[1] = 8; });
   expect("request 1 hits all its tokens", [](Header&, Records&, Admit& f) { f.found_blocks = 3; });
   expect("request 1 hits a negative number of blocks",
@@ -212,16 +212,17 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
   EXPECT_EQ(replay({header, made.second}).first_problem,
             "event 8 (admit): request 1 finds 2 of 3 tokens, of which the last 2 are always computed");
   // The found block is another request's to write, and lies where that has it.
-  EXPECT_EQ(problem([&](auto& records) {
-              auto& hit = std::get<event_log::Admit>(
-                  std::find_if(records.rbegin(), records.rend(), [](const auto& record) {
-                    return std::holds_alternative<event_log::Admit>(record.fact);
-                  })->fact);
-              hit.hit_publications.insert(hit.hit_publications.begin(), 0);
-              hit.hit_keys.insert(hit.hit_keys.begin(), 8);
-            }),
-            "event 33 (admit): request 1 hits publication 0 at another position of its table than where it "
-            "was filled");
+  EXPECT_EQ(
+      problem([&](auto& records) {
+        auto& hit =
+            std::get<event_log::Admit>(std::find_if(records.rbegin(), records.rend(), [](const auto& record) {
+                                         return std::holds_alternative<event_log::Admit>(record.fact);
+                                       })->fact);
+        hit.hit_publications.insert(hit.hit_publications.begin(), 0);
+        hit.hit_keys.insert(hit.hit_keys.begin(), 8);
+      }),
+      "event 33 (admit): request 1 hits cache insertion 0 at another position of its table than where it "
+      "was filled");
 }
 
 /// More blocks than one fact lists: all of them must be reported before the request continues.
@@ -385,7 +386,7 @@ TEST(Replay, AHugeMemoryIsRefusedWithoutTakingIt) {
       test::read_log(test::log_of_run(test::random_trace(7), test::small_cases().front(), Stepping::kFast));
   log.header.alloc_units = event_log::kMostAllocUnits;
   log.header.capacity_bytes = event_log::kMostBytes;
-  EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 cells"),
+  EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 slots"),
             std::string::npos);
 }
 

@@ -93,24 +93,24 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
 Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::ContentKey key,
                               std::int64_t entry) {
   const std::int64_t group = entry % header_.entries_per_block();
-  const std::string name = "publication " + std::to_string(publication);
+  const std::string name = "cache insertion " + std::to_string(publication);
   const auto found = publications_.find(publication);
-  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which does not exist");
+  if (found == publications_.end()) return contradict(r.id, "hits " + name + ", which does not exist");
   const std::int64_t q = found->second;
   const AllocUnit& alloc_unit = arena_.alloc_unit(q);
   if (std::any_of(alloc_unit.holders.begin(), alloc_unit.holders.end(),
                   [&](const Holder& holder) { return holder.request == &r; }))
-    return contradict(r.id, "finds " + name + " twice");
-  if (alloc_unit.group != group) return contradict(r.id, "finds " + name + ", which belongs to other layers");
+    return contradict(r.id, "hits " + name + " twice");
+  if (alloc_unit.group != group) return contradict(r.id, "hits " + name + ", which belongs to other layers");
   if (follows_courses() && alloc_unit.entry != entry)
-    return contradict(r.id, "finds " + name + " at another position of its table than where it was filled");
+    return contradict(r.id, "hits " + name + " at another position of its table than where it was filled");
   KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
   if (cells.wrong > 0 || alloc_unit.key != key)
     return contradict(r.id, "hits a different content in " + name + " than it looked up");
   if (publication >= first_of_pass_) {
     unfinished_hits_.emplace_back(q, key);
   } else if (cells.cached < arena_.alloc_unit_cells()) {
-    return contradict(r.id, "finds " + name + " not written");
+    return contradict(r.id, "hits " + name + " not written");
   } else {
     hit_cells_read_ += arena_.alloc_unit_cells();
     hit_cells_right_ += cells.cached;

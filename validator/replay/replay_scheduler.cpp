@@ -118,10 +118,10 @@ Status Replay::Impl::on(const log::Reclaim& f) {
   if (f.pages != 0) return contradict("pages are evicted, but there is no radix tree");
   const auto found = publications_.find(f.publication);
   if (found == publications_.end())
-    return contradict("publication " + std::to_string(f.publication) + " is evicted, but does not exist");
+    return contradict("cache insertion " + std::to_string(f.publication) + " is evicted, but does not exist");
   const std::int64_t q = found->second;
   if (!arena_.alloc_unit(q).holders.empty())
-    return contradict("publication " + std::to_string(f.publication) + " is evicted while it is held");
+    return contradict("cache insertion " + std::to_string(f.publication) + " is evicted while it is held");
   publications_.erase(found);
   return arena_.forget(q);
 }

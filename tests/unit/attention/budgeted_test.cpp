@@ -387,7 +387,7 @@ TEST(Budgeted, RefusesWhatCannotBeGiven) {
   EXPECT_NE(error("tova:budget=4", {4, 5}, true).find("selects tokens per layer"), std::string::npos);
   EXPECT_NE(error("ada-kv:window=2,capacity=9", {4, 5}, true).find("selects tokens per layer"),
             std::string::npos);
-  EXPECT_NE(error("h2o:hh=2,recent=1", {4, 5, 6}, true).find("each of 2 stored heads"), std::string::npos);
+  EXPECT_NE(error("h2o:hh=2,recent=1", {4, 5, 6}, true).find("each of 2 KV heads"), std::string::npos);
   EXPECT_EQ(error("h2o:hh=2,recent=1", {4, 5}, true), "");
   // A prompt of 20 that is retained whole, although the window would hold more.
   EXPECT_EQ(error("snapkv:window=32,capacity=64", {20}, false), "");

@@ -71,7 +71,7 @@ TEST(Component, ErrorsNameThePlaceAndWhatExists) {
   EXPECT_EQ(error_of("window:window=1,window=2"), "window:window: given twice");
   EXPECT_EQ(error_of("window:window=1,placement=x"),
             "window:placement: expected one of holes reuse, found \"x\"");
-  EXPECT_EQ(error_of("window"), "window:window: must be given: Tokens kept");
+  EXPECT_EQ(error_of("window"), "window:window: parameter must be given: Tokens kept");
   EXPECT_EQ(error_of("window:1"), "window: expected key=value, found \"1\"");
   const Descriptor bare{.family = "eviction", .name = "none", .summary = "", .source = "", .params = {}};
   const Descriptor* const all[] = {&bare};

@@ -26,7 +26,7 @@ struct Stand {
   std::string text;              ///< with parameters that it needs
   std::string model{kLlama};     ///< that it serves
   std::string not_for{kLatent};  ///< a model, or other parameters, that it does not serve; empty: none
-  std::string why{"expected a model that stores keys and values by head; this model stores a latent vector"};
+  std::string why{"a codec needs keys and values by head, and the model stores a latent vector"};
 };
 
 const std::map<std::string, Stand>& stands() {

@@ -143,7 +143,7 @@ TEST(SideFile, WhatIsRefused) {
   refused(with(kTables, "layers.0.keys.low", {"[4]", {-1, -2, -3, 0}}), {"two dimensions"});
   refused(with(kTables, "layers.0.keys.high", {"[1,4]", {1, 2, 3, 0}}), {"the shape of layers.0.keys.low"});
   refused(with(kTables, "layers.0.keys.high", {"[2,2]", {1, 2, -4, 0}}), {"smaller one at element 2"});
-  refused(with(kTables, "layers.1.keys.low", {"[1,1]", {1}}), {"layers.1", "together"});
+  refused(with(kTables, "layers.1.keys.low", {"[1,1]", {1}}), {"layers.1", "both keys.low and keys.high"});
   refused(with(kTables, "layers.0.keys.table", {"[3]", {-1, 0, 1}}), {"one dimension of 4, 8"});
   refused(with(kTables, "layers.0.keys.table", {"[4]", {-1, 0, 0, 1}}), {"ascending", "element 2"});
   refused(with(kBases, "layers.2.keys.basis", {"[2,2]", {1, 0, 0, 1}}), {"three dimensions"});

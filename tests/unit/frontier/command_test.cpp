@@ -269,7 +269,7 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
   const std::string rows = kRows + " --json - ";
   refused(rows + "--policies keyformer --budgets 8", {"--policies", "keyformer", "window", "tova", "snapkv"});
   refused(rows + "--policies duo-attention:gates=x.csv --budgets 8",
-          {"duo-attention:gates", "in x.csv", "reading the file"});
+          {"x.csv: duo-attention:gates", "cannot open"});
   refused(rows + "--policies 'h2o;nothing' --budgets 8", {"--policies", "nothing"});
   refused(rows + "--policies 'h2o;window:window=8' --budgets 16,4",
           {"--policies", "window:window=8", "--budgets"});

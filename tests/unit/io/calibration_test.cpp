@@ -208,11 +208,11 @@ TEST(Calibration, MergingJoinsRowsOfOneDevice) {
     return status.ok() ? std::string("no error") : status.error().to_string();
   };
   EXPECT_EQ(refused([](Calibration& c) { c.device.l2_bytes = 1; }),
-            "device: expected the same device in both");
+            "device: expected the same device in both calibrations");
   EXPECT_EQ(refused([](Calibration& c) { c.software.kernel_build = "x"; }).find("software: "), 0U);
   EXPECT_EQ(refused([](Calibration& c) { c.method.cold = false; }).find("method: "), 0U);
   EXPECT_EQ(refused([](Calibration& c) { c.tables[0].columns.pop_back(); }),
-            "table \"vmm\": expected the same columns in both");
+            "table \"vmm\": expected the same columns in both calibrations");
 }
 
 TEST(Calibration, ThePageHasEveryTableAndColumn) {
@@ -252,8 +252,9 @@ TEST(CalibrationCommand, ShowsChecksAndJoins) {
   const Outcome refused =
       run_kvplan("calibration merge " + file + " " + other + " -o " + folder.file("e.json"));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(refused.err, "kvplan: " + other +
-                             ": software: expected the same driver, toolkit, engine and kernels in both\n");
+  EXPECT_EQ(refused.err,
+            "kvplan: " + other +
+                ": software: expected the same driver, toolkit, engine and kernels in both calibrations\n");
   EXPECT_EQ(run_kvplan("calibration merge " + file + " -o " + file).exit_code, 2)
       << "it would replace what it reads";
   write_file(other, "{\n\"schema\": 3}");

@@ -188,9 +188,9 @@ TEST_F(Command, WhatAResultIsWithout) {
   for (const char* policy : {"streaming-llm:sink=2,recent=4", "finch:window=4"}) {
     const Ended ended = run(input + policy);
     EXPECT_EQ(ended.code, 0) << ended.err;
-    EXPECT_NE(ended.out.find("Position-frozen"), std::string::npos) << policy;
+    EXPECT_NE(ended.out.find("Positions are frozen"), std::string::npos) << policy;
   }
-  EXPECT_EQ(run(input + "window:window=4").out.find("Position-frozen"), std::string::npos);
+  EXPECT_EQ(run(input + "window:window=4").out.find("Positions are frozen"), std::string::npos);
   std::ofstream(path("gates.json")) << "[[0.4]]";
   const Ended text = run(input + "duo-attention:gates=[[0.4]],sink=1,recent=3");
   const Ended file = run(input + "duo-attention:gates=" + path("gates.json") + ",sink=1,recent=3");
@@ -285,7 +285,7 @@ TEST_F(Command, ErrorsAreOneLineExitTwoAndLeaveNothing) {
   std::ofstream(path("empty.kva"));
   const std::array<std::pair<std::string, std::string>, 12> table{{
       {input + "--policy h2o:hh=4 --prefill 8",
-       "--policy: h2o:recent: must be given: Newest tokens, always kept"},
+       "--policy: h2o:recent: parameter must be given: Newest tokens, always kept"},
       {input + "--policy h20:hh=4 --prefill 8", "did you mean \"h2o\""},
       {input + "--policy window:window=0 --prefill 8",
        "--policy: window:window: expected a whole number from 1"},

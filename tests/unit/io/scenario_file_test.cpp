@@ -288,7 +288,7 @@ TEST(ScenarioJson, TextBehindTheObjectIsSaidToBeThat) {
   EXPECT_EQ(json_error("{\"seed\":1} x"), "s.json:1: " + behind);
   EXPECT_EQ(json_error("{\"seed\":1,\n\"model\": \"}{\\\"\"}\n\nx"), "s.json:4: " + behind);
   EXPECT_EQ(json_error("{\"seed\":1} {\"seed\":2}"), "s.json:1: " + behind);
-  const std::string open = "s.json:1: as a scenario: expected JSON in which every { and [ is closed";
+  const std::string open = "s.json:1: read as a scenario: expected JSON in which every { and [ is closed";
   for (const char* text : {"{\"seed\":1", "{\"memory\":{", "{"}) EXPECT_EQ(json_error(text), open);
 }
 

@@ -101,8 +101,8 @@ TEST_F(CliLatency, OptionsDecideAndWhatDiffersIsSaid) {
             "kvplan: warning: no table of vllm 0.23.0 on h200-sxm: times come from tables of version "
             "0.24.0\nkvplan: warning: 1 row names another GPU; times are for --gpu H200\nkvplan: warning: "
             "1 row names another engine; times are for --engine vllm\nkvplan: warning: 1 row names another "
-            "engine version; times are for 0.24.0\nkvplan: warning: 1 row names another kernel; times come "
-            "from vllm_flash_attn_fa3\n");
+            "engine version; times are for 0.24.0\nkvplan: warning: 1 row names another kernel; times are "
+            "for vllm_flash_attn_fa3\n");
 }
 
 TEST_F(CliLatency, Errors) {
@@ -129,7 +129,9 @@ TEST_F(CliLatency, Errors) {
       error(kHeader + "\n", "--gpu H20 --engine vllm").starts_with("kvplan: --gpu: unknown device \"H20\""));
   const Outcome prefill = run_kvplan("latency --kernel prefill --gpu H200 --engine vllm --csv x --out -");
   EXPECT_EQ(prefill.exit_code, 2);
-  EXPECT_EQ(prefill.err, "kvplan: --kernel: unknown kernel \"prefill\" (known: decode-attention)\n");
+  EXPECT_EQ(prefill.err,
+            "kvplan: --kernel: unknown kernel \"prefill\" (known: decode-attention, all-reduce, gemm, moe, "
+            "prefill-attention)\n");
   EXPECT_EQ(run_kvplan("latency --kernel decode-attention --gpu H200 --engine vllm --csv x").exit_code, 2);
 }
 

@@ -239,10 +239,9 @@ TEST(ReadCommand, RefusesWhatCannotBeRead) {
   expect_refused(kTensors + " --reader full --sequence 1", {"--sequence", "0 to 0"});
   expect_refused(kTensors + " --reader clusterkv:budget=16,dense_layers=0",
                  {"clusterkv:budget", "more than the 16"});
-  expect_refused(kTensors + " --reader retrieval-heads:gates=[[1]]",
-                 {"retrieval-heads:gates", "2 stored heads"});
+  expect_refused(kTensors + " --reader retrieval-heads:gates=[[1]]", {"retrieval-heads:gates", "2 KV heads"});
   expect_refused(kTensors + " --reader retrieval-heads:gates=none.json",
-                 {"retrieval-heads:gates", "a JSON file"});
+                 {"retrieval-heads:gates", "cannot open"});
   expect_refused(kTensors + " --reader full --json - --csv -", {"at most one output"});
   expect_refused("none.kva --reader full", {"none.kva"});
 }

@@ -198,14 +198,14 @@ TEST(ScenarioErrors, WhatIsNoJson) {
 }
 
 TEST(ScenarioErrors, BrokenFilesAreSpokenOfAsScenarios) {
-  const std::string open = "as a scenario: expected JSON in which every { and [ is closed";
+  const std::string open = "read as a scenario: expected JSON in which every { and [ is closed";
   // Whatever their keys are, known or not, and wherever they break.
   expect_error("{", ":1: " + open);
   expect_error("{\"sed\": 1,\n \"x\": [1,", ":2: " + open);
   expect_error("{\"a\":\n\n{\"b\"", ":3: " + open);
   expect_error("\n\n {\"memory\": {\"pool",
-               ":3: as a scenario: expected a closing quote for every JSON string");
-  expect_error("{\"seed\":\n 1,\n \"model\": \"\xff\"\n}\n", ":3: as a scenario: expected UTF-8");
+               ":3: read as a scenario: expected a closing quote for every JSON string");
+  expect_error("{\"seed\":\n 1,\n \"model\": \"\xff\"\n}\n", ":3: read as a scenario: expected UTF-8");
   expect_error("[1, 2]", ":1: expected a scenario: a JSON object, which begins with {");
   expect_error("hello", ":1: expected a scenario: a JSON object, which begins with {");
   expect_error("{\"nested\": 1}", ":1: unknown scenario path \"nested\"");
@@ -225,7 +225,7 @@ TEST(ScenarioErrors, NamesAndFirstBytesSayThatAScenarioIsMeant) {
     EXPECT_EQ(outcome.exit_code, 2) << name;
     return outcome.err.substr(std::min(outcome.err.size(), 9 + folder.file(name).size() - 1));
   };
-  const std::string open = "as a scenario: expected JSON in which every { and [ is closed\n";
+  const std::string open = "read as a scenario: expected JSON in which every { and [ is closed\n";
   EXPECT_EQ(error_with("run", "s", "{\n\"x\": "), ":2: " + open);
   EXPECT_EQ(error_with("run", "s.txt", "{\n\"x\": "), ":2: " + open);
   EXPECT_EQ(error_with("compare", "s.json", "{\"x\": ", " --vary 'seed=1;2'"), ":1: " + open);

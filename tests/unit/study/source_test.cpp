@@ -124,8 +124,9 @@ TEST(Source, AComparisonSaysWhatWasVaried) {
 TEST(Source, TablesShowWhatIsDerived) {
   const std::string run =
       "run '" + std::string(kMicroTrace) + "' --set workload.limit=5 --set memory.pool_tokens=4096";
-  EXPECT_NE(run_kvplan(run).out.find("latency                 default  roofline"), std::string::npos);
-  EXPECT_NE(run_kvplan(run + " --set deployment.device=mi300x")
+  EXPECT_NE(run_kvplan(run + " --verbose").out.find("latency                 default  roofline"),
+            std::string::npos);
+  EXPECT_NE(run_kvplan(run + " --verbose --set deployment.device=mi300x")
                 .out.find("latency                 derived  roofline"),
             std::string::npos);
 }

@@ -294,7 +294,7 @@ TEST(CliTrace, BombsTakeTimeButNoMemory) {
       0);
   const Outcome line = run_kvplan("trace info " + quoted(folder.file("line.gz")), 256);
   EXPECT_EQ(line.exit_code, 2);
-  EXPECT_EQ(line.err, "kvplan: " + folder.file("line.gz") + ": not a trace in any known format (" +
+  EXPECT_EQ(line.err, "kvplan: " + folder.file("line.gz") + ": is not a trace in any known format (" +
                           testing::known_formats() + ")\n");
   const Outcome forced = run_kvplan("trace info --format azure " + quoted(folder.file("line.gz")), 256);
   EXPECT_EQ(forced.exit_code, 2);
@@ -367,7 +367,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
     }
   }
   // Scenarios, resolved ones and reports are no traces, whatever they contain.
-  const std::string refusal = ": not a trace in any known format (" + testing::known_formats() + ")";
+  const std::string refusal = ": is not a trace in any known format (" + testing::known_formats() + ")";
   const auto expect_no_trace = [&](const std::string& path) {
     expect_one_line(run_kvplan("trace info " + quoted(path)), "kvplan: " + path + refusal);
   };

@@ -351,7 +351,7 @@ TEST(Edit, MergedTracesCountTheirOddities) {
   const auto said = merged(both).value().provenance.warnings;
   ASSERT_EQ(said.size(), 2U);
   EXPECT_EQ(said[0], "2 of 4 requests have no output tokens; runs reject them.");
-  EXPECT_EQ(said[1].substr(0, 40), "2 turns have a shorter prompt than the t");
+  EXPECT_EQ(said[1].substr(0, 40), "2 turns have a shorter prompt than the p");
   Trace whole = turns;  // an importer that knows its prompts to be whole
   whole.provenance.warnings.pop_back();
   const Trace* const mixed[]{&whole, &turns};

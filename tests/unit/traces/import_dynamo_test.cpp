@@ -155,8 +155,8 @@ TEST(Dynamo, OneBlockForAll) {
   EXPECT_EQ(import_error(first + line(end("2", kTokens + replay("1", 32)))),
             "t:2: request.replay.trace_block_size: expected 16 as in the first request, found 32");
   EXPECT_EQ(import_error(first, blocks_of(8)),
-            "t:1: request.replay.trace_block_size: the file says 16; --block 8 is only for files without a "
-            "block size");
+            "t:1: request.replay.trace_block_size: the file says 16; --block 8 is for files that leave it "
+            "out");
   EXPECT_EQ(import_error(line(end("2", kTokens + replay("1", 0)))),
             "t:1: request.replay.trace_block_size: expected 1 to 1048576 tokens, found 0");
 }
@@ -192,7 +192,7 @@ TEST(Dynamo, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(error(line(event("request_end", ""))), "t:2: request: missing in a request_end");
   EXPECT_EQ(error(line(event("request_end", R"(,"request":7)"))), "t:2: request: expected an object");
   EXPECT_EQ(error(line(event("request_end", R"(,"agent_context":{"session_id":7})"))),
-            "t:2: agent_context.session_id: expected a string, found \"7\"");
+            "t:2: agent_context.session_id: expected a text, found \"7\"");
   EXPECT_EQ(error(line(end("1", kTokens, std::string(1025, 'x')))),
             "t:2: agent_context.session_id: expected a name of at most 1024 bytes, found 1025");
   EXPECT_EQ(error(R"({"event_type":"tool_end"})"),

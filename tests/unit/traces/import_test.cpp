@@ -171,7 +171,7 @@ TEST(Mooncake, ErrorsSayWhereAndWhatWasExpected) {
       "t:2: input_length: expected a number or a string, found an array or object at byte 30 of the line");
   EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5}"), "t:2: no value for \"output_length\" (output)");
   EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"input_tokens\":5,\"output_length\":1}"),
-            "t:2: input_tokens: a second value for the input column");
+            "t:2: input_tokens: found a second value for the input column");
   EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"output_length\":1,\"hash_ids\":[1.5]}"),
             "t:2: hash_ids: expected an array of whole numbers from 0 to 2^64 - 1");
   EXPECT_EQ(
@@ -440,13 +440,13 @@ TEST(Detection, NearlyMooncakeIsNamedAndNotGuessed) {
 TEST(Detection, WhatIsNoTable) {
   for (const std::string& text :
        {std::string("just words\n"), std::string("[1,2,3]\n"), std::string("\n\n\n")})
-    EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")");
+    EXPECT_EQ(import_error(text), "t: is not a trace in any known format (" + testing::known_formats() + ")");
 }
 
 TEST(Detection, WhyAFileIsNoTraceIsSaidWhereThatIsKnown) {
   const auto expect_why = [](const std::string& text, const std::string& why) {
     EXPECT_EQ(import_error(text),
-              "t: not a trace in any known format (" + testing::known_formats() + "): " + why);
+              "t: is not a trace in any known format (" + testing::known_formats() + "): " + why);
     EXPECT_EQ(import_error(text, with_map("", "arrival=a,input=b,output=c")),
               "t: --map: needs a table: a CSV file with a header, or JSON lines; " + why);
   };
@@ -503,7 +503,7 @@ TEST(Detection, DocumentsThatAreNoTraces) {
        {"{\n\"spans\": [], \"x\": 1}", "{\n\"resourceMetrics\": []}", "[{\"id\": 1, \"messages\": []}]",
         "[{\"conversations\": 5}]", "{\n\"conversations\": []}", "{\n\"input_lens\": [], \"ttfts\": []}",
         "[{\"resourceSpans\": []}]", "{\n\"a\": 1}"})
-    EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")")
+    EXPECT_EQ(import_error(text), "t: is not a trace in any known format (" + testing::known_formats() + ")")
         << text;
 }
 

@@ -71,7 +71,7 @@ TEST(SynthCommand, UsageErrorsAreOneLineAndLeaveNothing) {
   EXPECT_EQ(error("--service caht"),
             "kvplan: caht: unknown service \"caht\"; did you mean \"chat\"? (known: chat)\n");
   EXPECT_EQ(error("--arrivals poisson --requests 5"),
-            "kvplan: poisson:rate_per_s: must be given: Mean arrivals per second\n");
+            "kvplan: poisson:rate_per_s: parameter must be given: Mean arrivals per second\n");
   EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --requests 0"),
             "kvplan: --requests: expected a whole number from 1 to 2147483647, found \"0\" (see --help)\n");
   EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --lengths fixed:input=1,output=1 --duration 1e-12"),

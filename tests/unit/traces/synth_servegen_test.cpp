@@ -275,7 +275,7 @@ TEST(SynthServegen, WhatIsWrongWithAPoolIsSaidInOneLine) {
   EXPECT_NE(error(kRows, "{\"0\": {\"input_tokens\": \"{1: 1}\"").find(json), std::string::npos);
   const TemporaryFolder folder;
   EXPECT_EQ(synth_error({.arrivals = "servegen:pool=" + folder.path(), .requests = 5}),
-            folder.path() + ": holds no client: no chunk-K-trace.csv and chunk-K-dataset.json");
+            folder.path() + ": the pool holds no client: no chunk-K-trace.csv and chunk-K-dataset.json");
   write_file(folder.file("chunk-3-trace.csv"), kRows);
   EXPECT_EQ(synth_error({.arrivals = "servegen:pool=" + folder.path(), .requests = 5}),
             folder.path() + ": has no chunk-3-dataset.json");
