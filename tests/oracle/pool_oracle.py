@@ -136,6 +136,10 @@ def main():
             "rule": draw.choice([("vllm-v1", 0.9), ("vllm-v1", 0.95), ("sglang", 0.843), ("trt-llm", 0.9)]),
             "tokens": draw.choice([2048, 8192]), "seqs": draw.choice([64, 256]), "block": draw.choice([1, 16, 64]),
         }
+        config = MODELS[case["model"]]
+        heads, kv = config["num_attention_heads"], config.get("num_key_value_heads") or config["num_attention_heads"]
+        if heads % case["tp"] or (kv % case["tp"] and case["tp"] % kv):
+            continue  # engines refuse ranks that do not share the heads evenly
         key = {"vllm-v1": "memory_utilization", "sglang": "mem_fraction_static", "trt-llm": "free_gpu_memory_fraction"}
         rule, fraction = case["rule"]
         command = [kvplan, "pool", "--model", case["model"], "--device", case["device"], "--tp", str(case["tp"]),

@@ -406,7 +406,8 @@ class Version2(FolderTest):
                  ("attention", "analyse", "--layer", 1), "row 0 of query head 2 is needed but was not recorded"),
                 (keys, lambda out: [out.append(0, 0, part, head, np.ones((4, 8 if part == "keys" else 6)))
                                     for part in ("keys", "values") for head in (0, 1)],
-                 ("format", "--format", "int8", "--prefill", 2), "holds no queries; formats need queries, keys and")):
+                 ("format", "--format", "int8", "--prefill", 2),
+                 "recording holds no queries; formats need queries, keys and")):
             kind.token_classes = ()
             with RecordingWriter(self.path("x.kva"), kind) as out:
                 out.begin("a", 2)
