@@ -37,7 +37,8 @@ Status run_service(const SynthFlags& flags) {
 }
 
 Status run_parts(const SynthFlags& flags) {
-  if (!flags.service.empty()) return bad_input("expected --service or --arrivals, found both").at_field("--service");
+  if (!flags.service.empty())
+    return bad_input("expected --service or --arrivals, found both").at_field("--service");
   traces::SynthOptions parts = flags.parts;
   if (flags.requests) parts.requests = flags.common.requests;
   if (flags.duration) parts.duration_ns = std::llround(flags.duration_s * static_cast<double>(kNsPerSecond));

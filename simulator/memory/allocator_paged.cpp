@@ -26,7 +26,7 @@ using core::PoolCounts;
 using core::PrefixHit;
 
 constexpr std::int64_t kMostPagedBlocks = std::int64_t{1}
-                                     << 25;  // some 50 bytes of our own memory each, once used
+                                          << 25;  // some 50 bytes of our own memory each, once used
 
 /// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
 template <class Idle>

@@ -16,7 +16,6 @@ using observe::kStates;
 using observe::State;
 using plan::RunResult;
 
-
 void time_axis(Markup& svg, const Plot& plot, const RunResult& r) {
   const AxisUnit unit = time_unit(seconds(r.makespan));
   const double high = seconds(r.makespan) / unit.size;

@@ -88,11 +88,12 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
     const bool waits = r.ttft && !plan::is_saturated(r);  // otherwise it grows with the trace
-    Row row{.label = names.label(index_of(comparison, variant)),
-            .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
-                      grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNoNumber,
-                      waits ? seconds_text(r.ttft->p99) : kNoNumber, r.tpot ? seconds_text(r.tpot->p50) : kNoNumber,
-                      or_none(r.output_tokens_per_s, rounded)}};
+    Row row{
+        .label = names.label(index_of(comparison, variant)),
+        .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
+                  grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNoNumber,
+                  waits ? seconds_text(r.ttft->p99) : kNoNumber,
+                  r.tpot ? seconds_text(r.tpot->p50) : kNoNumber, or_none(r.output_tokens_per_s, rounded)}};
     if (targets) {
       row.cells.push_back(or_none(r.slo_met_fraction, percent));
       row.cells.push_back(or_none(r.goodput_per_s, rounded));

@@ -5,11 +5,12 @@
 namespace kvplan::plan {
 namespace {
 
-constexpr Descriptor kNoExtrapolation{.family = kExtrapolationFamily,
-                           .name = "none",
-                           .summary = "A recording drives requests only if the model has its shape.",
-                           .source = "kvplan",
-                           .params = {}};
+constexpr Descriptor kNoExtrapolation{
+    .family = kExtrapolationFamily,
+    .name = "none",
+    .summary = "A recording drives requests only if the model has its shape.",
+    .source = "kvplan",
+    .params = {}};
 
 constexpr Descriptor kByShape{
     .family = kExtrapolationFamily,

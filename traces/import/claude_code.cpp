@@ -266,11 +266,10 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
 }  // namespace
 
 extern const Importer kMember;
-const Importer kMember{
-    .name = "claude-code",
-    .summary = "Sessions of coding agents, recorded by kv-cache-tester (JSON, JSON lines)",
-    .source = "github.com/callanjfox/kv-cache-tester",
-    .recognises = recognises,
-    .open = open};
+const Importer kMember{.name = "claude-code",
+                       .summary = "Sessions of coding agents, recorded by kv-cache-tester (JSON, JSON lines)",
+                       .source = "github.com/callanjfox/kv-cache-tester",
+                       .recognises = recognises,
+                       .open = open};
 
 }  // namespace kvplan::traces::claude_code

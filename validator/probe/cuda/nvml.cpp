@@ -72,7 +72,8 @@ std::string Nvml::driver_version() const {
 }
 
 Nvml::Telemetry Nvml::telemetry() const {
-  constexpr int kSmClock = 1, kMemoryClock = 2, kGpuSensor = 0;  // of nvmlClockType_t, nvmlTemperatureSensors_t
+  constexpr int kSmClock = 1, kMemoryClock = 2,
+                kGpuSensor = 0;  // of nvmlClockType_t, nvmlTemperatureSensors_t
   const Functions& f = *functions_;
   Telemetry seen;
   if (f.clock != nullptr) {
