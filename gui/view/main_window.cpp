@@ -297,7 +297,7 @@ void MainWindow::show_result(const ResultPtr& result) {
 }
 
 void MainWindow::show_numbers() {
-  const plan::RunSummary& run = result_->run;
+  const runs::RunSummary& run = result_->run;
   numbers_->show_rows(headline(run));
   show_fits();
   if (report_) {
@@ -411,9 +411,9 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
 
 void MainWindow::find_obstacles() {
   obstacles_.clear();
-  const plan::Scenario& scenario = document_.scenario();
+  const runs::Scenario& scenario = document_.scenario();
   if (scenario.model == nullptr) return;
-  auto found = plan::obstacles_of(scenario, *scenario.model, {});  // no file is read in this thread
+  auto found = runs::obstacles_of(scenario, *scenario.model, {});  // no file is read in this thread
   if (!found.ok() || !found.value()) return;
   obstacles_ = std::move(*found.value());
   show_fits();

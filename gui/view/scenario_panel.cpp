@@ -25,8 +25,8 @@
 namespace kvplan::gui {
 namespace {
 
-using plan::Field;
-using plan::FieldKind;
+using runs::Field;
+using runs::FieldKind;
 
 /// What is before the dot of a path; of a path without one the path itself.
 QString group_of(const Field& field) {
@@ -77,7 +77,7 @@ void ScenarioPanel::make_form() {
   auto* inner = new QWidget(this);
   auto* column = new QVBoxLayout(inner);
   inner->setObjectName(QStringLiteral("scenario-form"));
-  for (const Field& field : plan::scenario_fields()) {
+  for (const Field& field : runs::scenario_fields()) {
     const QString title = group_of(field);
     if (!groups_.contains(title)) {
       auto* box = new QGroupBox(title, inner);
@@ -118,7 +118,7 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
   QWidget* editor = nullptr;
   if (field.kind == FieldKind::kComponent) {
     std::vector<QString> names;
-    for (const Descriptor* descriptor : plan::family_descriptors(field.family))
+    for (const Descriptor* descriptor : runs::family_descriptors(field.family))
       names.push_back(to_qstring(descriptor->name));
     editor = list_editor(path, names);
   } else if (field.path == "deployment.device") {
@@ -268,15 +268,15 @@ void ScenarioPanel::show_row(const Row& row, const QString& text) {
 }
 
 void ScenarioPanel::refresh() {
-  const plan::Scenario& scenario = document_.scenario();
-  const auto fields = plan::scenario_fields();
+  const runs::Scenario& scenario = document_.scenario();
+  const auto fields = runs::scenario_fields();
   bool anew = false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != FieldKind::kComponent) {
       show_row(rows_[i], to_qstring(scenario.texts[i]));
       continue;
     }
-    const Choice choice = plan::parse_member(fields[i].family, scenario.texts[i]).value();
+    const Choice choice = runs::parse_member(fields[i].family, scenario.texts[i]).value();
     show_row(rows_[i], to_qstring(choice.name()));
     anew |= fill_component(fields[i], choice);
   }

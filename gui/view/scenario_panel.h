@@ -1,4 +1,4 @@
-// The scenario as a form, made from plan::scenario_fields() and the catalogues of components: a component or parameter
+// The scenario as a form, made from runs::scenario_fields() and the catalogues of components: a component or parameter
 // gets its row by being in its catalogue.
 //
 // A row has the name, an editor, the unit, and an arrow to reset a given value to the default. An invalid entry keeps
@@ -52,9 +52,9 @@ class ScenarioPanel final : public QWidget {
     QToolButton* reset{nullptr};
   };
   void make_form();
-  void add_field(QFormLayout* form, const plan::Field& field);
+  void add_field(QFormLayout* form, const runs::Field& field);
   /// Returns true if it created new rows.
-  bool fill_component(const plan::Field& field, const Choice& choice);
+  bool fill_component(const runs::Field& field, const Choice& choice);
   /// Sets the order of the Tab key to that of the rows, whenever they were created.
   void order_tabs();
   Row make_row(QFormLayout* form, const QString& path, const QString& name, const QString& help,

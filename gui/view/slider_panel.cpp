@@ -89,7 +89,7 @@ QSlider* SliderPanel::slider(SliderKind kind) const {
   return rows_[static_cast<std::size_t>(kind)].slider;
 }
 
-void SliderPanel::show_scenario(const plan::Scenario& scenario, const SliderFacts& facts) {
+void SliderPanel::show_scenario(const runs::Scenario& scenario, const SliderFacts& facts) {
   for (std::size_t i = 0; i < kSliders; ++i) {
     Row& row = rows_[i];
     row.model = slider_model(static_cast<SliderKind>(i), scenario, facts);

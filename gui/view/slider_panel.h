@@ -22,7 +22,7 @@ class SliderPanel final : public QWidget {
   explicit SliderPanel(QWidget* parent = nullptr);
 
   /// Sets handles and ranges from the scenario; emits nothing.
-  void show_scenario(const plan::Scenario& scenario, const SliderFacts& facts);
+  void show_scenario(const runs::Scenario& scenario, const SliderFacts& facts);
   [[nodiscard]] QSlider* slider(SliderKind kind) const;
 
  Q_SIGNALS:

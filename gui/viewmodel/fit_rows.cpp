@@ -62,14 +62,14 @@ HeadlineRow starts_row(bool starts) {
           Fits::tr("Weights, buffers and a longest request fit")};
 }
 
-void add_targets(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
+void add_targets(const runs::RunSummary& r, std::vector<HeadlineRow>& rows) {
   if (r.slo_met)
     rows.push_back({Fits::tr("Targets hold"), truth(*r.slo_met),
                     r.slo_met_fraction || r.percentiles.empty()
                         ? Fits::tr("At least %1 of the requests meet all targets, and every percentile holds")
                               .arg(to_qstring(report::fraction_text(r.scenario.target_fraction)))
                         : Fits::tr("Every percentile holds")});
-  for (const plan::PercentileOutcome& each : r.percentiles) {
+  for (const runs::PercentileOutcome& each : r.percentiles) {
     QString value = QStringLiteral("–");
     if (each.holds) {
       const QString had = each.have_s   ? format_seconds(*each.have_s)
@@ -85,7 +85,7 @@ void add_targets(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
   }
 }
 
-void add_cost(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
+void add_cost(const runs::RunSummary& r, std::vector<HeadlineRow>& rows) {
   if (!r.cost) return;
   const auto money = [&](const std::optional<double>& value) {
     return value ? Fits::tr("%1 %2", "amount, currency")
@@ -93,17 +93,17 @@ void add_cost(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
                  : QStringLiteral("–");
   };
   const auto count = [](std::int64_t n) { return format_number(static_cast<double>(n)); };
-  rows.push_back({Fits::tr("GPUs"), count(plan::gpus_of(r)), Fits::tr("Ranks of all replicas")});
+  rows.push_back({Fits::tr("GPUs"), count(runs::gpus_of(r)), Fits::tr("Ranks of all replicas")});
   rows.push_back(
       {Fits::tr("Nodes"), count(r.cost->nodes), Fits::tr("Nodes for these GPUs, including spare nodes")});
   rows.push_back({Fits::tr("Cost per hour"), money(r.cost->per_hour), Fits::tr("For all of these nodes")});
-  rows.push_back({Fits::tr("Cost per million output tokens"), money(plan::cost_per_million_output_tokens(r)),
+  rows.push_back({Fits::tr("Cost per million output tokens"), money(runs::cost_per_million_output_tokens(r)),
                   Fits::tr("At the mean output rate of the whole run")});
 }
 
 }  // namespace
 
-std::vector<HeadlineRow> fit_rows(const plan::RunSummary& r) {
+std::vector<HeadlineRow> fit_rows(const runs::RunSummary& r) {
   std::vector<HeadlineRow> rows;
   if (r.starts) rows.push_back(starts_row(*r.starts));
   add_obstacles(r.obstacles, rows);

@@ -9,7 +9,7 @@ namespace kvplan::gui {
 
 /// The three meanings of "fits" as far as they are known, each percentile target, and what keeps the engine from
 /// starting; with prices also devices and cost.
-std::vector<HeadlineRow> fit_rows(const plan::RunSummary& result);
+std::vector<HeadlineRow> fit_rows(const runs::RunSummary& result);
 
 /// If nothing ran: why the engine does not start. REQUIRES: there are obstacles.
 std::vector<HeadlineRow> fit_rows(const std::vector<model::Obstacle>& obstacles);

@@ -20,14 +20,14 @@ QString or_dash(const std::optional<double>& value, Format format) {
 
 }  // namespace
 
-std::vector<HeadlineRow> headline(const plan::RunSummary& r) {
-  const auto latency = [](const std::optional<plan::LatencySummary>& s, double plan::LatencySummary::*field) {
+std::vector<HeadlineRow> headline(const runs::RunSummary& r) {
+  const auto latency = [](const std::optional<runs::LatencySummary>& s, double runs::LatencySummary::*field) {
     return or_dash(s ? std::optional((*s).*field) : std::nullopt, format_seconds);
   };
   const auto count = [](std::int64_t n) { return format_number(static_cast<double>(n)); };
-  using L = plan::LatencySummary;
+  using L = runs::LatencySummary;
   const auto ttft = [&](double L::*field) {  // in a saturated run it grows with the trace
-    return plan::is_saturated(r) ? or_dash(std::nullopt, format_seconds) : latency(r.ttft, field);
+    return runs::is_saturated(r) ? or_dash(std::nullopt, format_seconds) : latency(r.ttft, field);
   };
   std::vector<HeadlineRow> rows{
       {Headline::tr("TTFT p50"), ttft(&L::p50), Headline::tr("Time from arrival to the first token, median")},

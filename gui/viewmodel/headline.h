@@ -14,7 +14,7 @@ struct HeadlineRow {
   QString explanation;  ///< one sentence
 };
 
-std::vector<HeadlineRow> headline(const plan::RunSummary& result);
+std::vector<HeadlineRow> headline(const runs::RunSummary& result);
 
 /// The name of a state, and a sentence that explains it.
 QString state_name(observe::State state);

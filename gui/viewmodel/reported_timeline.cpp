@@ -12,7 +12,7 @@ Status ReportedTimeline::end_replica() {
   return Done{};
 }
 
-Status ReportedTimeline::add(std::int64_t replica, const plan::BinNumbers& bin) {
+Status ReportedTimeline::add(std::int64_t replica, const runs::BinNumbers& bin) {
   if (bin.begin_ns == bin.end_ns) return Done{};  // a run shorter than a nanosecond per bin
   if (replica != replica_ && replica_ >= 0) {
     KVPLAN_TRY_DO(end_replica());

@@ -19,7 +19,7 @@ class ReportedTimeline {
   static constexpr std::size_t kMostBins = std::size_t{1} << 19;
 
   /// Errors: bins that differ from those of the replicas before, too many bins, sums beyond 64 bits.
-  Status add(std::int64_t replica, const plan::BinNumbers& bin);
+  Status add(std::int64_t replica, const runs::BinNumbers& bin);
   /// Error: the last replica has fewer bins than those before.
   Result<std::vector<TimelineColumn>> take();
 

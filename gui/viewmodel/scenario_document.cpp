@@ -11,10 +11,10 @@
 namespace kvplan::gui {
 namespace {
 
-using plan::Field;
-using plan::FieldKind;
-using plan::Origin;
-using plan::Setting;
+using runs::Field;
+using runs::FieldKind;
+using runs::Origin;
+using runs::Setting;
 using Settings = std::vector<Setting>;
 
 constexpr std::string_view kPool = "memory.pool_";
@@ -26,7 +26,7 @@ struct Place {
 };
 
 Place place_of(std::string_view path) {
-  for (const Field& field : plan::scenario_fields()) {
+  for (const Field& field : runs::scenario_fields()) {
     if (path == field.path) return {&field, {}};
     if (field.kind == FieldKind::kComponent && path.size() > field.path.size() &&
         path.substr(0, field.path.size()) == field.path && path[field.path.size()] == '.')
@@ -50,7 +50,7 @@ void erase(Settings& settings, std::string_view path) {
 void put(Settings& settings, std::string_view path, std::string text,
          std::vector<std::string> default_params = {}, Origin origin = Origin::kGiven) {
   erase(settings, path);
-  const auto rank = [](std::string_view p) { return place_of(p).field - plan::scenario_fields().data(); };
+  const auto rank = [](std::string_view p) { return place_of(p).field - runs::scenario_fields().data(); };
   const auto at = std::find_if(settings.begin(), settings.end(),
                                [&](const Setting& s) { return rank(s.path) > rank(path); });
   settings.insert(at, Setting{std::string(path), std::move(text), {}, 0, origin, std::move(default_params)});
@@ -98,7 +98,7 @@ struct Component {
 /// The component as given so far, or its default.
 Component component_of(const Settings& settings, const Field& field) {
   const Setting* given = find(settings, field.path);
-  return Component(given != nullptr ? std::string_view(given->text) : plan::default_text(field, settings));
+  return Component(given != nullptr ? std::string_view(given->text) : runs::default_text(field, settings));
 }
 
 /// An initial value for a parameter that must be given: a window that has an effect on common traces, within its
@@ -114,7 +114,7 @@ std::string first_value(const Param& param) {
 /// The component without parameters, but for those that have no default.
 std::string fresh_component(const Field& field, std::string_view name) {
   Component component(name);
-  for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+  for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
     if (descriptor->name != name) continue;
     for (const Param& param : descriptor->params)
       if (param.fallback.empty()) component.set(param.name, first_value(param));
@@ -144,7 +144,7 @@ void put_component(Settings& settings, const Field& field, const Setting& settin
   std::vector<std::string> default_params = setting.default_params;
   if (setting.origin == Origin::kDefault)
     for (const auto& [name, value] : component.params) default_params.push_back(name);
-  for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+  for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
     if (descriptor->name != component.name) continue;
     for (const Param& param : descriptor->params) {
       const auto as_here = [&](const auto& item) {
@@ -212,10 +212,10 @@ class ScenarioDocument::Step final : public QUndoCommand {
   int merge_;
 };
 
-ScenarioDocument::ScenarioDocument(QObject* parent) : QObject(parent), scenario_(plan::resolve({}).value()) {}
+ScenarioDocument::ScenarioDocument(QObject* parent) : QObject(parent), scenario_(runs::resolve({}).value()) {}
 
 Status ScenarioDocument::load(std::span<const Setting> settings) {
-  KVPLAN_TRY(plan::Scenario checked, plan::resolve(settings));
+  KVPLAN_TRY(runs::Scenario checked, runs::resolve(settings));
   undo_.clear();
   settings_ = in_order(settings);
   scenario_ = std::move(checked);
@@ -277,7 +277,7 @@ bool ScenarioDocument::is_given(std::string_view path) const {
 }
 
 Status ScenarioDocument::push(Settings next, std::string_view path, int merge) {
-  KVPLAN_TRY(const plan::Scenario checked, plan::resolve(next));
+  KVPLAN_TRY(const runs::Scenario checked, runs::resolve(next));
   const bool same = next.size() == settings_.size() &&
                     std::equal(next.begin(), next.end(), settings_.begin(), [](const auto& a, const auto& b) {
                       return a.path == b.path && a.text == b.text && a.origin == b.origin &&
@@ -288,7 +288,7 @@ Status ScenarioDocument::push(Settings next, std::string_view path, int merge) {
 }
 
 void ScenarioDocument::apply(const Settings& settings, bool discrete) {
-  auto checked = plan::resolve(settings);
+  auto checked = runs::resolve(settings);
   KVPLAN_CHECK(checked.ok());  // it did when the step was made
   settings_ = settings;
   scenario_ = std::move(checked).value();

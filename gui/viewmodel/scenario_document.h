@@ -2,7 +2,7 @@
 //
 // An edit is accepted only if the settings resolve; otherwise nothing changes and an error is returned. Each edit is a
 // step on the undo stack; consecutive edits with the same `merge` key (the values of one drag) are one step. There is
-// one setting per path, components as a whole with their given parameters, in the order of plan::scenario_fields().
+// one setting per path, components as a whole with their given parameters, in the order of runs::scenario_fields().
 // So two ways to the same scenario give the same settings.
 #pragma once
 
@@ -22,12 +22,12 @@ class ScenarioDocument final : public QObject {
  public:
   explicit ScenarioDocument(QObject* parent = nullptr);
 
-  [[nodiscard]] const std::vector<plan::Setting>& settings() const { return settings_; }
-  [[nodiscard]] const plan::Scenario& scenario() const { return scenario_; }
+  [[nodiscard]] const std::vector<runs::Setting>& settings() const { return settings_; }
+  [[nodiscard]] const runs::Scenario& scenario() const { return scenario_; }
   [[nodiscard]] QUndoStack& undo_stack() { return undo_; }
 
   /// Loads another scenario and clears the undo stack.
-  Status load(std::span<const plan::Setting> settings);
+  Status load(std::span<const runs::Setting> settings);
   /// Gives `path` (a field, or COMPONENT.parameter) the value `text`. A component's name alone resets its parameters;
   /// parameters without default get an initial value. A pool size replaces the other pool sizes. `merge`: 0 = a
   /// separate undo step.
@@ -45,16 +45,16 @@ class ScenarioDocument final : public QObject {
 
  private:
   class Step;
-  Status push(std::vector<plan::Setting> next, std::string_view path, int merge);
-  void apply(const std::vector<plan::Setting>& settings, bool discrete);
+  Status push(std::vector<runs::Setting> next, std::string_view path, int merge);
+  void apply(const std::vector<runs::Setting>& settings, bool discrete);
 
-  std::vector<plan::Setting> settings_;
-  plan::Scenario scenario_;
+  std::vector<runs::Setting> settings_;
+  runs::Scenario scenario_;
   QUndoStack undo_;
 };
 
 /// The command that runs the same scenario: `kvplan run TRACE --set PATH=VALUE ...`, quoted for a POSIX
 /// shell.
-std::string command_line(const std::vector<plan::Setting>& settings);
+std::string command_line(const std::vector<runs::Setting>& settings);
 
 }  // namespace kvplan::gui

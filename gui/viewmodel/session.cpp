@@ -82,14 +82,14 @@ Result<SessionView> read_view(const QJsonObject& object) {
 
 }  // namespace
 
-std::string session_text(const std::vector<plan::Setting>& settings, const SessionView& view,
+std::string session_text(const std::vector<runs::Setting>& settings, const SessionView& view,
                          const std::string& path) {
   JsonWriter json;
   json.begin_object();
   std::string group;  // the object that is open
-  for (const plan::Field& field : plan::scenario_fields()) {
+  for (const runs::Field& field : runs::scenario_fields()) {
     const auto given = std::find_if(settings.begin(), settings.end(),
-                                    [&](const plan::Setting& s) { return s.path == field.path; });
+                                    [&](const runs::Setting& s) { return s.path == field.path; });
     if (given == settings.end()) continue;
     const std::size_t dot = field.path.find('.');
     const std::string head(dot == std::string_view::npos ? std::string_view() : field.path.substr(0, dot));
@@ -99,9 +99,9 @@ std::string session_text(const std::vector<plan::Setting>& settings, const Sessi
       if (!group.empty()) json.key(group).begin_object();
     }
     json.key(dot == std::string_view::npos ? field.path : field.path.substr(dot + 1));
-    const std::string text = plan::with_files_moved(
+    const std::string text = runs::with_files_moved(
         field.path, given->text, [&](const std::string& file) { return beside(file, path); });
-    if (field.kind == plan::FieldKind::kText) {
+    if (field.kind == runs::FieldKind::kText) {
       json.value(text);
     } else {
       write_value(json, text);

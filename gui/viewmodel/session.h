@@ -23,7 +23,7 @@ struct SessionView {
 
 /// The text of a session in the file `path`. Files named by settings (trace, recordings, model, calibration) are
 /// relative to its folder if they lie in it or below, otherwise absolute, so that all can be moved together.
-std::string session_text(const std::vector<plan::Setting>& settings, const SessionView& view,
+std::string session_text(const std::vector<runs::Setting>& settings, const SessionView& view,
                          const std::string& path);
 
 /// The view in a scenario's text; nothing if it has none. Errors: a member that is not a whole number (for "table":

@@ -47,7 +47,7 @@ double number(const std::string& text) {
                        : parse_decimal(text).value_or(0);
 }
 
-SliderModel load_slider(const plan::Scenario& scenario) {
+SliderModel load_slider(const runs::Scenario& scenario) {
   SliderModel model{.path = "workload.rate_scale",
                     .stops = {},
                     .text = scenario.text("workload.rate_scale"),
@@ -61,7 +61,7 @@ SliderModel load_slider(const plan::Scenario& scenario) {
 
 /// A pool that follows from the device is shown with its computed size. If the slider is moved, that size becomes a
 /// setting.
-SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t bytes) {
+SliderModel derived_pool_slider(const runs::Scenario& scenario, std::int64_t bytes) {
   const QString device = to_qstring(scenario.text("deployment.device"));
   SliderModel model;
   if (bytes == 0) {
@@ -83,7 +83,7 @@ SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t byt
   return model;
 }
 
-SliderModel pool_slider(const plan::Scenario& scenario, std::int64_t derived_pool_bytes) {
+SliderModel pool_slider(const runs::Scenario& scenario, std::int64_t derived_pool_bytes) {
   if (scenario.derives_pool) return derived_pool_slider(scenario, derived_pool_bytes);
   SliderModel model;
   if (scenario.pool.blocks >= 0) {
@@ -119,7 +119,7 @@ SliderModel param_slider(const std::string& field, const Choice& choice, std::st
   return model;
 }
 
-SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+SliderModel block_slider(const runs::Scenario& scenario, std::int64_t hash_block_tokens) {
   SliderModel model = param_slider("memory.allocator", scenario.allocator, "block_tokens", 1, 512, 1);
   if (model.path.empty()) {
     model.explanation =
@@ -136,7 +136,7 @@ SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block
 }
 
 /// What it moves depends on the scenario, so the value says which tokens are meant.
-SliderModel budget_slider(const plan::Scenario& scenario) {
+SliderModel budget_slider(const runs::Scenario& scenario) {
   if (scenario.eviction) {
     for (const char* name : {"window", "recent", "budget"}) {
       SliderModel model = param_slider("eviction", *scenario.eviction, name, 16, 1 << 17, 4);
@@ -151,8 +151,8 @@ SliderModel budget_slider(const plan::Scenario& scenario) {
 }
 
 /// Whether all that a derived pool follows from is the same.
-bool same_pool(const plan::Scenario& a, const plan::Scenario& b) {
-  const auto fields = plan::scenario_fields();
+bool same_pool(const runs::Scenario& a, const runs::Scenario& b) {
+  const auto fields = runs::scenario_fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view path = fields[i].path;
     const bool counts = path == "model" || path == "format" || path == "window_format" || path == "engine" ||
@@ -165,7 +165,7 @@ bool same_pool(const plan::Scenario& a, const plan::Scenario& b) {
 
 }  // namespace
 
-std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunSummary* run) {
+std::int64_t derived_pool_bytes(const runs::Scenario& scenario, const runs::RunSummary* run) {
   if (!scenario.derives_pool) return 0;
   if (scenario.model != nullptr) {
     const auto pool = model::derive_pool(*scenario.model, scenario.deployment);
@@ -183,7 +183,7 @@ int SliderModel::position() const {
   return static_cast<int>(nearest - stops.begin());
 }
 
-SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts) {
+SliderModel slider_model(SliderKind kind, const runs::Scenario& scenario, const SliderFacts& facts) {
   switch (kind) {
     case SliderKind::kLoad:
       return load_slider(scenario);

@@ -40,8 +40,8 @@ struct SliderFacts {
 /// The pool of a scenario that derives one: from its model if that is known by name, else from `run`, the last one
 /// (may be null), if everything that determines the pool is the same there. 0 if the scenario derives none, if device
 /// and model leave no room for one, or if it is not known before a run because the model is in a file.
-std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunSummary* run);
+std::int64_t derived_pool_bytes(const runs::Scenario& scenario, const runs::RunSummary* run);
 
-SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts);
+SliderModel slider_model(SliderKind kind, const runs::Scenario& scenario, const SliderFacts& facts);
 
 }  // namespace kvplan::gui

@@ -31,7 +31,7 @@ void join(const TimelineColumn& bin, TimelineColumn& column) {
 
 }  // namespace
 
-std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& result) {
+std::shared_ptr<const TimelineData> TimelineData::from(const runs::RunResult& result) {
   const std::size_t count = result.details.empty() ? 0 : result.details.front().timeline.size();
   std::vector<TimelineColumn> bins;
   bins.reserve(count);
@@ -41,7 +41,7 @@ std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& re
     TimelineColumn& sum = bins.emplace_back();
     sum.begin = first.begin.since_start.count;
     sum.end = first.end.since_start.count;
-    for (const plan::ReplicaDetails& replica : result.details)
+    for (const runs::ReplicaDetails& replica : result.details)
       add_replica(replica.timeline[i], replica.layout, sum);
   }
   return from(std::move(bins), result.capacity_bytes);

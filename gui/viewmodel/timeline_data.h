@@ -41,7 +41,7 @@ struct TimeRange {
 class TimelineData {
  public:
   /// Made from a result with a timeline; empty if no time passed.
-  static std::shared_ptr<const TimelineData> from(const plan::RunResult& result);
+  static std::shared_ptr<const TimelineData> from(const runs::RunResult& result);
   /// Made from consecutive columns from 0 on, none of them empty.
   static std::shared_ptr<const TimelineData> from(std::vector<TimelineColumn> bins,
                                                   std::int64_t capacity_bytes);

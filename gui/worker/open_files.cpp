@@ -55,7 +55,7 @@ Status read_report(const std::string& path, const core::RunControl& control, Rea
   KVPLAN_TRY(const auto file, open_counted(path, control, progress));
   ReportedTimeline bins;
   KVPLAN_TRY(io::ReportedRun reported,
-             io::read_reported_run(*file, [&](std::int64_t replica, const plan::BinNumbers& bin) {
+             io::read_reported_run(*file, [&](std::int64_t replica, const runs::BinNumbers& bin) {
                return bins.add(replica, bin);
              }));
   auto columns = bins.take();
@@ -82,7 +82,7 @@ Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions
   return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, import, std::move(trace)}));
 }
 
-Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
+Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<runs::Setting> current,
                           const core::RunControl& control, ReadProgress& progress) {
   Opened opened;
   opened.settings = std::move(current);
@@ -101,10 +101,10 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<pla
     }
   }
   if (!opened.trace_file.empty()) {
-    std::erase_if(opened.settings, [](const plan::Setting& s) { return s.path == "workload.trace"; });
+    std::erase_if(opened.settings, [](const runs::Setting& s) { return s.path == "workload.trace"; });
     opened.settings.insert(opened.settings.begin(), {"workload.trace", opened.trace_file, {}, 0});
   }
-  KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(opened.settings));
+  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(opened.settings));
   if (scenario.trace.empty())
     return bad_input("names no trace: open it together with a trace")
         .at_file(paths.empty() ? std::string() : paths.back())

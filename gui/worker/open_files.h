@@ -26,13 +26,13 @@ using TracePtr = std::shared_ptr<const LoadedTrace>;
 /// A finished run from its report, for viewing.
 struct LoadedReport {
   std::string path;
-  plan::RunSummary run;
+  runs::RunSummary run;
   std::shared_ptr<const TimelineData> timeline;  ///< empty if the report has none
 };
 
 /// The content of opened files: settings that resolve, and the trace that they name; or a report and its settings.
 struct Opened {
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   TracePtr trace;                              ///< null with a report
   std::shared_ptr<const LoadedReport> report;  ///< null otherwise
   std::string scenario_file;                   ///< file of the settings; empty if none
@@ -53,7 +53,7 @@ Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions
 /// A report must be opened alone. Of several scenarios or traces the last one counts. A trace alone replaces the one
 /// in `current`; a scenario replaces all of `current`. Without paths the trace of `current` is read again. Errors: a
 /// file is neither, cannot be read, or there is no trace.
-Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
+Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<runs::Setting> current,
                           const core::RunControl& control, ReadProgress& progress);
 
 }  // namespace kvplan::gui

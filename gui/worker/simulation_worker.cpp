@@ -18,7 +18,7 @@ double thread_cpu_seconds() {
 }
 
 /// Files that a run names beside its trace, which the window reads itself.
-plan::InputReaders input_readers() {
+runs::InputReaders input_readers() {
   return {
       io::file_openers(), {}, io::look_at, [](const std::string& path) { return io::whole_digest(path); }};
 }
@@ -40,15 +40,15 @@ SimulationWorker::~SimulationWorker() {
   thread_.join();
 }
 
-Generation SimulationWorker::run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins,
+Generation SimulationWorker::run(const runs::Scenario& scenario, TracePtr trace, std::int64_t bins,
                                  bool discrete) {
   Job job;
-  job.run = {scenario, plan::TracePtr(trace, &trace->trace), {bins}};
+  job.run = {scenario, runs::TracePtr(trace, &trace->trace), {bins}};
   job.trace = std::move(trace);
   return wish(std::move(job), discrete);
 }
 
-Generation SimulationWorker::open(std::vector<std::string> paths, std::vector<plan::Setting> current) {
+Generation SimulationWorker::open(std::vector<std::string> paths, std::vector<runs::Setting> current) {
   Job job;
   job.paths = std::move(paths);
   job.current = std::move(current);
@@ -114,7 +114,7 @@ void SimulationWorker::work() {
       running_ = control;
       reading_ = reading;
       running_since_.start();
-      running_requests_ = job->trace ? plan::requests_to_serve(job->run) : 0;
+      running_requests_ = job->trace ? runs::requests_to_serve(job->run) : 0;
     }
     perform_guarded(*job, *control, *reading);
   }
@@ -141,15 +141,15 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadPr
     });
     return;
   }
-  inputs_.keep_only(plan::files_of(job.run.scenario));
-  plan::Outcome outcome = plan::run_case(
-      0, [&](std::int64_t) -> Result<plan::Case> { return job.run; }, inputs_.openers(), &control);
+  inputs_.keep_only(runs::files_of(job.run.scenario));
+  runs::Outcome outcome = runs::run_case(
+      0, [&](std::int64_t) -> Result<runs::Case> { return job.run; }, inputs_.openers(), &control);
   if (outcome.error) return fail(job.generation, *outcome.error);
   auto result = std::make_shared<SimulationResult>();
   result->run_cpu_seconds = thread_cpu_seconds() - begin;
   result->generation = job.generation;
   result->timeline = TimelineData::from(*outcome.result);
-  result->run = std::move(static_cast<plan::RunSummary&>(*outcome.result));
+  result->run = std::move(static_cast<runs::RunSummary&>(*outcome.result));
   result->trace = job.trace;
   result->cpu_seconds = thread_cpu_seconds() - begin;
   answer([this, shared = ResultPtr(std::move(result))] { Q_EMIT finished(shared); });

@@ -31,7 +31,7 @@ using Generation = std::uint64_t;
 /// One finished run. Its details are dropped; `timeline` has the displayed part of them.
 struct SimulationResult {
   Generation generation{0};
-  plan::RunSummary run;
+  runs::RunSummary run;
   std::shared_ptr<const TimelineData> timeline;
   TracePtr trace;
   /// CPU time of the worker's thread for everything from the request to this result
@@ -53,9 +53,9 @@ class SimulationWorker final : public QObject {
   SimulationWorker& operator=(const SimulationWorker&) = delete;
 
   /// Requests a run. `bins`: bins of its timeline.
-  Generation run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
+  Generation run(const runs::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
   /// Requests reading files; `current` as for open_files.
-  Generation open(std::vector<std::string> paths, std::vector<plan::Setting> current);
+  Generation open(std::vector<std::string> paths, std::vector<runs::Setting> current);
   /// Drops the waiting request and ends the running job. Both still get an answer: an error of kind kInterrupted.
   void cancel();
 
@@ -75,11 +75,11 @@ class SimulationWorker final : public QObject {
   struct Job {
     Generation generation{0};
     // A run, if there is a trace:
-    plan::Case run;
+    runs::Case run;
     TracePtr trace;
     // Reading, if there is no trace:
     std::vector<std::string> paths;
-    std::vector<plan::Setting> current;
+    std::vector<runs::Setting> current;
   };
 
   Generation wish(Job job, bool discrete);
@@ -108,7 +108,7 @@ class SimulationWorker final : public QObject {
   std::int64_t open_jobs_{0};
   QElapsedTimer busy_since_;
 
-  plan::Inputs inputs_;  // used on the worker's thread: the files of the latest run
+  runs::Inputs inputs_;  // used on the worker's thread: the files of the latest run
 
   std::thread thread_;
 };

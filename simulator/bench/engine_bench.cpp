@@ -78,13 +78,13 @@ void row(const char* name, std::int64_t requests, int repetitions,
 }
 
 std::uint64_t run_digest(const traces::Trace& trace, const std::vector<std::string>& sets, bool naive) {
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   settings.reserve(sets.size());
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  const plan::Scenario scenario = plan::resolve(settings).value();
-  plan::RunOptions options;
+  for (const std::string& text : sets) settings.push_back(runs::parse_setting(text).value());
+  const runs::Scenario scenario = runs::resolve(settings).value();
+  runs::RunOptions options;
   options.step_by_step = naive;
-  const plan::RunResult result = plan::run_scenario(scenario, trace, options).value();
+  const runs::RunResult result = runs::run_scenario(scenario, trace, options).value();
   std::uint64_t digest = 14695981039346656037ULL;
   for (const auto& r : result.records) digest = mix(mix(digest, r.finish.since_start.count), r.preemptions);
   digest = mix(mix(digest, result.iterations), result.preemptions);

@@ -37,20 +37,20 @@ traces::Trace synthetic(std::int64_t requests) {
 }
 
 /// 25 pools, 8 limits of the batch, 5 rates: the first of them are a mixture, too.
-Result<plan::Case> case_of(std::int64_t number, const plan::TracePtr& trace) {
+Result<runs::Case> case_of(std::int64_t number, const runs::TracePtr& trace) {
   const std::int64_t pool = 20'000 + 16'000 * (number % 25);
   const std::int64_t seqs = std::int64_t{16} << (number / 25 % 8);
   const std::string rate = std::to_string(4 + number / 200) + "/6";
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   for (const std::string& text :
        {std::string("latency=affine:base_ns=12000000,token_ns=60000,context_ns=60"),
         std::string("engine.prefix_cache=false"), "workload.rate_scale=" + rate,
         "memory.pool_tokens=" + std::to_string(pool), "engine.max_seqs=" + std::to_string(seqs)}) {
-    KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
+    KVPLAN_TRY(runs::Setting setting, runs::parse_setting(text));
     settings.push_back(std::move(setting));
   }
-  KVPLAN_TRY(plan::Scenario scenario, plan::resolve(settings));
-  return plan::Case{std::move(scenario), trace};
+  KVPLAN_TRY(runs::Scenario scenario, runs::resolve(settings));
+  return runs::Case{std::move(scenario), trace};
 }
 
 struct Swept {
@@ -59,22 +59,22 @@ struct Swept {
   std::int64_t failed{0};
 };
 
-Swept sweep(const plan::TracePtr& trace, std::int64_t count, int threads) {
+Swept sweep(const runs::TracePtr& trace, std::int64_t count, int threads) {
   std::vector<std::uint64_t> of_case(static_cast<std::size_t>(count));
   Swept out;
   std::int64_t next = 0;
-  plan::Cases cases;
+  runs::Cases cases;
   cases.threads = threads;
   cases.next = [&]() -> Result<std::optional<std::int64_t>> {
     return next < count ? std::optional(next++) : std::nullopt;
   };
   cases.make = [&](std::int64_t number) { return case_of(number, trace); };
-  cases.done = [&](plan::Outcome&& outcome) -> Status {
+  cases.done = [&](runs::Outcome&& outcome) -> Status {
     if (!outcome.result) {
       ++out.failed;
       return Done{};
     }
-    const plan::RunResult& r = *outcome.result;
+    const runs::RunResult& r = *outcome.result;
     std::uint64_t digest = kDigestBegin;
     for (const std::int64_t value : {r.makespan.count, r.completed, r.preemptions, r.iterations})
       digest = mix(digest, static_cast<std::uint64_t>(value));
@@ -85,7 +85,7 @@ Swept sweep(const plan::TracePtr& trace, std::int64_t count, int threads) {
   };
   cases.idle = []() -> Status { return Done{}; };
   const auto begin = std::chrono::steady_clock::now();
-  if (const Status status = plan::run_cases(cases); !status.ok()) {
+  if (const Status status = runs::run_cases(cases); !status.ok()) {
     std::fprintf(stderr, "sweep_bench: %s\n", status.error().to_string().c_str());
     out.failed = count;
   }

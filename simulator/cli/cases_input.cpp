@@ -34,8 +34,8 @@ class CaseLines {
       return bad_input("expected a header line with paths, then one line per case").at_file(path);
     return Done{};
   }
-  Result<plan::Combinations> cases() {
-    return plan::Combinations::chosen(std::move(varies_), std::move(places_));
+  Result<runs::Combinations> cases() {
+    return runs::Combinations::chosen(std::move(varies_), std::move(places_));
   }
 
  private:
@@ -48,7 +48,7 @@ class CaseLines {
     for (const std::string& field : fields) {
       std::string path = without_spaces(field);
       if (path.empty()) return bad_input("expected a path as the name of each column");
-      for (const plan::Vary& vary : varies_)
+      for (const runs::Vary& vary : varies_)
         if (vary.path == path) return bad_input("expected each path once, found " + path + " again");
       varies_.push_back({std::move(path), {}, file_, {}});
     }
@@ -76,7 +76,7 @@ class CaseLines {
   }
 
   std::string file_;
-  std::vector<plan::Vary> varies_;
+  std::vector<runs::Vary> varies_;
   std::vector<std::map<std::string, std::uint32_t>> known_;  // the index of each value
   std::vector<std::uint32_t> places_;
 };
@@ -103,7 +103,7 @@ void add_cases_options(Command& command, CasesInput& input) {
       ->excludes(random);
 }
 
-Result<plan::Combinations> read_cases(const CasesInput& input) {
+Result<runs::Combinations> read_cases(const CasesInput& input) {
   if (!input.file.empty()) {
     CaseLines lines;
     KVPLAN_TRY_DO(lines.read(input.file));
@@ -111,8 +111,8 @@ Result<plan::Combinations> read_cases(const CasesInput& input) {
   }
   if (input.varies.empty()) return bad_input("expected --vary or --cases");
   if (input.random == 0) {
-    KVPLAN_TRY(std::vector<plan::Vary> varies, read_varies(input.varies));
-    return plan::Combinations::of(std::move(varies), sweep::kMostCases);
+    KVPLAN_TRY(std::vector<runs::Vary> varies, read_varies(input.varies));
+    return runs::Combinations::of(std::move(varies), sweep::kMostCases);
   }
   std::vector<sweep::Spread> spreads;
   for (const std::string& text : input.varies) {

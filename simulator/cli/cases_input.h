@@ -22,7 +22,7 @@ struct CasesInput {
 void add_cases_options(Command& command, CasesInput& input);
 
 /// Errors: neither or both of --vary and --cases, an invalid value or line, too many cases.
-Result<plan::Combinations> read_cases(const CasesInput& input);
+Result<runs::Combinations> read_cases(const CasesInput& input);
 /// How the cases were chosen, as text: "all combinations", "drawn with seed 1", "lines of a file".
 std::string chosen_text(const CasesInput& input);
 

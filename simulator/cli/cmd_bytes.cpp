@@ -301,7 +301,7 @@ Status read_side(LayerStorage& storage, const BytesOptions& options, std::string
   KVPLAN_TRY_DO(check_apart(storage.codec->choice.files(), {options.json}));
   const Status read = io::read_side_file(*storage.codec);
   if (!read.ok()) return bad_input(read.error().to_string()).at_field(option);
-  KVPLAN_TRY_DO(plan::check_side_file(*storage.codec, answer.shape, options.tensor_ranks));
+  KVPLAN_TRY_DO(runs::check_side_file(*storage.codec, answer.shape, options.tensor_ranks));
   if (const std::string_view assumed = formats::assumed(*storage.codec); !assumed.empty())
     answer.shape.notes.emplace_back(assumed);
   return Done{};
@@ -332,7 +332,7 @@ Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer&
   if (request.format.codec)
     for (const StageFootprint& stage : answer.all.stages)
       KVPLAN_TRY_DO(
-          plan::check_layers_together(*request.format.codec, answer.shape, stage.first_layer, stage.layers));
+          runs::check_layers_together(*request.format.codec, answer.shape, stage.first_layer, stage.layers));
   const StageFootprint& rank = answer.rank();
   answer.codec.emplace();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {

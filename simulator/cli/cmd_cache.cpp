@@ -20,7 +20,7 @@ namespace {
 
 /// The name of the component that a scenario has at the path when it says nothing.
 std::string_view default_member(std::string_view path) {
-  for (const plan::Field& field : plan::scenario_fields())
+  for (const runs::Field& field : runs::scenario_fields())
     if (field.path == path) return field.fallback;
   check_failed("scenario has this field", __FILE__, __LINE__);
 }

@@ -36,7 +36,7 @@ std::string command_line(const CompareFlags& flags) {
 }
 
 /// What could run is printed by now; a variant that could not makes the comparison fail.
-Status all_ran(const plan::Comparison& comparison) {
+Status all_ran(const runs::Comparison& comparison) {
   const auto& variants = comparison.variants;
   const auto failed =
       std::count_if(variants.begin(), variants.end(), [](const auto& v) { return v.error.has_value(); });
@@ -54,23 +54,23 @@ Status run(const CompareFlags& flags) {
   const std::vector<std::string> output_paths{flags.json, flags.html};
   KVPLAN_TRY_DO(check_apart({flags.input.path}, output_paths));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
-  KVPLAN_TRY(const std::vector<plan::Vary> varies, read_varies(flags.varies));
+  KVPLAN_TRY(const std::vector<runs::Vary> varies, read_varies(flags.varies));
   KVPLAN_TRY_DO(check_apart({}, output_paths));
   core::RunControl control;
   control.stop_asked = interrupted;
   std::optional<Progress> progress;
-  plan::CompareOptions options;
+  runs::CompareOptions options;
   options.threads = flags.threads;
   options.control = &control;
   if (!flags.html.empty()) options.timeline_bins = kTimelineBins;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
-  options.check = [&](const plan::Scenario& scenario) {
-    return check_apart(plan::files_of(scenario), output_paths);
+  options.check = [&](const runs::Scenario& scenario) {
+    return check_apart(runs::files_of(scenario), output_paths);
   };
-  plan::Inputs inputs(input_readers(flags.input.import));
-  const auto done = plan::compare(settings, varies, inputs, options);
+  runs::Inputs inputs(input_readers(flags.input.import));
+  const auto done = runs::compare(settings, varies, inputs, options);
   progress.reset();
-  KVPLAN_TRY(const plan::Comparison comparison, done);
+  KVPLAN_TRY(const runs::Comparison comparison, done);
 
   const bool to_stdout = flags.json == "-" || flags.html == "-";
   if (to_stdout) print_warnings(report::comparison_warnings(comparison));  // the text has them itself

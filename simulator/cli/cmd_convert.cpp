@@ -31,8 +31,8 @@ Result<FileForm> form_of(const std::string& output) {
 Status convert_scenario(traces::Input& input, FileForm form, const std::string& output) {
   if (form != FileForm::kJson && form != FileForm::kScenario)
     return bad_input("is a scenario; expected an output that ends in .json or .kvs").at_file(input.path());
-  KVPLAN_TRY(const std::vector<plan::Setting> settings, io::read_scenario(input));
-  KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
+  KVPLAN_TRY(const std::vector<runs::Setting> settings, io::read_scenario(input));
+  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(settings));
   if (form == FileForm::kJson) {
     KVPLAN_TRY(const std::string json, io::scenario_json(scenario, output));
     return write_text(output, json);

@@ -33,7 +33,7 @@ struct ListFlags {
 };
 
 std::vector<std::string_view> all_families() {
-  std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
+  std::vector<std::string_view> out(runs::families().begin(), runs::families().end());
   out.push_back(kBudgetFamily);
   out.push_back(kCodec);
   out.push_back(kModel);
@@ -49,13 +49,13 @@ std::vector<std::string_view> all_families() {
 /// scenario also accepts (codecs as its format) are included.
 template <class Each>
 void each_of(std::string_view family, Each each) {
-  for (const Descriptor* d : plan::family_descriptors(family))
+  for (const Descriptor* d : runs::family_descriptors(family))
     if (d->family == family) each(d->name, d->summary, *d);
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kCodec)
     for (const Descriptor* d : formats::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
-    for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
+    for (const runs::Field& field : runs::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
     for (const model::ModelShape& m : model::models()) each(m.name, m.source, m);
   if (family == kDevice)
@@ -68,7 +68,7 @@ void each_of(std::string_view family, Each each) {
 struct WriteJson {
   JsonWriter& json;
   void operator()(const Descriptor& d) const { write_descriptor(json, d); }
-  void operator()(const plan::Field& field) const { write_field(json, field); }
+  void operator()(const runs::Field& field) const { write_field(json, field); }
   void operator()(const model::ModelShape& m) const { write_model(json, m); }
   void operator()(const model::DeviceShape& d) const { write_device(json, d); }
   void operator()(const traces::Importer& importer) const { write_importer(json, importer); }
@@ -76,7 +76,7 @@ struct WriteJson {
 
 struct ToText {
   std::string operator()(const Descriptor& d) const { return descriptor_text(d); }
-  std::string operator()(const plan::Field& field) const { return field_text(field); }
+  std::string operator()(const runs::Field& field) const { return field_text(field); }
   std::string operator()(const model::ModelShape& m) const { return model_text(m); }
   std::string operator()(const model::DeviceShape& d) const { return device_text(d); }
   std::string operator()(const traces::Importer& importer) const { return importer_text(importer); }
@@ -102,7 +102,7 @@ struct ToPage {
     for (const std::string& flag : flags) out += markdown_item(markdown_escaped(flag) + ".");
     return out + "\n";
   }
-  std::string operator()(const plan::Field& field) const {
+  std::string operator()(const runs::Field& field) const {
     const std::string fallback =
         field.fallback.empty() ? "no default" : "default `" + std::string(field.fallback) + "`";
     return paragraph(field.help) +
@@ -160,7 +160,7 @@ std::string family_use(std::string_view family) {
   if (std::find(synth.begin(), synth.end(), family) != synth.end())
     return "Used as `kvplan trace synth --" + std::string(family) + "`.";
   std::string out;
-  for (const plan::Field& field : plan::scenario_fields())
+  for (const runs::Field& field : runs::scenario_fields())
     if (field.family == family || field.path == family ||
         (family == kTraceFormat && field.path == "workload.format"))
       out += (out.empty() ? "Used as `" : " and as `") + std::string(field.path) + "`";

@@ -31,9 +31,9 @@ struct PoolOptions {
 };
 
 struct Answer {
-  plan::Scenario scenario;
-  plan::ModelOnRanks placed;
-  plan::PoolLayout laid_out;
+  runs::Scenario scenario;
+  runs::ModelOnRanks placed;
+  runs::PoolLayout laid_out;
 
   [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }
   [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
@@ -49,8 +49,8 @@ struct Answer {
 };
 
 std::string answer_json(const Answer& answer, const std::vector<std::string>& warnings) {
-  const plan::Scenario& s = answer.scenario;
-  const plan::RankBytes& bytes = answer.placed.bytes;
+  const runs::Scenario& s = answer.scenario;
+  const runs::RankBytes& bytes = answer.placed.bytes;
   const model::Pool& pool = answer.pool();
   JsonWriter json;
   json.begin_object().member("model", s.text("model")).member("device", s.deployment.device->name);
@@ -88,7 +88,7 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : warnings) json.value(warning);
   json.end_array().member("version", kVersion).key("obstacles").begin_array();
-  for (const model::Obstacle& each : answer.placed.obstacles) plan::write_obstacle(json, each);
+  for (const model::Obstacle& each : answer.placed.obstacles) runs::write_obstacle(json, each);
   json.end_array().end_object();
   return json.take();
 }
@@ -109,8 +109,8 @@ void add_blocks(const Answer& answer, report::Table& fits) {
 }
 
 std::string answer_text(const Answer& answer) {
-  const plan::Scenario& s = answer.scenario;
-  const plan::RankBytes& bytes = answer.placed.bytes;
+  const runs::Scenario& s = answer.scenario;
+  const runs::RankBytes& bytes = answer.placed.bytes;
   const model::Pool& pool = answer.pool();
   std::string title = s.text("model") + " on " + s.deployment.device->title;
   if (bytes.ranks() > 1)
@@ -135,8 +135,8 @@ std::string answer_text(const Answer& answer) {
   return out + "\n" + report::table_text(fits, output_width());
 }
 
-Result<plan::Scenario> scenario_of(const PoolOptions& options) {
-  std::vector<plan::Setting> settings;
+Result<runs::Scenario> scenario_of(const PoolOptions& options) {
+  std::vector<runs::Setting> settings;
   const auto set = [&](const char* path, std::string text) {
     settings.push_back({path, std::move(text), {}, 0});
   };
@@ -146,32 +146,32 @@ Result<plan::Scenario> scenario_of(const PoolOptions& options) {
   set("deployment.pp", std::to_string(options.stages));
   if (!options.format.empty()) set("format", options.format);
   for (const std::string& text : options.sets) {
-    KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
+    KVPLAN_TRY(runs::Setting setting, runs::parse_setting(text));
     settings.push_back(std::move(setting));
   }
-  if (options.block_tokens == 0) return plan::resolve(settings);
+  if (options.block_tokens == 0) return runs::resolve(settings);
   constexpr const char* kBlock = "memory.allocator.block_tokens";
-  KVPLAN_TRY(const plan::Scenario without, plan::resolve(settings));
-  const auto fields = plan::scenario_fields();
+  KVPLAN_TRY(const runs::Scenario without, runs::resolve(settings));
+  const auto fields = runs::scenario_fields();
   const auto allocator =
       std::find_if(fields.begin(), fields.end(), [](const auto& f) { return f.path == "memory.allocator"; });
   const auto place = static_cast<std::size_t>(allocator - fields.begin());
-  if (without.param_origin(place, "block_tokens") == plan::Origin::kGiven)
+  if (without.param_origin(place, "block_tokens") == runs::Origin::kGiven)
     return bad_input("expected one of the two, found --block-tokens too").at_field(kBlock);
   set(kBlock, std::to_string(options.block_tokens));
-  return plan::resolve(settings);
+  return runs::resolve(settings);
 }
 
 Status run_pool(const PoolOptions& options) {
   Answer answer;
   KVPLAN_TRY(answer.scenario, scenario_of(options));
-  const plan::Scenario& s = answer.scenario;
+  const runs::Scenario& s = answer.scenario;
   if (!s.derives_pool) return bad_input("expected no pool size: this command computes it").at_field("memory");
-  KVPLAN_TRY_DO(check_apart(plan::files_of(s), {options.json}));
+  KVPLAN_TRY_DO(check_apart(runs::files_of(s), {options.json}));
   KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
   std::vector<std::string> warnings, assumptions;
-  KVPLAN_TRY(answer.placed, plan::place_model(s, shape, io::open_side_file, warnings, assumptions));
-  KVPLAN_TRY(answer.laid_out, plan::lay_out_pool(s, shape, answer.placed));
+  KVPLAN_TRY(answer.placed, runs::place_model(s, shape, io::open_side_file, warnings, assumptions));
+  KVPLAN_TRY(answer.laid_out, runs::lay_out_pool(s, shape, answer.placed));
   print_warnings(warnings);
   if (options.json.empty()) return write_text("-", answer_text(answer));
   return write_text(options.json, answer_json(answer, warnings));

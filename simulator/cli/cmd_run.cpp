@@ -59,8 +59,8 @@ std::string command_line(const RunFlags& flags) {
 Status run(const RunFlags& flags) {
   KVPLAN_TRY_DO(check_outputs(flags));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
-  KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
-  std::vector<std::string> inputs = plan::files_of(scenario);
+  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(settings));
+  std::vector<std::string> inputs = runs::files_of(scenario);
   inputs.push_back(flags.input.path);
   KVPLAN_TRY_DO(check_apart(inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events,
                                      flags.report, flags.holders}));
@@ -68,7 +68,7 @@ Status run(const RunFlags& flags) {
 
   core::RunControl control;
   control.stop_asked = interrupted;
-  plan::RunOptions options{io::file_openers()};
+  runs::RunOptions options{io::file_openers()};
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.request_memory = !flags.requests.empty();
@@ -76,20 +76,20 @@ Status run(const RunFlags& flags) {
   options.control = &control;
   io::RunEventLog events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
-  plan::HoldersTable holders;
+  runs::HoldersTable holders;
   if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario, options));
   const auto run_it = [&] {
-    const Progress progress(control, plan::requests_to_serve(scenario, trace, options));
-    return plan::run_scenario(scenario, trace, options);
+    const Progress progress(control, runs::requests_to_serve(scenario, trace, options));
+    return runs::run_scenario(scenario, trace, options);
   };
-  KVPLAN_TRY(const plan::RunResult result, run_it());
+  KVPLAN_TRY(const runs::RunResult result, run_it());
 
   if (uses_stdout(flags) > 0) print_warnings(result.warnings);  // the text has them itself
   Outputs outputs;
-  if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, plan::requests_csv(result)));
+  if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, runs::requests_csv(result)));
   if (!flags.holders.empty()) KVPLAN_TRY_DO(outputs.add(flags.holders, holders.csv()));
-  if (!flags.timeline.empty()) KVPLAN_TRY_DO(outputs.add(flags.timeline, plan::timeline_csv(result)));
-  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::report_json(result)));
+  if (!flags.timeline.empty()) KVPLAN_TRY_DO(outputs.add(flags.timeline, runs::timeline_csv(result)));
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, runs::report_json(result)));
   KVPLAN_TRY_DO(outputs.add_pieces(flags.report, [&](const ByteSink& sink) {
     return io::write_report_binary(result, !flags.timeline.empty(), sink);
   }));

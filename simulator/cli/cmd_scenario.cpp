@@ -34,7 +34,7 @@ struct Term {
 
 struct LogAnswer {
   startup::StartupLog log;
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   std::vector<Term> terms;
   std::vector<std::string> missing, notes;
 };
@@ -60,12 +60,12 @@ std::optional<double> count(const startup::Maybe<std::int64_t>& value) {
 /// fit: the notes say why.
 void add_predictions(const io::StartupChoices& choices, LogAnswer& answer) {
   if (choices.device.empty() || choices.shape == nullptr) return;
-  const auto predicted = [&]() -> Result<std::pair<plan::ModelOnRanks, plan::PoolLayout>> {
-    KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(io::predicted_settings(answer.log, choices)));
+  const auto predicted = [&]() -> Result<std::pair<runs::ModelOnRanks, runs::PoolLayout>> {
+    KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(io::predicted_settings(answer.log, choices)));
     std::vector<std::string> warnings, assumptions;
-    KVPLAN_TRY(plan::ModelOnRanks placed,
-               plan::place_model(scenario, *choices.shape, io::open_side_file, warnings, assumptions));
-    KVPLAN_TRY(plan::PoolLayout laid_out, plan::lay_out_pool(scenario, *choices.shape, placed));
+    KVPLAN_TRY(runs::ModelOnRanks placed,
+               runs::place_model(scenario, *choices.shape, io::open_side_file, warnings, assumptions));
+    KVPLAN_TRY(runs::PoolLayout laid_out, runs::lay_out_pool(scenario, *choices.shape, placed));
     return std::pair{std::move(placed), std::move(laid_out)};
   }();
   if (!predicted.ok()) {
@@ -222,7 +222,7 @@ Status run_from_log(const LogOptions& options) {
   add_terms(answer);
   add_predictions(choices, answer);
   answer.settings = io::startup_settings(answer.log, choices);
-  KVPLAN_TRY_DO(plan::resolve(answer.settings));  // a scenario that cannot be read is never written
+  KVPLAN_TRY_DO(runs::resolve(answer.settings));  // a scenario that cannot be read is never written
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(options.output, io::settings_json(answer.settings)));
   if (options.json.empty() && options.output != "-") {

@@ -37,7 +37,7 @@ struct SweepFlags {
 class CutRecordings {
  public:
   /// `open`, watched; this outlives it.
-  plan::RecordingOpener watch(plan::RecordingOpener open) {
+  runs::RecordingOpener watch(runs::RecordingOpener open) {
     return [this, open = std::move(open)](const std::string& path) {
       auto recording = open(path);
       if (recording.ok() && !recording.value()->info().cut.empty()) {
@@ -82,17 +82,17 @@ class SweepProgress {
 Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control, CutRecordings& cut) {
   sweep::Request request;
   KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
-  KVPLAN_TRY(plan::Combinations cases, read_cases(flags.cases));
-  request.cases = std::make_shared<const plan::Combinations>(std::move(cases));
+  KVPLAN_TRY(runs::Combinations cases, read_cases(flags.cases));
+  request.cases = std::make_shared<const runs::Combinations>(std::move(cases));
   request.chosen = chosen_text(flags.cases);
   KVPLAN_TRY(request.settings, read_settings(flags.input));
-  plan::InputReaders readers = input_readers(flags.input.import);
+  runs::InputReaders readers = input_readers(flags.input.import);
   readers.open_recording = cut.watch(std::move(readers.open_recording));
-  request.inputs = std::make_shared<plan::Inputs>(std::move(readers));
-  request.files = plan::files_of;
+  request.inputs = std::make_shared<runs::Inputs>(std::move(readers));
+  request.files = runs::files_of;
   request.digest = [](const std::string& path) { return io::content_digest(path, interrupted); };
-  request.check = [&](const plan::Scenario& scenario) {
-    return check_apart(plan::files_of(scenario), {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes});
+  request.check = [&](const runs::Scenario& scenario) {
+    return check_apart(runs::files_of(scenario), {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes});
   };
   request.control = &control;
   return sweep::Sweep::prepare(std::move(request));

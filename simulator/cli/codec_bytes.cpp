@@ -16,8 +16,8 @@ using formats::Shape;
 
 /// The tokens that the layer keeps: first what the policy keeps, then what the layer's window shows of it. The policy
 /// does not apply to a window with its own format.
-plan::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
-  plan::KeptTokens out{.sinks = request.kept.sinks};
+runs::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
+  runs::KeptTokens out{.sinks = request.kept.sinks};
   const bool apart = request.of_windows && cache.window > 0;
   const auto& counts = request.kept.counts;
   if (!counts.empty() && !apart)
@@ -101,8 +101,8 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
                "expected a model that stores keys and values by head; this model stores a latent vector: use "
                "a format of `kvplan list format`")
         .at_field(name);
-  const plan::KeptTokens stays = kept_of(request, cache, number);
-  const Lengths lengths = plan::lengths_of(stays, request.prompt, request.generated);
+  const runs::KeptTokens stays = kept_of(request, cache, number);
+  const Lengths lengths = runs::lengths_of(stays, request.prompt, request.generated);
   const attention::CellMetadata beside = apart ? attention::CellMetadata{} : request.kept.beside;
   if (own.elements) {
     KVPLAN_TRY(const LayerBytes bytes,
@@ -127,7 +127,7 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
   constexpr Wide kMostElements = Wide{1} << 56;
   if (Wide{cache.elements()} * lengths.appended() > kMostElements)
     return bad_input("expected a sequence of at most 2^56 elements per layer").at_field("--tokens");
-  const Shape shape = plan::shape_of(cache);
+  const Shape shape = runs::shape_of(cache);
   const formats::FormatChoice format = formats::of_layer(*own.codec, number, request.layers);
   KVPLAN_TRY_DO(formats::check_params(format, shape, lengths.prompt));
   auto bytes = formats::bytes_from_lengths(format, shape, lengths);

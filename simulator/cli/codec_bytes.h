@@ -17,7 +17,7 @@ namespace kvplan::cli {
 /// What a policy keeps of a sequence, and its metadata.
 struct KeptTokens {
   std::vector<core::KeptCount> counts{};  ///< for each layer, or one for all; none: everything is kept
-  std::int64_t sinks{-1};                 ///< as plan::KeptTokens
+  std::int64_t sinks{-1};                 ///< as runs::KeptTokens
   attention::CellMetadata beside{};
   bool alike_in_layers{true};  ///< every layer keeps the same tokens
   bool alike_in_heads{true};   ///< every head of a layer keeps the same tokens

@@ -8,20 +8,20 @@
 namespace kvplan::cli {
 namespace {
 
-std::string_view known_name(plan::Known known) {
+std::string_view known_name(runs::Known known) {
   switch (known) {
-    case plan::Known::kScenario:
+    case runs::Known::kScenario:
       return "scenario";
-    case plan::Known::kModel:
+    case runs::Known::kModel:
       return "model";
-    case plan::Known::kMemory:
+    case runs::Known::kMemory:
       return "memory";
   }
   return {};
 }
 
-std::string sentences(const plan::Combination& each) {
-  std::string out(plan::together_name(each.together));
+std::string sentences(const runs::Combination& each) {
+  std::string out(runs::together_name(each.together));
   out.append(": ").append(each.reason).append(".");
   if (!each.use.empty()) out.append(" Use ").append(each.use).append(".");
   return out;
@@ -31,12 +31,12 @@ std::string sentences(const plan::Combination& each) {
 
 std::string combinations_text() {
   report::Table pairs{.title = std::string(kCombinations), .columns = {""}, .rows = {}, .numbers = false};
-  for (const plan::Combination& each : plan::combinations())
-    pairs.rows.push_back({.label = std::string(plan::part_kind(each.part).name) + " + " +
-                                   std::string(plan::part_kind(each.other).name),
+  for (const runs::Combination& each : runs::combinations())
+    pairs.rows.push_back({.label = std::string(runs::part_kind(each.part).name) + " + " +
+                                   std::string(runs::part_kind(each.other).name),
                           .cells = {sentences(each)}});
   report::Table parts{.title = "parts", .columns = {""}, .rows = {}, .numbers = false};
-  for (const plan::PartKind& kind : plan::part_kinds())
+  for (const runs::PartKind& kind : runs::part_kinds())
     parts.rows.push_back({.label = std::string(kind.name),
                           .cells = {std::string(kind.path) + ": " + std::string(kind.about)}});
   return report::table_text(pairs, output_width()) + "\n" + report::table_text(parts, output_width()) +
@@ -46,16 +46,16 @@ std::string combinations_text() {
 std::string combinations_json() {
   JsonWriter json;
   json.begin_object().key("combinations").begin_array();
-  for (const plan::Combination& each : plan::combinations()) {
-    json.begin_object().member("part", plan::part_kind(each.part).name);
-    json.member("other", plan::part_kind(each.other).name);
-    json.member("result", plan::together_name(each.together)).member("known", known_name(each.known));
+  for (const runs::Combination& each : runs::combinations()) {
+    json.begin_object().member("part", runs::part_kind(each.part).name);
+    json.member("other", runs::part_kind(each.other).name);
+    json.member("result", runs::together_name(each.together)).member("known", known_name(each.known));
     json.member("reason", each.reason).key("use");
     each.use.empty() ? json.null() : json.value(each.use);
     json.end_object();
   }
   json.end_array().key("parts").begin_array();
-  for (const plan::PartKind& kind : plan::part_kinds())
+  for (const runs::PartKind& kind : runs::part_kinds())
     json.begin_object()
         .member("name", kind.name)
         .member("path", kind.path)

@@ -23,19 +23,19 @@ std::string_view kind_name(ParamKind kind) {
   return {};
 }
 
-std::string_view kind_name(plan::FieldKind kind) {
+std::string_view kind_name(runs::FieldKind kind) {
   switch (kind) {
-    case plan::FieldKind::kText:
+    case runs::FieldKind::kText:
       return "text";
-    case plan::FieldKind::kInteger:
+    case runs::FieldKind::kInteger:
       return "integer";
-    case plan::FieldKind::kFraction:
+    case runs::FieldKind::kFraction:
       return "fraction";
-    case plan::FieldKind::kSeconds:
+    case runs::FieldKind::kSeconds:
       return "seconds";
-    case plan::FieldKind::kPercentiles:
+    case runs::FieldKind::kPercentiles:
       return "percentiles";
-    case plan::FieldKind::kComponent:
+    case runs::FieldKind::kComponent:
       return "component";
   }
   return {};
@@ -75,18 +75,18 @@ std::string accepts(const Param& param) {
   return out;
 }
 
-std::string accepts(const plan::Field& field) {
-  if (field.kind == plan::FieldKind::kComponent)
+std::string accepts(const runs::Field& field) {
+  if (field.kind == runs::FieldKind::kComponent)
     return "a component: kvplan list " +
-           std::string(field.family == plan::kWindowFormatFamily ? kKvFormat : field.family);
-  if (field.kind == plan::FieldKind::kPercentiles)
+           std::string(field.family == runs::kWindowFormatFamily ? kKvFormat : field.family);
+  if (field.kind == runs::FieldKind::kPercentiles)
     return "LATENCY.pN=SECONDS[,...], LATENCY one of ttft, tpot, e2e, queue, N above 0, at most 100";
   std::string out(kind_name(field.kind));
-  if (field.kind == plan::FieldKind::kInteger)
+  if (field.kind == runs::FieldKind::kInteger)
     out = "whole number, " + std::to_string(field.low) + " to " + std::to_string(field.high);
-  if (field.kind == plan::FieldKind::kFraction && field.high > 0)
+  if (field.kind == runs::FieldKind::kFraction && field.high > 0)
     out += " above 0, at most " + std::to_string(field.high);
-  if (field.unit != Unit::kNone && field.kind != plan::FieldKind::kSeconds)
+  if (field.unit != Unit::kNone && field.kind != runs::FieldKind::kSeconds)
     out.append(", ").append(unit_name(field.unit));
   return out;
 }
@@ -125,7 +125,7 @@ void write_descriptor(JsonWriter& json, const Descriptor& d) {
   json.end_object();
 }
 
-void write_field(JsonWriter& json, const plan::Field& field) {
+void write_field(JsonWriter& json, const runs::Field& field) {
   json.begin_object().member("family", kScenario).member("name", field.path).member("summary", field.help);
   json.member("kind", kind_name(field.kind)).member("unit", unit_name(field.unit));
   json.key("default");
@@ -193,7 +193,7 @@ std::string descriptor_text(const Descriptor& d) {
   return out;
 }
 
-std::string field_text(const plan::Field& field) {
+std::string field_text(const runs::Field& field) {
   std::string out = std::string(field.path) + " (scenario)\n" + lines_of(std::string(field.help) + ".", "  ");
   out += lines_of(accepts(field), "  ");
   out += field.fallback.empty() ? "  no default\n" : "  default: " + std::string(field.fallback) + "\n";

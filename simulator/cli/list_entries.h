@@ -32,16 +32,16 @@ struct FigureLines {
 
 /// "whole number, 1 to 8192 tokens", "true or false", "one of a, b".
 std::string accepts(const Param& param);
-std::string accepts(const plan::Field& field);
+std::string accepts(const runs::Field& field);
 /// For a codec; empty for other components.
 std::string paging_of(const Descriptor& d);
 void write_descriptor(JsonWriter& json, const Descriptor& d);
-void write_field(JsonWriter& json, const plan::Field& field);
+void write_field(JsonWriter& json, const runs::Field& field);
 void write_model(JsonWriter& json, const model::ModelShape& m);
 void write_device(JsonWriter& json, const model::DeviceShape& d);
 void write_importer(JsonWriter& json, const traces::Importer& importer);
 std::string descriptor_text(const Descriptor& d);
-std::string field_text(const plan::Field& field);
+std::string field_text(const runs::Field& field);
 /// Shape, windows, parameters and bytes, a sentence or part of one each.
 std::vector<std::string> model_lines(const model::ModelShape& m);
 /// "Taken for: A, B": repositories with the same model (modelfile/catalogue.h).

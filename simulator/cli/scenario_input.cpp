@@ -42,8 +42,8 @@ bool is_scenario(traces::Input& file) {
          first != std::string_view::npos && begin[first] == '{';
 }
 
-Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
-  std::vector<plan::Setting> settings;
+Result<std::vector<runs::Setting>> read_settings(const ScenarioInput& input) {
+  std::vector<runs::Setting> settings;
   const auto add = [&](const char* path, std::string text, const char* option) {
     settings.push_back({path, std::move(text), {}, 0});
     settings.back().option = option;
@@ -66,7 +66,7 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   if (input.import.block_tokens > 0)
     add("workload.block_tokens", std::to_string(input.import.block_tokens), "--block");
   for (const std::string& text : input.sets) {
-    KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
+    KVPLAN_TRY(runs::Setting setting, runs::parse_setting(text));
     settings.push_back(std::move(setting));
   }
   if (!input.prices.empty()) add("prices", input.prices, "--prices");
@@ -80,7 +80,7 @@ std::string scenario_flags(const ScenarioInput& input) {
   return out;
 }
 
-Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags) {
+Result<traces::Trace> read_trace_of(const runs::Scenario& scenario, const traces::ImportOptions& flags) {
   if (scenario.trace.empty())
     return bad_input("scenario names no trace: add --set workload.trace=FILE").at_field("workload.trace");
   Result<traces::Trace> trace = read_trace(scenario.trace, scenario.import);
@@ -92,9 +92,9 @@ Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces
   return error;
 }
 
-plan::InputReaders input_readers(const traces::ImportOptions& flags) {
+runs::InputReaders input_readers(const traces::ImportOptions& flags) {
   return {io::file_openers(),
-          [flags](const plan::Scenario& scenario) { return read_trace_of(scenario, flags); }, io::look_at,
+          [flags](const runs::Scenario& scenario) { return read_trace_of(scenario, flags); }, io::look_at,
           [](const std::string& path) { return io::whole_digest(path, interrupted); }};
 }
 

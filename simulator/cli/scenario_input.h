@@ -29,16 +29,16 @@ bool is_scenario(traces::Input& file);
 
 /// Settings in order of precedence, last wins: the file's (or the bare trace as workload.trace), then import options,
 /// then --set, then --prices.
-Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
+Result<std::vector<runs::Setting>> read_settings(const ScenarioInput& input);
 
 /// The options that were given besides the file, in command-line form with a space before each.
 std::string scenario_flags(const ScenarioInput& input);
 
 /// Reads the trace of a scenario. `flags`: import options from the command line. Errors: none is named, or it cannot
 /// be read; errors about the scenario's import settings have their path.
-Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags);
+Result<traces::Trace> read_trace_of(const runs::Scenario& scenario, const traces::ImportOptions& flags);
 
 /// Reads the files of many runs from the disk: traces as in read_trace_of; reading ends when the user asks to stop.
-plan::InputReaders input_readers(const traces::ImportOptions& flags);
+runs::InputReaders input_readers(const traces::ImportOptions& flags);
 
 }  // namespace kvplan::cli

@@ -34,11 +34,11 @@ Result<std::optional<ValueFile>> open_values(const std::string& text) {
   return std::optional(std::move(out));
 }
 
-Result<plan::Vary> vary_of(const ValueFile& from) {
-  plan::Vary all{from.path, {}, from.file, {}};
+Result<runs::Vary> vary_of(const ValueFile& from) {
+  runs::Vary all{from.path, {}, from.file, {}};
   std::set<std::string> seen;
   for (std::size_t i = 0; i < from.lines.size(); ++i) {
-    auto part = plan::parse_vary(from.path + "=" + from.lines[i].second);
+    auto part = runs::parse_vary(from.path + "=" + from.lines[i].second);
     if (!part.ok()) return from.at(std::move(part).error(), i);
     for (std::string& value : part.value().values) {
       const auto wrong = [&](std::string message) {
@@ -46,8 +46,8 @@ Result<plan::Vary> vary_of(const ValueFile& from) {
       };
       if (!seen.insert(value).second)
         return wrong("expected each value once, found " + found_text(value) + " again");
-      if (static_cast<std::int64_t>(seen.size()) > plan::kMostValues)
-        return wrong("expected at most " + std::to_string(plan::kMostValues) + " values");
+      if (static_cast<std::int64_t>(seen.size()) > runs::kMostValues)
+        return wrong("expected at most " + std::to_string(runs::kMostValues) + " values");
       all.values.push_back(std::move(value));
       all.lines.push_back(from.lines[i].first);
     }
@@ -57,15 +57,15 @@ Result<plan::Vary> vary_of(const ValueFile& from) {
 
 }  // namespace
 
-Result<plan::Vary> read_vary(const std::string& text) {
+Result<runs::Vary> read_vary(const std::string& text) {
   KVPLAN_TRY(const auto file, open_values(text));
-  return file ? vary_of(*file) : plan::parse_vary(text);
+  return file ? vary_of(*file) : runs::parse_vary(text);
 }
 
-Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts) {
-  std::vector<plan::Vary> varies;
+Result<std::vector<runs::Vary>> read_varies(const std::vector<std::string>& texts) {
+  std::vector<runs::Vary> varies;
   for (const std::string& text : texts) {
-    KVPLAN_TRY(plan::Vary vary, read_vary(text));
+    KVPLAN_TRY(runs::Vary vary, read_vary(text));
     varies.push_back(std::move(vary));
   }
   return varies;
@@ -79,7 +79,7 @@ Result<sweep::Spread> read_spread(const std::string& text) {
     if (!spread.ok()) return file->at(std::move(spread).error(), 0);
     if (spread.value().of.values.empty()) return spread;
   }
-  KVPLAN_TRY(plan::Vary vary, vary_of(*file));
+  KVPLAN_TRY(runs::Vary vary, vary_of(*file));
   return sweep::Spread{.of = std::move(vary)};
 }
 

@@ -15,8 +15,8 @@ inline constexpr const char* kVaryHelp =
     "reads one value per line. Several --vary options run all combinations";
 
 /// Empty lines of a file do not count. Errors: those of parse_vary, or of the file.
-Result<plan::Vary> read_vary(const std::string& text);
-Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts);
+Result<runs::Vary> read_vary(const std::string& text);
+Result<std::vector<runs::Vary>> read_varies(const std::vector<std::string>& texts);
 /// The same for --random: a file with one line may contain a range.
 Result<sweep::Spread> read_spread(const std::string& text);
 

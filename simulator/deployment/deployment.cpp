@@ -12,7 +12,7 @@
 #include "simulator/scenario/combinations.h"
 #include "simulator/scheduling/engines.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// "a, b and c".
@@ -256,4 +256,4 @@ Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario&
   return Obstacles{placed.obstacles};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -13,7 +13,7 @@
 #include "simulator/scenario/run_format.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Bytes of a token's keys and values on the ranks.
 struct RankBytes {
@@ -81,4 +81,4 @@ struct PoolLayout {
 Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
                                 const ModelOnRanks& placed);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

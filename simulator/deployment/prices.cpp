@@ -6,7 +6,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/units.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string listed(const PriceList& prices) {
@@ -53,4 +53,4 @@ Result<Cost> cost_of(const PriceList& prices, std::string_view device, std::int6
   return cost;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -13,7 +13,7 @@
 #include "simulator/base/fraction.h"
 #include "simulator/base/result.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// How a device is paid for.
 enum class Purchase : std::uint8_t { kOnDemand, kReserved, kSpot };
@@ -57,4 +57,4 @@ struct Cost {
 /// Cost of `gpus` devices of one kind (canonical name). Errors: the list lacks the device, or this way to pay.
 Result<Cost> cost_of(const PriceList& prices, std::string_view device, std::int64_t gpus);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

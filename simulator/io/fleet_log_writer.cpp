@@ -133,7 +133,7 @@ FleetLogWriter::Route FleetLogWriter::take_route(RequestId request) {
   return route;
 }
 
-plan::FleetWatcher::Taken FleetLogWriter::on_told(SimTime until, observe::JointStates& joint) {
+runs::FleetWatcher::Taken FleetLogWriter::on_told(SimTime until, observe::JointStates& joint) {
   std::int64_t end = until.since_start.count;
   for (const auto& part : parts_) end = std::min(end, part->observed_until());
   std::vector<Placed> placed;

@@ -19,7 +19,7 @@ namespace kvplan::io {
 
 /// Life cycle: construct, `begin`, `add_replica` for each replica before the run, watch the run, `close` once. If
 /// writing fails, the run goes on.
-class FleetLogWriter final : public plan::FleetWatcher {
+class FleetLogWriter final : public runs::FleetWatcher {
  public:
   FleetLogWriter();
   ~FleetLogWriter() override;

@@ -65,7 +65,7 @@ Error not_of_model(const CalibrationColumn& models, std::string_view model) {
 
 }  // namespace
 
-Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
+Result<runs::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
                                            const std::string& file) {
   const auto wrong = [&](Error error, std::string_view field) {
     return std::move(error).at_file(file).at_field(field);
@@ -124,10 +124,10 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
         (again == 1 ? " step was measured more than once" : " steps were measured more than once") +
         ": their median duration counts, and the shorter of two.");
   KVPLAN_TRY(latency::StepTable made, latency::StepTable::make(std::move(steps)));
-  return plan::MeasuredSteps{std::move(made), std::move(assumptions)};
+  return runs::MeasuredSteps{std::move(made), std::move(assumptions)};
 }
 
-Result<plan::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model) {
+Result<runs::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model) {
   KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(path));
   KVPLAN_TRY(const Calibration calibration, read_calibration(*input));
   return measured_steps(calibration, model, path);

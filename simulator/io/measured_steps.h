@@ -11,9 +11,9 @@ namespace kvplan::io {
 
 /// The steps of `model`, if the table has a column of that name, else all steps; medians rounded once to ticks,
 /// halves up. Errors, with `file`: no such table, no steps of the model, an impossible step.
-Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
+Result<runs::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
                                            const std::string& file);
 /// The same from a file.
-Result<plan::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model);
+Result<runs::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model);
 
 }  // namespace kvplan::io

@@ -46,8 +46,8 @@ bool names_files(const std::string& path, const std::function<bool()>& stops) {
 
 }  // namespace
 
-plan::Openers file_openers() {
-  plan::Openers openers;
+runs::Openers file_openers() {
+  runs::Openers openers;
   openers.open_recording = open_attention;
   openers.open_model = open_model;
   openers.open_steps = open_measured_steps;
@@ -58,10 +58,10 @@ plan::Openers file_openers() {
   return openers;
 }
 
-std::optional<plan::FileLook> look_at(const std::string& path) {
+std::optional<runs::FileLook> look_at(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
-  return plan::FileLook{found.st_size, found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
+  return runs::FileLook{found.st_size, found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
 Result<std::string> content_digest(const std::string& path, const std::function<bool()>& stops) {

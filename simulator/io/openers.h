@@ -10,10 +10,10 @@
 namespace kvplan::io {
 
 /// Openers for every kind of file except traces, which have importers with their own progress reports.
-plan::Openers file_openers();
+runs::Openers file_openers();
 
 /// Length and modification time of a plain file.
-std::optional<plan::FileLook> look_at(const std::string& path);
+std::optional<runs::FileLook> look_at(const std::string& path);
 
 /// Digest of a file's decompressed bytes, 16 hex digits (base/digest.h). Ends early if `stops` returns true; `stops`
 /// may be empty.

@@ -20,11 +20,11 @@ namespace kvplan::io {
 namespace {
 
 namespace dom = simdjson::dom;
-using plan::DevicePrice;
-using plan::kPurchaseNames;
-using plan::PriceList;
-using plan::Purchase;
-using plan::Spares;
+using runs::DevicePrice;
+using runs::kPurchaseNames;
+using runs::PriceList;
+using runs::Purchase;
+using runs::Spares;
 
 constexpr std::size_t kMostPriceBytes = std::size_t{1} << 20;
 constexpr std::int64_t kMostGpusPerNode = 1024;
@@ -144,7 +144,7 @@ Result<DevicePrice> read_device(const Place& place, DevicePrice price) {
   KVPLAN_TRY(const std::size_t per, one_of(place, "per", kPer));
   price.of_a_node = per == 1;
   KVPLAN_TRY(price.gpus_per_node, whole_of(place, "gpus_per_node", {1, kMostGpusPerNode}));
-  for (std::size_t i = 0; i < plan::kPurchases; ++i) {
+  for (std::size_t i = 0; i < runs::kPurchases; ++i) {
     if (!place.has(kPurchaseNames[i])) continue;
     KVPLAN_TRY(price.per_hour[i], number_of(place, kPurchaseNames[i], {0, kMostPrice}));
   }

@@ -11,8 +11,8 @@ namespace kvplan::io {
 
 /// Errors, with the file: broken JSON, an unknown or missing key, a device that kvplan does not know or that is
 /// listed twice under different names, a price that is negative or not a number.
-Result<plan::PriceList> parse_prices(std::string_view text, const std::string& file);
+Result<runs::PriceList> parse_prices(std::string_view text, const std::string& file);
 /// Reads a file, plain or compressed, of at most 1 MiB.
-Result<plan::PriceList> open_prices(const std::string& path);
+Result<runs::PriceList> open_prices(const std::string& path);
 
 }  // namespace kvplan::io

@@ -14,7 +14,7 @@ bool looks_like_report(std::string_view begin) {
   return document_kind(begin) == DocumentKind::kReport || looks_like_report_json(begin);
 }
 
-Status write_report_binary(const plan::RunResult& result, bool timeline, const DocumentWriter::Sink& sink) {
+Status write_report_binary(const runs::RunResult& result, bool timeline, const DocumentWriter::Sink& sink) {
   v1::Report message;
   KVPLAN_TRY_DO(fill_message(result, message));
   DocumentWriter writer(sink);

@@ -13,7 +13,7 @@ namespace kvplan::io {
 bool looks_like_report(std::string_view begin);
 
 /// Writes the report of a result. `timeline`: also the bins that were asked for in the run.
-Status write_report_binary(const plan::RunResult& result, bool timeline, const DocumentWriter::Sink& sink);
+Status write_report_binary(const runs::RunResult& result, bool timeline, const DocumentWriter::Sink& sink);
 
 /// What is in a report file of either form.
 struct ReportFile {

@@ -179,7 +179,7 @@ class ReportReader {
     auto settings = parse_scenario(scenario_, file_);
     if (!settings.ok()) return placed(std::move(settings).error());
     apply_origins(origins_, settings.value());
-    const auto scenario = plan::resolve(settings.value());
+    const auto scenario = runs::resolve(settings.value());
     if (!scenario.ok()) return placed(scenario.error());
     return io::fill_message(scenario.value(), *report.mutable_scenario());
   }
@@ -278,10 +278,10 @@ Result<std::string> report_json(const v1::Report& message) {
   return json.take();
 }
 
-Status fill_message(const plan::RunSummary& result, v1::Report& message) {
+Status fill_message(const runs::RunSummary& result, v1::Report& message) {
   // Goes through the JSON text, so that there is only one list of keys. File names, which JSON may have to escape,
   // come from the scenario itself.
-  KVPLAN_TRY_DO(parse_report(plan::report_json(result), "", message));
+  KVPLAN_TRY_DO(parse_report(runs::report_json(result), "", message));
   message.clear_scenario();
   return fill_message(result.scenario, *message.mutable_scenario());
 }

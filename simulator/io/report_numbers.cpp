@@ -43,10 +43,10 @@ Result<Ticks> ticks(bool present, double value, const std::string& key) {
   return Ticks{near};
 }
 
-Result<std::optional<plan::LatencySummary>> latency(const v1::LatencyStatistics& from,
+Result<std::optional<runs::LatencySummary>> latency(const v1::LatencyStatistics& from,
                                                     const std::string& key) {
-  if (!from.has_p50()) return std::optional<plan::LatencySummary>{};
-  plan::LatencySummary to{from.mean(), from.p50(), from.p90(), from.p95(), from.p99(), from.max()};
+  if (!from.has_p50()) return std::optional<runs::LatencySummary>{};
+  runs::LatencySummary to{from.mean(), from.p50(), from.p90(), from.p95(), from.p99(), from.max()};
   for (const double value : {to.mean, to.p50, to.p90, to.p95, to.p99, to.max}) {
     KVPLAN_TRY([[maybe_unused]] const auto checked, checked_number(true, value, key));
   }
@@ -89,8 +89,8 @@ Status check_numbers(const Numbers& numbers, const std::string& key) {
   return Done{};
 }
 
-Result<plan::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::string& key) {
-  plan::KindMemory kind;
+Result<runs::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::string& key) {
+  runs::KindMemory kind;
   kind.kind = {.window = from.window_tokens(), .groups = from.groups(), .layers = from.layers()};
   held(from.mean_bytes(), kind.mean_bytes);
   held(from.peak_bytes(), kind.peak_bytes);
@@ -100,10 +100,10 @@ Result<plan::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::st
 }
 
 /// Nothing where nothing ever ran.
-Result<std::optional<plan::MemorySummary>> memory(const v1::ReportMemory& from, const std::string& key) {
+Result<std::optional<runs::MemorySummary>> memory(const v1::ReportMemory& from, const std::string& key) {
   KVPLAN_TRY(const std::int64_t capacity, bytes(from.capacity_bytes(), key + ".capacity_bytes"));
-  if (!from.peak().has_time_s()) return std::optional<plan::MemorySummary>{};
-  plan::MemorySummary to;
+  if (!from.peak().has_time_s()) return std::optional<runs::MemorySummary>{};
+  runs::MemorySummary to;
   to.capacity_bytes = capacity;
   to.timed = from.mean_bytes().has_live();
   to.mean_bytes = states(from.mean_bytes());
@@ -119,7 +119,7 @@ Result<std::optional<plan::MemorySummary>> memory(const v1::ReportMemory& from, 
   KVPLAN_TRY_DO(check_numbers(to.mean_overlay_bytes, key + ".overlays.mean_bytes"));
   KVPLAN_TRY_DO(check_numbers(to.peak_overlay_bytes, key + ".overlays.peak_bytes"));
   for (const v1::LayerGroupMemory& kind : from.layer_groups()) {
-    KVPLAN_TRY(plan::KindMemory read, kind_of(kind, key + ".layer_groups"));
+    KVPLAN_TRY(runs::KindMemory read, kind_of(kind, key + ".layer_groups"));
     to.kinds.push_back(read);
   }
   return std::optional(std::move(to));
@@ -137,8 +137,8 @@ Result<Enum> named(const std::array<Enum, N>& all, std::string_view (*name)(Enum
   return wrong("one of " + names + ", found \"" + found.substr(0, 40) + "\"", key);
 }
 
-Status read_deployment(const v1::ReportDeployment& from, plan::RunSummary& run) {
-  plan::RankBytes& ranks = run.ranks;
+Status read_deployment(const v1::ReportDeployment& from, runs::RunSummary& run) {
+  runs::RankBytes& ranks = run.ranks;
   if (from.tensor_parallel() < 1 || from.tensor_parallel() > model::kMostRanks)
     return wrong("1 to 65,536 ranks", "deployment.tensor_parallel");
   if (from.pipeline_parallel() < 1 || from.pipeline_parallel() > 4096)
@@ -168,7 +168,7 @@ Status read_deployment(const v1::ReportDeployment& from, plan::RunSummary& run) 
   return Done{};
 }
 
-Status read_policies(const v1::Report& from, plan::RunSummary& run) {
+Status read_policies(const v1::Report& from, runs::RunSummary& run) {
   run.evicted_tokens = from.evictions().tokens();
   run.evicted_blocks = from.evictions().blocks_freed();
   run.hole_bytes_peak = from.evictions().hole_bytes_peak();
@@ -184,7 +184,7 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
                                                         "placement.delay_fraction"));
   if (!from.has_coverage()) return Done{};
   const v1::ReportCoverage& covered = from.coverage();
-  plan::Coverage to{.recordings = covered.recordings(),
+  runs::Coverage to{.recordings = covered.recordings(),
                     .used = covered.used(),
                     .driven_requests = covered.driven_requests(),
                     .extrapolated_requests = covered.extrapolated_requests(),
@@ -200,11 +200,11 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
   return Done{};
 }
 
-Status read_fits(const v1::ReportFits& from, plan::RunSummary& run) {
+Status read_fits(const v1::ReportFits& from, runs::RunSummary& run) {
   if (from.has_starts()) run.starts = from.starts();
   if (from.has_unhindered()) run.unhindered = from.unhindered();
   for (const v1::ReportPercentile& each : from.percentiles()) {
-    plan::PercentileOutcome& outcome = run.percentiles.emplace_back();
+    runs::PercentileOutcome& outcome = run.percentiles.emplace_back();
     outcome.name = each.percentile();
     KVPLAN_TRY(const auto need, checked_number(true, each.need_s(), "fits.percentiles.need_s"));
     outcome.need_s = *need;
@@ -224,9 +224,9 @@ Status read_fits(const v1::ReportFits& from, plan::RunSummary& run) {
   return Done{};
 }
 
-Status read_saturation(const v1::ReportSaturation& from, plan::RunSummary& run) {
+Status read_saturation(const v1::ReportSaturation& from, runs::RunSummary& run) {
   if (!from.has_drain_s()) return Done{};
-  plan::Saturation& to = run.saturation.emplace();
+  runs::Saturation& to = run.saturation.emplace();
   if (from.has_saturated()) to.saturated = from.saturated();
   to.backlog = from.backlog_at_end_of_arrivals_requests();
   if (to.backlog < 0)
@@ -236,16 +236,16 @@ Status read_saturation(const v1::ReportSaturation& from, plan::RunSummary& run) 
 }
 
 /// What was priced, as far as a report says it.
-Status read_cost(const v1::Report& from, plan::RunSummary& run) {
+Status read_cost(const v1::Report& from, runs::RunSummary& run) {
   if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
   if (from.nodes() < 0 || from.nodes() > std::int64_t{1} << 31) return wrong("0 to 2^31", "nodes");
   KVPLAN_TRY(const auto per_hour, checked_number(true, from.cost_per_hour(), "cost_per_hour"));
-  run.cost = plan::Cost{from.nodes(), *per_hour, from.currency(), {}};
+  run.cost = runs::Cost{from.nodes(), *per_hour, from.currency(), {}};
   return Done{};
 }
 
-Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
-  plan::ReplicaSummary to;
+Result<runs::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
+  runs::ReplicaSummary to;
   to.requests = from.requests();
   to.completed = from.completed();
   to.preemptions = from.preemptions();
@@ -253,7 +253,7 @@ Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
   KVPLAN_TRY(to.mean_running, checked_number(from.batch().has_mean_running(), from.batch().mean_running(),
                                              "replicas.batch.mean_running"));
   to.max_running = from.batch().max_running();
-  plan::PoolShape& pool = to.pool;
+  runs::PoolShape& pool = to.pool;
   pool.alloc_unit_tokens = from.quantum_tokens();
   if (pool.alloc_unit_tokens < 1) return wrong("1 or more", "replicas.quantum_tokens");
   KVPLAN_TRY(pool.alloc_unit_bytes, bytes(from.quantum_bytes(), "replicas.quantum_bytes"));
@@ -267,7 +267,7 @@ Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
   return to;
 }
 
-Status read_requests(const v1::Report& from, plan::RunSummary& run) {
+Status read_requests(const v1::Report& from, runs::RunSummary& run) {
   run.trace_digest = from.trace().digest();
   run.trace_requests = from.trace().requests();
   run.warnings.assign(from.warnings().begin(), from.warnings().end());
@@ -314,14 +314,14 @@ Status read_requests(const v1::Report& from, plan::RunSummary& run) {
 
 }  // namespace
 
-Status read_numbers(const v1::Report& report, plan::RunSummary& run) {
+Status read_numbers(const v1::Report& report, runs::RunSummary& run) {
   KVPLAN_TRY_DO(read_requests(report, run));
   KVPLAN_TRY(run.memory, memory(report.memory(), "memory"));
   run.capacity_bytes = report.memory().capacity_bytes();
   KVPLAN_TRY_DO(read_deployment(report.deployment(), run));
   KVPLAN_TRY_DO(read_policies(report, run));
   for (const v1::ReportReplica& replica : report.replicas()) {
-    KVPLAN_TRY(plan::ReplicaSummary to, replica_of(replica));
+    KVPLAN_TRY(runs::ReplicaSummary to, replica_of(replica));
     run.replicas.push_back(std::move(to));
   }
   KVPLAN_TRY_DO(read_fits(report.fits(), run));

@@ -1,4 +1,4 @@
-// The numbers of a report file, converted back to a run: everything that plan::report_json writes except the
+// The numbers of a report file, converted back to a run: everything that runs::report_json writes except the
 // scenario. Writing such a run gives the same file, byte for byte.
 #pragma once
 
@@ -16,6 +16,6 @@ inline constexpr std::int64_t kMostReportedNs = std::int64_t{1} << 52;
 
 /// Errors, with the key: a number that no run can have (not finite, negative where impossible, a time beyond 2^52 ns,
 /// a capacity beyond 2^56 bytes), a word that is not in its list.
-Status read_numbers(const v1::Report& report, plan::RunSummary& run);
+Status read_numbers(const v1::Report& report, runs::RunSummary& run);
 
 }  // namespace kvplan::io

@@ -15,12 +15,12 @@ namespace {
 using RowPlaces = std::array<std::size_t, observe::kTimelineRows>;
 
 /// Where values were said, which the scenario alone does not know.
-Status read_sources(const v1::Report& message, plan::Scenario& scenario) {
+Status read_sources(const v1::Report& message, runs::Scenario& scenario) {
   for (const v1::ReportSource& each : message.scenario_sources()) {
-    const auto from = plan::from_named(each.from());
-    if (!from || *from == plan::Source::From::kDefault)
+    const auto from = runs::from_named(each.from());
+    if (!from || *from == runs::Source::From::kDefault)
       return not_expected("file, option, given or derived", each.from()).at_field("scenario_sources");
-    if (!plan::set_source(scenario, each.path(), {*from, each.name(), each.line()}))
+    if (!runs::set_source(scenario, each.path(), {*from, each.name(), each.line()}))
       return not_expected("a scenario value, of the same kind as its origin", each.path())
           .at_field("scenario_sources");
   }
@@ -30,7 +30,7 @@ Status read_sources(const v1::Report& message, plan::Scenario& scenario) {
 Result<ReportedRun> run_of(const v1::Report& message) {
   ReportedRun out;
   KVPLAN_TRY(out.settings, settings_of(message.scenario()));
-  KVPLAN_TRY(out.run.scenario, plan::resolve(out.settings));
+  KVPLAN_TRY(out.run.scenario, runs::resolve(out.settings));
   KVPLAN_TRY_DO(read_sources(message, out.run.scenario));
   KVPLAN_TRY_DO(read_numbers(message, out.run));
   return out;
@@ -40,17 +40,17 @@ Result<ReportedRun> run_of(const v1::Report& message) {
 Result<RowPlaces> places_of(const std::vector<std::string>& names) {
   RowPlaces places{};
   for (std::size_t row = 0; row < places.size(); ++row) {
-    const auto at = std::find(names.begin(), names.end(), plan::timeline_row_name(row));
+    const auto at = std::find(names.begin(), names.end(), runs::timeline_row_name(row));
     if (at == names.end())
-      return bad_input("expected a row \"" + std::string(plan::timeline_row_name(row)) +
+      return bad_input("expected a row \"" + std::string(runs::timeline_row_name(row)) +
                        "\" in the timeline");
     places[row] = static_cast<std::size_t>(at - names.begin());
   }
   return places;
 }
 
-Result<plan::BinNumbers> numbers_of(const NamedBin& from, const RowPlaces& places, std::int64_t capacity) {
-  plan::BinNumbers to;
+Result<runs::BinNumbers> numbers_of(const NamedBin& from, const RowPlaces& places, std::int64_t capacity) {
+  runs::BinNumbers to;
   to.begin_ns = from.begin_ns;
   to.end_ns = from.end_ns;
   if (to.begin_ns < 0 || to.end_ns > kMostReportedNs) return bad_input("expected times from 0 to 2^52 ns");
@@ -67,7 +67,7 @@ Result<plan::BinNumbers> numbers_of(const NamedBin& from, const RowPlaces& place
     // A bin without length has no mean.
     if (!in_order && to.begin_ns < to.end_ns)
       return bad_input("expected 0 <= min <= mean <= max <= " + std::to_string(most) + " in row \"" +
-                       std::string(plan::timeline_row_name(row)) + "\" for the bin at " +
+                       std::string(runs::timeline_row_name(row)) + "\" for the bin at " +
                        std::to_string(to.begin_ns) + " ns");
   }
   return to;
@@ -97,7 +97,7 @@ Result<ReportedRun> read_reported_run(traces::Input& input, const BinVisitor& vi
           }
           if (bin.replica != replica && bin.begin_ns != 0) return bad_input("expected the first bin at 0 ns");
           replica = bin.replica;
-          KVPLAN_TRY(const plan::BinNumbers numbers,
+          KVPLAN_TRY(const runs::BinNumbers numbers,
                      numbers_of(bin, *places, out.value().run.capacity_bytes));
           return visit(bin.replica, numbers);
         });

@@ -15,13 +15,13 @@ namespace kvplan::io {
 struct ReportedRun {
   /// Writing it gives the same report, if that has all keys of this version (keys of older reports that are missing
   /// are 0 here).
-  plan::RunSummary run;
-  std::vector<plan::Setting> settings;  ///< settings of its scenario, with their origins
+  runs::RunSummary run;
+  std::vector<runs::Setting> settings;  ///< settings of its scenario, with their origins
 };
 
 /// One bin of replica `replica`, in the order of the file: replicas ascend, the bins of each begin at 0 ns and follow
 /// each other. An error ends the reading and is reported for the file.
-using BinVisitor = std::function<Status(std::int64_t replica, const plan::BinNumbers& bin)>;
+using BinVisitor = std::function<Status(std::int64_t replica, const runs::BinNumbers& bin)>;
 
 /// Reads a binary report (a JSON report has no timeline). Every number passed to `visit` is one that a run can have:
 /// least <= greatest, neither negative nor above the capacity (states), means between them, no time beyond 2^52 ns,

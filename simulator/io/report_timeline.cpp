@@ -29,16 +29,16 @@ constexpr int kMostRows = 64;
 
 }  // namespace
 
-void fill_message(const plan::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
+void fill_message(const runs::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
                   v1::TimelineChunk& message) {
-  const plan::ReplicaDetails& from = result.details[replica];
+  const runs::ReplicaDetails& from = result.details[replica];
   KVPLAN_CHECK(begin < end && end <= from.timeline.size());
   message.set_replica(static_cast<std::int32_t>(replica));
   for (std::size_t row = 0; row < observe::kTimelineRows; ++row)
-    message.add_rows()->set_name(std::string(plan::timeline_row_name(row)));
-  plan::BinNumbers before{};
+    message.add_rows()->set_name(std::string(runs::timeline_row_name(row)));
+  runs::BinNumbers before{};
   for (std::size_t i = begin; i < end; ++i) {
-    const plan::BinNumbers bin = plan::bin_numbers(from, from.timeline[i]);
+    const runs::BinNumbers bin = runs::bin_numbers(from, from.timeline[i]);
     if (i == begin) message.set_begin_ns(bin.begin_ns);
     KVPLAN_CHECK(i == begin || bin.begin_ns == before.end_ns);
     message.add_length_ns(bin.end_ns - bin.begin_ns);

@@ -1,4 +1,4 @@
-// The timeline of a run as messages of proto/report.proto, and as the CSV of plan::timeline_csv.
+// The timeline of a run as messages of proto/report.proto, and as the CSV of runs::timeline_csv.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace kvplan::io {
 inline constexpr std::size_t kChunkBins = 2048;
 
 /// Bins [begin, end) of a replica. REQUIRES: begin < end <= the replica's bins.
-void fill_message(const plan::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
+void fill_message(const runs::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
                   v1::TimelineChunk& message);
 
 /// One bin as in the messages; each list has an entry for each row.

@@ -12,7 +12,7 @@ namespace {
 /// Defines a cell of the log. If the dropped tokens are known, survivors move track by track: as many cells as the
 /// policy tells apart, even if the run does not need that. Otherwise everything with the same count is one cell.
 /// Tracks of other ranks are included if they hold blocks.
-void tell_courses(const plan::LogCells& cells, EventLogOptions& log) {
+void tell_courses(const runs::LogCells& cells, EventLogOptions& log) {
   log.reuse = cells.placement == core::Placement::kReuse;
   log.compacts = cells.placement == core::Placement::kCompact;
   const std::int64_t tracks = cells.known_tracks;
@@ -32,11 +32,11 @@ void tell_courses(const plan::LogCells& cells, EventLogOptions& log) {
 }
 
 /// Errors: a run that a log cannot describe.
-Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
-  plan::RunParts parts = watched.tokens.parts;
-  parts.add(plan::Part::kEvents);
-  KVPLAN_TRY_DO(plan::check_combinations(parts, scenario, plan::Known::kMemory));
-  if (plan::undriven_requests(watched.tokens.retention(), watched.workload) > 0)
+Status check_run(const runs::Scenario& scenario, const runs::Watched& watched) {
+  runs::RunParts parts = watched.tokens.parts;
+  parts.add(runs::Part::kEvents);
+  KVPLAN_TRY_DO(runs::check_combinations(parts, scenario, runs::Known::kMemory));
+  if (runs::undriven_requests(watched.tokens.retention(), watched.workload) > 0)
     return bad_input(
                "a log records for all requests which tokens are evicted, or for none: expected recordings "
                "that are long enough for every request (prompt + output - 1 tokens), or no recordings")
@@ -44,13 +44,13 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
   return Done{};
 }
 
-EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& trace,
-                           const plan::Watched& watched) {
+EventLogOptions options_of(const runs::Scenario& scenario, const traces::Trace& trace,
+                           const runs::Watched& watched) {
   JsonWriter json(0);
   json.begin_object();
-  plan::write_scenario(json, scenario);
+  runs::write_scenario(json, scenario);
   json.end_object();
-  const plan::Retention& retention = watched.tokens.retention();
+  const runs::Retention& retention = watched.tokens.retention();
   EventLogOptions log;
   log.workload = &watched.workload;
   log.layout = watched.memory.layout();
@@ -79,15 +79,15 @@ RunEventLog::RunEventLog(event_log::Encoder::Sink sink)
         return Result<std::unique_ptr<EventLogFile>>(std::make_unique<EventLogFile>(sink, header));
       }) {}
 
-void RunEventLog::attach(const plan::Scenario& scenario, const traces::Trace& trace,
-                         plan::RunOptions& options) {
+void RunEventLog::attach(const runs::Scenario& scenario, const traces::Trace& trace,
+                         runs::RunOptions& options) {
   if (scenario.replicas > 1) {
     fleet_ = std::make_unique<FleetLogWriter>();
     options.fleet_watcher = fleet_.get();
     options.extra_observers_on_threads = options.extra_observers.empty();
   }
   options.extra_observers.push_back(
-      [this, &scenario, &trace](const plan::Watched& watched) -> Result<core::Observer*> {
+      [this, &scenario, &trace](const runs::Watched& watched) -> Result<core::Observer*> {
         // The log's order of states is the ledger's.
         const auto totals = [&ledger = watched.ledger] { return ledger.bytes(); };
         if (watched.replica > 0) return fleet_->add_replica(totals);

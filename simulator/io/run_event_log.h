@@ -20,7 +20,7 @@ class RunEventLog {
 
   /// Makes the run write into the log; scenario and trace outlive it. Errors (when the run starts): a run that a log
   /// cannot describe, a file that cannot be created.
-  void attach(const plan::Scenario& scenario, const traces::Trace& trace, plan::RunOptions& options);
+  void attach(const runs::Scenario& scenario, const traces::Trace& trace, runs::RunOptions& options);
   Status close();
 
  private:

@@ -34,13 +34,13 @@ std::string to_folder(const std::string& text, const fs::path& folder) {
   return (here / file).lexically_normal().lexically_relative((here / folder).lexically_normal()).string();
 }
 
-void move_to_folder(plan::Scenario& scenario, const fs::path& folder) {
-  const plan::FileMove move = [&](const std::string& file) { return to_folder(file, folder); };
-  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i)
-    scenario.texts[i] = plan::with_files_moved(plan::scenario_fields()[i].path, scenario.texts[i], move);
+void move_to_folder(runs::Scenario& scenario, const fs::path& folder) {
+  const runs::FileMove move = [&](const std::string& file) { return to_folder(file, folder); };
+  for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i)
+    scenario.texts[i] = runs::with_files_moved(runs::scenario_fields()[i].path, scenario.texts[i], move);
 }
 
-Result<std::vector<plan::Setting>> read_json(traces::Input& input) {
+Result<std::vector<runs::Setting>> read_json(traces::Input& input) {
   const std::string text(input.take(kMostBytes + 1));
   if (input.failed()) return input.error();
   if (text.size() > kMostBytes)
@@ -48,14 +48,14 @@ Result<std::vector<plan::Setting>> read_json(traces::Input& input) {
   return parse_scenario(text, input.path());
 }
 
-Result<std::vector<plan::Setting>> read_binary(traces::Input& input) {
+Result<std::vector<runs::Setting>> read_binary(traces::Input& input) {
   DocumentReader reader(input);
   KVPLAN_TRY(const std::string body, reader.body(DocumentKind::kScenario));
   v1::Scenario message;
   if (!message.ParseFromString(body)) return reader.wrong("expected a Scenario message");
-  Result<std::vector<plan::Setting>> settings = settings_of(message);
+  Result<std::vector<runs::Setting>> settings = settings_of(message);
   if (!settings.ok()) return std::move(settings).error().at_file(input.path());
-  for (plan::Setting& setting : settings.value()) setting.file = input.path();
+  for (runs::Setting& setting : settings.value()) setting.file = input.path();
   for (;;) {
     KVPLAN_TRY(const auto more, reader.next());
     if (!more) return settings;
@@ -68,26 +68,26 @@ bool looks_like_scenario(std::string_view begin) {
   return document_kind(begin) == DocumentKind::kScenario || looks_like_scenario_json(begin);
 }
 
-Result<std::vector<plan::Setting>> read_scenario(traces::Input& input) {
+Result<std::vector<runs::Setting>> read_scenario(traces::Input& input) {
   // A .kvs that begins with other bytes is a damaged one, unless it is text.
   const std::string_view begin = input.peek(8);
   const bool binary = document_kind(begin) == DocumentKind::kScenario ||
                       (is_named(input.path(), ".kvs") && begin.find('{') == std::string_view::npos);
-  KVPLAN_TRY(std::vector<plan::Setting> settings, binary ? read_binary(input) : read_json(input));
-  const plan::FileMove move = [folder = folder_of(input.path())](const std::string& file) {
+  KVPLAN_TRY(std::vector<runs::Setting> settings, binary ? read_binary(input) : read_json(input));
+  const runs::FileMove move = [folder = folder_of(input.path())](const std::string& file) {
     return from_folder(file, folder);
   };
-  for (plan::Setting& setting : settings)
-    setting.text = plan::with_files_moved(setting.path, setting.text, move);
+  for (runs::Setting& setting : settings)
+    setting.text = runs::with_files_moved(setting.path, setting.text, move);
   return settings;
 }
 
-Result<std::vector<plan::Setting>> read_scenario(const std::string& path) {
+Result<std::vector<runs::Setting>> read_scenario(const std::string& path) {
   KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(path));
   return read_scenario(*input);
 }
 
-Status write_scenario_binary(plan::Scenario scenario, const std::string& path,
+Status write_scenario_binary(runs::Scenario scenario, const std::string& path,
                              const DocumentWriter::Sink& sink) {
   move_to_folder(scenario, folder_of(path));
   v1::Scenario message;
@@ -97,7 +97,7 @@ Status write_scenario_binary(plan::Scenario scenario, const std::string& path,
   return writer.finish();
 }
 
-Result<std::string> scenario_json(plan::Scenario scenario, const std::string& path) {
+Result<std::string> scenario_json(runs::Scenario scenario, const std::string& path) {
   move_to_folder(scenario, folder_of(path));
   v1::Scenario message;
   KVPLAN_TRY_DO(fill_message(scenario, message));

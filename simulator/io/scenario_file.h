@@ -17,14 +17,14 @@ namespace kvplan::io {
 bool looks_like_scenario(std::string_view begin);
 
 /// Errors have the file, and line or byte if known. At most 1 MiB of JSON.
-Result<std::vector<plan::Setting>> read_scenario(traces::Input& input);
-Result<std::vector<plan::Setting>> read_scenario(const std::string& path);
+Result<std::vector<runs::Setting>> read_scenario(traces::Input& input);
+Result<std::vector<runs::Setting>> read_scenario(const std::string& path);
 
 /// The binary form of a resolved scenario, for a file at `path` (paths become relative to its folder; "-": the
 /// working directory).
-Status write_scenario_binary(plan::Scenario scenario, const std::string& path,
+Status write_scenario_binary(runs::Scenario scenario, const std::string& path,
                              const DocumentWriter::Sink& sink);
 /// The JSON form, with all values and their origins, likewise.
-Result<std::string> scenario_json(plan::Scenario scenario, const std::string& path);
+Result<std::string> scenario_json(runs::Scenario scenario, const std::string& path);
 
 }  // namespace kvplan::io

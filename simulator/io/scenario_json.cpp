@@ -93,7 +93,7 @@ class Reader {
   Reader(std::string_view text, const std::string& path)
       : padded_(without_byte_order_mark(text)), path_(path) {}
 
-  Result<std::vector<plan::Setting>> read() {
+  Result<std::vector<runs::Setting>> read() {
     if (const auto error = parser_.iterate(padded_).get(document_)) return not_an_object(error);
     auto object = document_.get_object();
     if (object.error()) return not_an_object(object.error());
@@ -147,10 +147,10 @@ class Reader {
 
   enum class Meaning : std::uint8_t { kUnknown, kGroup, kLeaf, kComponent };
   static Meaning meaning(std::string_view path) {
-    for (const plan::Field& field : plan::scenario_fields())
+    for (const runs::Field& field : runs::scenario_fields())
       if (field.path == path)
-        return field.kind == plan::FieldKind::kComponent ? Meaning::kComponent : Meaning::kLeaf;
-    for (const plan::Field& field : plan::scenario_fields())
+        return field.kind == runs::FieldKind::kComponent ? Meaning::kComponent : Meaning::kLeaf;
+    for (const runs::Field& field : runs::scenario_fields())
       if (field.path.size() > path.size() && field.path[path.size()] == '.' &&
           field.path.substr(0, path.size()) == path)
         return Meaning::kGroup;
@@ -250,7 +250,7 @@ class Reader {
   /// {"name": "paged", "block_tokens": 16}: the name first, then each parameter as a path of its own.
   Status read_component(od::object object, const std::string& path, std::int64_t at) {
     std::string name;
-    std::vector<plan::Setting> params;
+    std::vector<runs::Setting> params;
     std::set<std::string> seen;
     for (auto item : object) {
       std::string_view key;
@@ -272,7 +272,7 @@ class Reader {
     for (std::size_t i = 0; i < params.size(); ++i)
       name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(pair_value(params[i].text));
     add(path, name, at);
-    for (const plan::Setting& param : params)
+    for (const runs::Setting& param : params)
       settings_.back().param_lines.emplace_back(param.path, param.line);
     return Done{};
   }
@@ -295,7 +295,7 @@ class Reader {
   mutable od::document document_;  // asking where it is changes nothing, which the library does not say
   mutable const char* counted_{nullptr};  // lines before here are counted
   mutable std::int64_t counted_lines_{0};
-  std::vector<plan::Setting> settings_;
+  std::vector<runs::Setting> settings_;
   std::map<std::string, std::int64_t> seen_;  // path and its line
   std::map<std::string, std::string> origins_;
 };
@@ -311,19 +311,19 @@ bool looks_like_scenario_json(std::string_view begin) {
   const std::size_t end = begin.find('"', quote + 1);
   if (begin[quote] != '"' || end == std::string_view::npos) return false;
   const std::string_view key = begin.substr(quote + 1, end - quote - 1);
-  for (const plan::Field& field : plan::scenario_fields())
+  for (const runs::Field& field : runs::scenario_fields())
     if (field.path.substr(0, field.path.find('.')) == key || field.path == key) return true;
   return false;
 }
 
-Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const std::string& path) {
+Result<std::vector<runs::Setting>> parse_scenario(std::string_view text, const std::string& path) {
   return Reader(text, path).read();
 }
 
-void apply_origins(const std::map<std::string, std::string>& origins, std::vector<plan::Setting>& settings) {
-  for (plan::Setting& setting : settings) {
+void apply_origins(const std::map<std::string, std::string>& origins, std::vector<runs::Setting>& settings) {
+  for (runs::Setting& setting : settings) {
     const auto found = origins.find(setting.path);
-    if (found != origins.end() && found->second == "default") setting.origin = plan::Origin::kDefault;
+    if (found != origins.end() && found->second == "default") setting.origin = runs::Origin::kDefault;
     const std::string prefix = setting.path + ".";
     for (auto param = origins.lower_bound(prefix);
          param != origins.end() && param->first.compare(0, prefix.size(), prefix) == 0; ++param)

@@ -18,9 +18,9 @@ namespace kvplan::io {
 bool looks_like_scenario_json(std::string_view begin);
 
 /// Errors have file and line. Texts are returned unchanged, paths too.
-Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const std::string& path);
+Result<std::vector<runs::Setting>> parse_scenario(std::string_view text, const std::string& path);
 
 /// Gives settings their origins: "given" or "default" by path, as in "scenario_origins".
-void apply_origins(const std::map<std::string, std::string>& origins, std::vector<plan::Setting>& settings);
+void apply_origins(const std::map<std::string, std::string>& origins, std::vector<runs::Setting>& settings);
 
 }  // namespace kvplan::io

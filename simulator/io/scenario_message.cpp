@@ -55,24 +55,24 @@ Message* message_at(Message& root, std::string_view path) {
   return is_value(at->GetDescriptor()) ? at : nullptr;
 }
 
-v1::Origin origin_of(plan::Origin origin) {
-  return origin == plan::Origin::kGiven ? v1::GIVEN : v1::DEFAULT;
+v1::Origin origin_of(runs::Origin origin) {
+  return origin == runs::Origin::kGiven ? v1::GIVEN : v1::DEFAULT;
 }
 
-Result<plan::Origin> origin_of(v1::Origin origin) {
-  if (origin == v1::DEFAULT) return plan::Origin::kDefault;
-  if (origin == v1::GIVEN || origin == v1::ORIGIN_UNSPECIFIED) return plan::Origin::kGiven;
+Result<runs::Origin> origin_of(v1::Origin origin) {
+  if (origin == v1::DEFAULT) return runs::Origin::kDefault;
+  if (origin == v1::GIVEN || origin == v1::ORIGIN_UNSPECIFIED) return runs::Origin::kGiven;
   return bad_input("expected the origin GIVEN or DEFAULT, found " + std::to_string(static_cast<int>(origin)));
 }
 
-Result<plan::Origin> origin_of(const Message& value) {
+Result<runs::Origin> origin_of(const Message& value) {
   if (const auto* text = dynamic_cast<const v1::Text*>(&value)) return origin_of(text->origin());
   if (const auto* integer = dynamic_cast<const v1::Integer*>(&value)) return origin_of(integer->origin());
   if (const auto* decimal = dynamic_cast<const v1::Decimal*>(&value)) return origin_of(decimal->origin());
   return origin_of(dynamic_cast<const v1::Component&>(value).origin());
 }
 
-void fill_component(const Choice& choice, const plan::Scenario& scenario, std::size_t field,
+void fill_component(const Choice& choice, const runs::Scenario& scenario, std::size_t field,
                     v1::Component& component) {
   component.set_name(std::string(choice.name()));
   for (const Param& param : choice.descriptor().params) {
@@ -97,27 +97,27 @@ void fill_component(const Choice& choice, const plan::Scenario& scenario, std::s
   }
 }
 
-Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value) {
-  const plan::Field& field = plan::scenario_fields()[i];
+Status fill_value(const runs::Scenario& scenario, std::size_t i, Message& value) {
+  const runs::Field& field = runs::scenario_fields()[i];
   const std::string& text = scenario.texts[i];
   const v1::Origin from = origin_of(scenario.origin(i));
   const auto wrong_type = [] { return bad_input("the schema has a different value type"); };
   if (auto* component = dynamic_cast<v1::Component*>(&value)) {
-    if (field.kind != plan::FieldKind::kComponent) return wrong_type();
-    KVPLAN_TRY(const Choice choice, plan::parse_member(field.family, text));
+    if (field.kind != runs::FieldKind::kComponent) return wrong_type();
+    KVPLAN_TRY(const Choice choice, runs::parse_member(field.family, text));
     fill_component(choice, scenario, i, *component);
     component->set_origin(from);
   } else if (auto* integer = dynamic_cast<v1::Integer*>(&value)) {
     const auto number = parse_integer(text);
-    if (field.kind != plan::FieldKind::kInteger || !number) return wrong_type();
+    if (field.kind != runs::FieldKind::kInteger || !number) return wrong_type();
     integer->set_value(*number);
     integer->set_origin(from);
   } else if (auto* decimal = dynamic_cast<v1::Decimal*>(&value)) {
-    if (field.kind != plan::FieldKind::kSeconds) return wrong_type();
+    if (field.kind != runs::FieldKind::kSeconds) return wrong_type();
     decimal->set_digits(text);
     decimal->set_origin(from);
   } else {
-    using Kind = plan::FieldKind;
+    using Kind = runs::FieldKind;
     if (field.kind != Kind::kText && field.kind != Kind::kFraction && field.kind != Kind::kPercentiles)
       return wrong_type();
     auto& plain = dynamic_cast<v1::Text&>(value);
@@ -143,7 +143,7 @@ Result<std::string> text_of(const v1::Parameter& parameter) {
   return bad_input("the parameter " + found_text(parameter.name()) + " has no value");
 }
 
-/// NAME:key=value,... as plan::resolve reads it; what would be read there as more than one part is refused.
+/// NAME:key=value,... as runs::resolve reads it; what would be read there as more than one part is refused.
 Result<std::string> text_of(const v1::Component& component) {
   if (component.name().empty() || component.name().find_first_of(":,=") != std::string::npos)
     return not_expected("the name of a component", component.name());
@@ -172,9 +172,9 @@ Result<std::vector<std::string>> default_params(const Message& value, const std:
   const auto* component = dynamic_cast<const v1::Component*>(&value);
   for (int i = 0; component != nullptr && i < component->parameters_size(); ++i) {
     const v1::Parameter& parameter = component->parameters(i);
-    const Result<plan::Origin> origin = origin_of(parameter.origin());
+    const Result<runs::Origin> origin = origin_of(parameter.origin());
     if (!origin.ok()) return Error(origin.error()).at_field(path + "." + parameter.name());
-    if (origin.value() == plan::Origin::kDefault) out.push_back(parameter.name());
+    if (origin.value() == runs::Origin::kDefault) out.push_back(parameter.name());
   }
   return out;
 }
@@ -200,9 +200,9 @@ Status write_component(JsonWriter& json, const v1::Component& component) {
 }
 
 bool is_fraction(std::string_view path) {
-  const auto fields = plan::scenario_fields();
-  return std::any_of(fields.begin(), fields.end(), [&](const plan::Field& field) {
-    return field.path == path && field.kind == plan::FieldKind::kFraction;
+  const auto fields = runs::scenario_fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const runs::Field& field) {
+    return field.path == path && field.kind == runs::FieldKind::kFraction;
   });
 }
 
@@ -226,9 +226,9 @@ Status write_value(JsonWriter& json, std::string_view path, const Message* value
 
 }  // namespace
 
-Status fill_message(const plan::Scenario& scenario, v1::Scenario& message) {
-  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
-    const plan::Field& field = plan::scenario_fields()[i];
+Status fill_message(const runs::Scenario& scenario, v1::Scenario& message) {
+  for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i) {
+    const runs::Field& field = runs::scenario_fields()[i];
     if (scenario.texts[i].empty()) continue;
     Message* value = message_at(message, field.path);
     if (value == nullptr) return bad_input("the schema has no field for this path").at_field(field.path);
@@ -238,15 +238,15 @@ Status fill_message(const plan::Scenario& scenario, v1::Scenario& message) {
   return Done{};
 }
 
-Result<std::vector<plan::Setting>> settings_of(const v1::Scenario& message) {
+Result<std::vector<runs::Setting>> settings_of(const v1::Scenario& message) {
   if (holds_unknown_fields(message))
     return bad_input("holds values that this version does not know: a later version of kvplan wrote it");
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
     if (stop.value == nullptr) return Done{};
     Result<std::string> text = text_of(*stop.value);
     if (!text.ok()) return std::move(text).error().at_field(stop.path);
-    const Result<plan::Origin> origin = origin_of(*stop.value);
+    const Result<runs::Origin> origin = origin_of(*stop.value);
     if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
     KVPLAN_TRY(std::vector<std::string> defaults, default_params(*stop.value, stop.path));
     settings.push_back({stop.path, std::move(text).value(), {}, 0, origin.value(), std::move(defaults)});
@@ -276,10 +276,10 @@ Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields
   json.key("scenario_origins").begin_object();
   KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
     if (stop.value == nullptr) return Done{};
-    const Result<plan::Origin> origin = origin_of(*stop.value);
+    const Result<runs::Origin> origin = origin_of(*stop.value);
     if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
-    const auto told = [&](const std::string& path, plan::Origin from) {
-      json.member(path, from == plan::Origin::kGiven ? "given" : "default");
+    const auto told = [&](const std::string& path, runs::Origin from) {
+      json.member(path, from == runs::Origin::kGiven ? "given" : "default");
     };
     told(stop.path, origin.value());
     KVPLAN_TRY(const std::vector<std::string> defaults, default_params(*stop.value, stop.path));
@@ -287,7 +287,7 @@ Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields
     for (int i = 0; component != nullptr && i < component->parameters_size(); ++i) {
       const std::string& name = component->parameters(i).name();
       const bool is_default = std::find(defaults.begin(), defaults.end(), name) != defaults.end();
-      told(stop.path + "." + name, is_default ? plan::Origin::kDefault : plan::Origin::kGiven);
+      told(stop.path + "." + name, is_default ? runs::Origin::kDefault : runs::Origin::kGiven);
     }
     return Done{};
   }));

@@ -18,13 +18,13 @@ namespace kvplan::io {
 
 /// Every value of a resolved scenario with its origin; components with all their parameters. Error: a path
 /// for which the schema has no field.
-Status fill_message(const plan::Scenario& scenario, v1::Scenario& message);
+Status fill_message(const runs::Scenario& scenario, v1::Scenario& message);
 
-/// The values as settings, in the order of the schema, to be checked by plan::resolve. Errors: fields that this
+/// The values as settings, in the order of the schema, to be checked by runs::resolve. Errors: fields that this
 /// version does not know (without them it would be another scenario), values that no scenario can have.
-Result<std::vector<plan::Setting>> settings_of(const v1::Scenario& message);
+Result<std::vector<runs::Setting>> settings_of(const v1::Scenario& message);
 
-/// Writes the members "scenario" and "scenario_origins" of an open object, as plan::write_scenario does. The message
+/// Writes the members "scenario" and "scenario_origins" of an open object, as runs::write_scenario does. The message
 /// may be of another version; each value is only checked for its type. `fields_only`: writes the members of the
 /// scenario itself instead of "scenario", as in a scenario file.
 Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields_only = false);

@@ -8,7 +8,7 @@
 namespace kvplan::io {
 namespace {
 
-using plan::Setting;
+using runs::Setting;
 using startup::StartupLog;
 
 /// A log rounds to two decimals of a GiB.

@@ -19,13 +19,13 @@ struct StartupChoices {
 
 /// Settings of that scenario, without a trace. The pool is given in blocks if the log states blocks and the model is
 /// known (vLLM divides the blocks of a model with windows among layer groups), otherwise in tokens.
-std::vector<plan::Setting> startup_settings(const startup::StartupLog& log, const StartupChoices& choices);
+std::vector<runs::Setting> startup_settings(const startup::StartupLog& log, const StartupChoices& choices);
 
 /// The same settings without the pool's size, so that kvplan derives it. REQUIRES: the device is known.
-std::vector<plan::Setting> predicted_settings(const startup::StartupLog& log, const StartupChoices& choices);
+std::vector<runs::Setting> predicted_settings(const startup::StartupLog& log, const StartupChoices& choices);
 
 /// A scenario file with these settings. Paths of at most two parts.
-std::string settings_json(const std::vector<plan::Setting>& settings);
+std::string settings_json(const std::vector<runs::Setting>& settings);
 
 /// Names of devices with this total of visible memory: 79.19 GiB are an H100 or an A100.
 std::vector<std::string> devices_of_total(double total_gib);

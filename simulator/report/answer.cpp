@@ -14,9 +14,9 @@ namespace kvplan::report {
 namespace {
 
 using observe::State;
-using plan::Comparison;
-using plan::RunSummary;
-using plan::Shortage;
+using runs::Comparison;
+using runs::RunSummary;
+using runs::Shortage;
 
 /// Variants that have a sentence of their own; of more, only those that the comparison names.
 constexpr std::size_t kMostSentences = 12;
@@ -55,7 +55,7 @@ std::string loss_words(State state, bool term) {
 
 std::string limit_words(const RunSummary& r) {
   std::string out;
-  switch (plan::shortage_of(r)) {
+  switch (runs::shortage_of(r)) {
     case Shortage::kNoTime:
       return {};
     case Shortage::kNever:
@@ -69,7 +69,7 @@ std::string limit_words(const RunSummary& r) {
                               : "requests waited for memory";
       break;
   }
-  if (plan::running_slots_ran_out(r)) {
+  if (runs::running_slots_ran_out(r)) {
     const scheduling::EngineLimit running = r.scenario.engine_traits().running;
     out += "; a batch came to " + limit_text(running.param, running.value);
   }
@@ -94,7 +94,7 @@ std::vector<std::size_t> users_of_one_memory(const View& view) {
   std::vector<std::size_t> out;
   for (const std::size_t v : view.same)
     if (!view.result(v).scenario.keeps_nothing() &&
-        (out.empty() || plan::same_memory(view.result(v), view.result(out.front()))))
+        (out.empty() || runs::same_memory(view.result(v), view.result(out.front()))))
       out.push_back(v);
   return out;
 }
@@ -103,7 +103,7 @@ std::vector<std::size_t> users_of_one_memory(const View& view) {
 /// variant that is slower because of its larger batch does not count, and a first variant that was never short of
 /// memory is compared only with variants that were.
 std::optional<Pair> larger_batch(const View& view) {
-  const plan::Metric& batch = plan::answer_metric("mean_running");
+  const runs::Metric& batch = runs::answer_metric("mean_running");
   const std::vector<std::size_t> users = users_of_one_memory(view);
   if (users.empty()) return std::nullopt;
   const std::size_t first = users.front();
@@ -112,10 +112,10 @@ std::optional<Pair> larger_batch(const View& view) {
     return speed(a) < speed(b) && !tied(speed(a), speed(b));
   };
   std::vector<std::size_t> those = users;
-  if (plan::shortage_of(view.result(first)) == Shortage::kNever) {
+  if (runs::shortage_of(view.result(first)) == Shortage::kNever) {
     // Compared with the variants that were short of memory, if there are any.
     std::erase_if(those, [&](std::size_t v) {
-      return v != first && (plan::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
+      return v != first && (runs::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
     });
     if (those.size() == 1) those = users;
   } else {
@@ -135,7 +135,7 @@ std::string headline(const View& view) {
   if (!pair) return {};
   const RunSummary& other = view.result(pair->other);
   std::string out;
-  const auto loss = plan::largest_loss(other);
+  const auto loss = runs::largest_loss(other);
   if (loss && share_of(other, *loss) >= kWorthWords)
     out = "With " + view.name(pair->other) + ", " + share_text(share_of(other, *loss)) + " of the memory " +
           loss_words(*loss, false) + (*loss == State::kStranded ? stranded_kinds(other) : "") + "; ";
@@ -147,7 +147,7 @@ std::string headline(const View& view) {
                        : out + "equally many requests run at once, on average, with " + all + " (" +
                              rounded(pair->best_value) + ").";
   }
-  const Shortage shortage = plan::shortage_of(other);
+  const Shortage shortage = runs::shortage_of(other);
   if (shortage == Shortage::kNever) return out.empty() ? out : out + "memory was never short all the same.";
   out += best_words(view, *pair) + (shortage == Shortage::kHappens ? " would run " : " runs ");
   out += pair->other_value > 0
@@ -163,12 +163,12 @@ std::string headline(const View& view) {
 std::string no_limit_sentence(const View& view) {
   std::optional<std::size_t> fullest;
   const auto idle_share = [&](std::size_t v) {
-    return static_cast<double>(plan::idle_at_peak(view.result(v))) /
+    return static_cast<double>(runs::idle_at_peak(view.result(v))) /
            static_cast<double>(view.result(v).capacity_bytes);
   };
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
     if (!view.comparison.variants[v].result || view.result(v).completed == 0) continue;
-    if (plan::shortage_of(view.result(v)) != Shortage::kNever) return {};
+    if (runs::shortage_of(view.result(v)) != Shortage::kNever) return {};
     if (!fullest || idle_share(v) < idle_share(*fullest)) fullest = v;
   }
   if (!fullest) return {};
@@ -178,7 +178,7 @@ std::string no_limit_sentence(const View& view) {
 }
 
 std::string throughput_sentence(const View& view) {
-  const auto pair = best_and_other(view, plan::answer_metric("output_tokens_per_s"));
+  const auto pair = best_and_other(view, runs::answer_metric("output_tokens_per_s"));
   if (!pair || pair->other_value <= 0) return {};
   if (tied(pair->best_value, pair->other_value))
     return "All variants output " + rounded(pair->best_value) + " tokens per second, within half a percent.";
@@ -191,19 +191,19 @@ std::string throughput_sentence(const View& view) {
 std::string saturation_sentence(const View& view) {
   std::vector<std::size_t> those;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
-    if (view.comparison.variants[v].result && plan::is_saturated(view.result(v))) those.push_back(v);
+    if (view.comparison.variants[v].result && runs::is_saturated(view.result(v))) those.push_back(v);
   if (those.empty()) return {};
   const auto backlog = [&](std::size_t v) { return view.result(v).saturation->backlog; };
   const std::size_t worst = *std::max_element(
       those.begin(), those.end(), [&](std::size_t a, std::size_t b) { return backlog(a) < backlog(b); });
   const auto ran = std::count_if(view.comparison.variants.begin(), view.comparison.variants.end(),
-                                 [](const plan::Variant& v) { return v.result.has_value(); });
+                                 [](const runs::Variant& v) { return v.result.has_value(); });
   std::string with = "With " + view.name(worst);
   if (static_cast<std::ptrdiff_t>(those.size()) == ran)
     with = "In every variant";
   else if (those.size() > 1)
     with = "In " + grouped(static_cast<std::int64_t>(those.size())) + " of the variants";
-  const plan::Saturation& s = *view.result(worst).saturation;
+  const runs::Saturation& s = *view.result(worst).saturation;
   return with + " requests come faster than they are served" +
          (those.size() > 1 ? "; the worst is " + view.name(worst) : std::string()) + ": " +
          count_words(s.backlog, "request waits", "requests wait") +
@@ -213,8 +213,8 @@ std::string saturation_sentence(const View& view) {
 
 std::string wait_sentence(const View& view) {
   std::vector<std::size_t> steady = view.same;
-  std::erase_if(steady, [&](std::size_t v) { return plan::is_saturated(view.result(v)); });
-  const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"), steady);
+  std::erase_if(steady, [&](std::size_t v) { return runs::is_saturated(view.result(v)); });
+  const auto pair = best_and_other(view, runs::answer_metric("ttft_p99_s"), steady);
   if (!pair) return {};
   const std::string all = steady.size() < view.same.size() ? "all others" : "all variants";
   if (tied(pair->best_value, pair->other_value))
@@ -255,7 +255,7 @@ std::string cache_sentence(const View& view) {
 }
 
 std::string preemption_sentence(const View& view) {
-  const auto pair = best_and_other(view, plan::answer_metric("preemptions"));
+  const auto pair = best_and_other(view, runs::answer_metric("preemptions"));
   if (!pair) return {};
   const auto best = std::llround(pair->best_value);
   const auto other = std::llround(pair->other_value);
@@ -268,7 +268,7 @@ std::string preemption_sentence(const View& view) {
 }
 
 std::string goodput_sentence(const View& view) {
-  const auto pair = best_and_other(view, plan::answer_metric("goodput_per_s"));
+  const auto pair = best_and_other(view, runs::answer_metric("goodput_per_s"));
   if (!pair || pair->best_value <= 0) return {};
   if (tied(pair->best_value, pair->other_value))
     return "Goodput is the same in all variants: " + rounded(pair->best_value) +
@@ -296,7 +296,7 @@ bool reserves_longest(const Choice& allocator) {
 /// the pool holds (1,000)"; empty if it can.
 std::string too_long_for_pool(const RunSummary& r) {
   if (r.replicas.empty() || !reserves_longest(r.scenario.allocator)) return {};
-  const plan::PoolShape& pool = r.replicas[0].pool;
+  const runs::PoolShape& pool = r.replicas[0].pool;
   const auto [longest, param] = r.scenario.engine_traits().request_tokens;
   const std::int64_t tokens = pool.capacity_bytes / pool.token_bytes;
   if (tokens == 0 || longest <= tokens) return {};
@@ -332,7 +332,7 @@ std::string variant_sentence(const View& view, std::size_t v) {
   const RunSummary& r = view.result(v);
   std::string out = view.names.label(v);
   if (view.names.numbered() && view.name(v) != out) out += ", " + view.name(v);
-  const auto loss = plan::largest_loss(r);
+  const auto loss = runs::largest_loss(r);
   const double lost = loss ? share_of(r, *loss) : 0;
   if (r.scenario.keeps_nothing())
     out += ": without a cache, all tokens were computed again in each step";
@@ -350,7 +350,7 @@ std::string variant_sentence(const View& view, std::size_t v) {
 
 /// What is varied is the load itself.
 std::string load_sentence(const Comparison& comparison) {
-  for (const plan::Vary& vary : comparison.varies)
+  for (const runs::Vary& vary : comparison.varies)
     if (vary.path.rfind("workload.rate_scale", 0) == 0)
       return "The requests arrive at different rates, so differences come from the load too, not from memory "
              "alone.";
@@ -359,7 +359,7 @@ std::string load_sentence(const Comparison& comparison) {
 
 std::string failed_sentence(const Comparison& comparison) {
   const auto failed = std::count_if(comparison.variants.begin(), comparison.variants.end(),
-                                    [](const plan::Variant& v) { return v.error.has_value(); });
+                                    [](const runs::Variant& v) { return v.error.has_value(); });
   if (failed == 0) return {};
   return count_words(failed, "variant", "variants") + " could not run and " + (failed == 1 ? "is" : "are") +
          " not in this answer.";
@@ -368,13 +368,13 @@ std::string failed_sentence(const Comparison& comparison) {
 std::vector<std::size_t> described(const View& view) {
   std::vector<std::size_t> out;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
-    const plan::Variant& variant = view.comparison.variants[v];
+    const runs::Variant& variant = view.comparison.variants[v];
     if (variant.result && variant.result->memory && variant.result->memory->timed) out.push_back(v);
   }
   if (out.size() <= kMostSentences) return out;
   out = {view.base};
   for (const char* metric : {"mean_running", "output_tokens_per_s", "ttft_p99_s"})
-    if (const auto pair = best_and_other(view, plan::answer_metric(metric)))
+    if (const auto pair = best_and_other(view, runs::answer_metric(metric)))
       out.insert(out.end(), {pair->best, pair->other});
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -414,8 +414,8 @@ std::vector<std::string> relations(const View& view) {
     add("Fewer than two variants served a request, so there is nothing to compare.");
   } else {
     std::vector<std::string> knees = knee_sentences(comparison);
-    const bool buys = view.differs_in(plan::same_hardware);
-    const bool targets = plan::answer_metric("goodput_per_s").value(view.result(view.base)).has_value();
+    const bool buys = view.differs_in(runs::same_hardware);
+    const bool targets = runs::answer_metric("goodput_per_s").value(view.result(view.base)).has_value();
     const auto add_speed = [&] {
       add(throughput_sentence(view));
       add(saturation_sentence(view));
@@ -467,7 +467,7 @@ void write_answer(JsonWriter& json, const Comparison& comparison) {
   json.key("answer").begin_object().key("sentences").begin_array();
   for (const std::string& sentence : answer_sentences(comparison)) json.value(sentence);
   json.end_array().key("facts").begin_array();
-  const auto write = [&](const plan::Fact& fact, std::string_view metric) {
+  const auto write = [&](const runs::Fact& fact, std::string_view metric) {
     json.begin_object()
         .member("variant", name(fact.variant))
         .member("metric", metric)
@@ -476,15 +476,15 @@ void write_answer(JsonWriter& json, const Comparison& comparison) {
     fact.versus ? json.value(name(*fact.versus)) : json.null();
     json.member("ratio", fact.ratio).end_object();
   };
-  for (const plan::Fact& fact : plan::facts_of(comparison)) write(fact, fact.metric);
-  for (const plan::Knee& knee : plan::knees_of(comparison)) {
+  for (const runs::Fact& fact : runs::facts_of(comparison)) write(fact, fact.metric);
+  for (const runs::Knee& knee : runs::knees_of(comparison)) {
     if (!knee.at) continue;
-    const plan::Metric& metric = plan::answer_metric(knee.metric);
+    const runs::Metric& metric = runs::answer_metric(knee.metric);
     const RunSummary& at = *comparison.variants[knee.variants[*knee.at]].result;
     const double largest = *metric.value(*comparison.variants[knee.variants.back()].result);
-    plan::Fact fact{.variant = knee.variants[*knee.at],
+    runs::Fact fact{.variant = knee.variants[*knee.at],
                     .metric = knee.metric,
-                    .value = static_cast<double>(plan::pool_size(at)),
+                    .value = static_cast<double>(runs::pool_size(at)),
                     .versus = knee.variants.back()};
     if (largest != 0) fact.ratio = *metric.value(at) / largest;
     write(fact, "knee_of_" + std::string(knee.metric));

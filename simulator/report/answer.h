@@ -12,16 +12,16 @@ namespace kvplan::report {
 
 /// The sentences, the most important first. A sentence that relates two variants names the best variant that did the
 /// same work as the first, and the first; if the first is the best, the best and the worst.
-std::vector<std::string> answer_sentences(const plan::Comparison& comparison);
+std::vector<std::string> answer_sentences(const runs::Comparison& comparison);
 
 /// The same without the sentences about single variants, which repeat tables; with them if there are no others.
-std::vector<std::string> short_answer_sentences(const plan::Comparison& comparison);
+std::vector<std::string> short_answer_sentences(const runs::Comparison& comparison);
 
 /// A sentence for each knee, after one that says what a knee is. Empty without knees.
-std::vector<std::string> knee_sentences(const plan::Comparison& comparison);
+std::vector<std::string> knee_sentences(const runs::Comparison& comparison);
 
 /// Writes member "answer": {sentences[], facts[{variant, metric, value, versus, ratio}]} into an open object.
-void write_answer(JsonWriter& json, const plan::Comparison& comparison);
+void write_answer(JsonWriter& json, const runs::Comparison& comparison);
 
 /// The name of a metric in texts: "output tokens per second".
 std::string_view metric_words(std::string_view metric);

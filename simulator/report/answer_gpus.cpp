@@ -9,7 +9,7 @@
 namespace kvplan::report {
 namespace {
 
-using plan::RunSummary;
+using runs::RunSummary;
 
 /// The name of a run's devices; empty where it has none.
 std::string kind_of(const View& view, std::size_t v) {
@@ -31,7 +31,7 @@ std::vector<std::string> kinds_of(const View& view) {
 /// kinds, "replicas=2 (8 GPUs of kind l40s)".
 std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
   const bool tell = kinds_of(view).size() > 1 && !kind_of(view, v).empty();
-  return view.name(v) + " (" + count_words(plan::gpus_of(view.result(v)), "GPU", "GPUs") +
+  return view.name(v) + " (" + count_words(runs::gpus_of(view.result(v)), "GPU", "GPUs") +
          (tell ? " of kind " + kind_of(view, v) : "") +
          (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
 }
@@ -45,7 +45,7 @@ bool judged(const RunSummary& r) {
 double nearness(const RunSummary& r) {
   if (r.percentiles.empty()) return r.slo_met_fraction.value_or(0);
   const Fraction& enough = r.scenario.target_fraction;
-  const auto ratio = plan::percentile_ratio(r.percentiles);
+  const auto ratio = runs::percentile_ratio(r.percentiles);
   const bool none = std::any_of(r.percentiles.begin(), r.percentiles.end(),
                                 [](const auto& each) { return !each.have_s && !each.holds.value_or(true); });
   double least = none ? 0 : ratio && *ratio > 0 ? 1 / *ratio : HUGE_VAL;
@@ -69,12 +69,12 @@ Fewest fewest_of(const View& view, const std::string* kind) {
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
     if (!view.comparison.variants[v].result || !judged(view.result(v))) continue;
     if (kind != nullptr && kind_of(view, v) != *kind) continue;
-    const std::int64_t gpus = plan::gpus_of(view.result(v));
+    const std::int64_t gpus = runs::gpus_of(view.result(v));
     out.least = std::min(out.least, gpus);
     out.most = std::max(out.most, gpus);
     if (!out.best || met(v) > met(*out.best)) out.best = v;
     if (!view.result(v).slo_met.value_or(false)) continue;
-    const std::int64_t so_far = out.meets ? plan::gpus_of(view.result(*out.meets)) : INT64_MAX;
+    const std::int64_t so_far = out.meets ? runs::gpus_of(view.result(*out.meets)) : INT64_MAX;
     if (gpus < so_far || (gpus == so_far && met(v) > met(*out.meets))) out.meets = v;
   }
   return out;
@@ -83,7 +83,7 @@ Fewest fewest_of(const View& view, const std::string* kind) {
 }  // namespace
 
 std::string per_gpu_sentence(const View& view) {
-  const auto pair_of = [&](const char* metric) { return best_and_other(view, plan::answer_metric(metric)); };
+  const auto pair_of = [&](const char* metric) { return best_and_other(view, runs::answer_metric(metric)); };
   const auto gpus = pair_of("gpus");
   if (!gpus || gpus->best_value == gpus->other_value) return {};
   const auto good = pair_of("goodput_per_s_per_gpu");
@@ -102,7 +102,7 @@ std::string per_gpu_sentence(const View& view) {
 std::string fewest_gpus_sentence(const View& view) {
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
     if (view.comparison.variants[v].result && judged(view.result(v)) &&
-        !plan::same_load(view.result(v), view.result(view.base)))
+        !runs::same_load(view.result(v), view.result(view.base)))
       return {};
   const Fewest all = fewest_of(view, nullptr);
   const std::vector<std::string> kinds = kinds_of(view);
@@ -123,14 +123,14 @@ std::string fewest_gpus_sentence(const View& view) {
   const std::string enough = targets_text(best);
   if (kinds.size() == 1)
     return view.start(*all.meets) + " takes the fewest GPUs with which " + enough + ": " +
-           grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + ").";
+           grouped(runs::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + ").";
   std::string out = "The fewest GPUs of each kind with which " + enough + ":";
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     const Fewest of_kind = fewest_of(view, &kinds[k]);
     if (!of_kind.best) continue;
     out += (out.back() == ':' ? " " : "; ") + kinds[k] + ": ";
     out += of_kind.meets
-               ? grouped(plan::gpus_of(view.result(*of_kind.meets))) + " with " + view.name(*of_kind.meets) +
+               ? grouped(runs::gpus_of(view.result(*of_kind.meets))) + " with " + view.name(*of_kind.meets) +
                      " (" + met(*of_kind.meets) + ")"
                : "none (the nearest is " + view.name(*of_kind.best) + ": " + met(*of_kind.best) + ")";
   }
@@ -145,7 +145,7 @@ std::string cheapest_sentence(const View& view) {
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
     if (!view.comparison.variants[v].result || !view.result(v).cost || !view.result(v).slo_met) continue;
     const RunSummary& r = view.result(v);
-    if (!plan::same_load(r, view.result(view.base))) return {};
+    if (!runs::same_load(r, view.result(view.base))) return {};
     if (!first) first = v;
     if (r.cost->currency != view.result(*first).cost->currency) return {};
     differ = differ || per_hour(v) != per_hour(*first);
@@ -155,7 +155,7 @@ std::string cheapest_sentence(const View& view) {
   const RunSummary& r = view.result(*cheapest);
   std::string out = view.start(*cheapest) + " costs least where " + targets_text(r) + ": " +
                     rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
-  if (const auto million = plan::cost_per_million_output_tokens(r))
+  if (const auto million = runs::cost_per_million_output_tokens(r))
     out += ", " + rounded(*million) + " per million output tokens";
   return out + ".";
 }

@@ -6,13 +6,13 @@
 namespace kvplan::report {
 namespace {
 
-using plan::Comparison;
+using runs::Comparison;
 
 /// The pool size beyond which one figure stops improving.
-std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const plan::Knee& knee) {
+std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const runs::Knee& knee) {
   const auto figure = [&](std::size_t at) {
     return metric_text(
-        knee.metric, *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result));
+        knee.metric, *runs::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result));
   };
   const auto pool = [&](std::size_t at) { return names.in_words(knee.variants[at]); };
   const std::size_t last = knee.variants.size() - 1;
@@ -42,14 +42,14 @@ std::string knee_sentence(const Comparison& comparison, const VariantNames& name
 
 std::vector<std::string> knee_sentences(const Comparison& comparison) {
   std::vector<std::string> out;
-  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
+  const std::vector<runs::Knee> knees = runs::knees_of(comparison);
   if (knees.empty()) return out;
   const VariantNames names(comparison);
   out.push_back("The knee of a figure is the smallest pool tried from which on it is within " +
-                fixed(plan::kKneeShare * 100, 0) +
+                fixed(runs::kKneeShare * 100, 0) +
                 " % of what the largest pool gives (preemptions: from which on there are none), with the "
                 "same requests completed.");
-  for (const plan::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
+  for (const runs::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
   return out;
 }
 

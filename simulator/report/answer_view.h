@@ -26,24 +26,24 @@ inline bool tied(double a, double b) {
 
 /// A comparison with what every sentence needs.
 struct View {
-  explicit View(const plan::Comparison& c) : comparison(c), names(c), base(plan::baseline_of(c)) {
+  explicit View(const runs::Comparison& c) : comparison(c), names(c), base(runs::baseline_of(c)) {
     for (std::size_t v = 0; v < c.variants.size(); ++v) {
       if (!c.variants[v].result) continue;
-      const plan::RunSummary& r = result(v);
+      const runs::RunSummary& r = result(v);
       if (r.completed > 0) ++served;
-      (plan::same_work(r, result(base)) && r.completed > 0 ? same : apart).push_back(v);
+      (runs::same_work(r, result(base)) && r.completed > 0 ? same : apart).push_back(v);
     }
   }
-  [[nodiscard]] const plan::RunSummary& result(std::size_t v) const { return *comparison.variants[v].result; }
+  [[nodiscard]] const runs::RunSummary& result(std::size_t v) const { return *comparison.variants[v].result; }
   [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
   [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
   /// True if some variant that ran is not `alike` the first.
-  [[nodiscard]] bool differs_in(bool (*alike)(const plan::RunSummary&, const plan::RunSummary&)) const {
+  [[nodiscard]] bool differs_in(bool (*alike)(const runs::RunSummary&, const runs::RunSummary&)) const {
     return std::any_of(comparison.variants.begin(), comparison.variants.end(),
-                       [&](const plan::Variant& v) { return v.result && !alike(*v.result, result(base)); });
+                       [&](const runs::Variant& v) { return v.result && !alike(*v.result, result(base)); });
   }
 
-  const plan::Comparison& comparison;
+  const runs::Comparison& comparison;
   VariantNames names;
   std::size_t base;
   std::vector<std::size_t> same;   ///< variants with the same work as the first that ran, itself included
@@ -59,7 +59,7 @@ struct Pair {
 };
 
 /// Among `variants`. None if fewer than two have the figure.
-inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric,
+inline std::optional<Pair> best_and_other(const View& view, const runs::Metric& metric,
                                           const std::vector<std::size_t>& variants) {
   std::vector<std::pair<double, std::size_t>> values;
   for (const std::size_t v : variants)
@@ -78,7 +78,7 @@ inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& 
 }
 
 /// Among variants with the same work.
-inline std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
+inline std::optional<Pair> best_and_other(const View& view, const runs::Metric& metric) {
   return best_and_other(view, metric, view.same);
 }
 

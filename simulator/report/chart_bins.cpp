@@ -8,7 +8,7 @@ namespace kvplan::report {
 
 using observe::kStates;
 using observe::State;
-using plan::RunResult;
+using runs::RunResult;
 
 namespace {
 
@@ -40,7 +40,7 @@ std::vector<observe::TimelineBin> joined(const std::vector<observe::TimelineBin>
 Bins bins_of(const RunResult& r) {
   Bins bins;
   std::vector<std::vector<observe::TimelineBin>> timelines;
-  for (const plan::ReplicaDetails& replica : r.details) timelines.push_back(joined(replica.timeline));
+  for (const runs::ReplicaDetails& replica : r.details) timelines.push_back(joined(replica.timeline));
   const std::size_t n = timelines.front().size();
   KVPLAN_CHECK(n > 0);
   for (const observe::TimelineBin& bin : timelines.front())
@@ -49,7 +49,7 @@ Bins bins_of(const RunResult& r) {
   for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
     for (auto* values : {&bins.mean[row], &bins.least[row], &bins.greatest[row]}) values->assign(n, 0);
     for (std::size_t k = 0; k < timelines.size(); ++k) {
-      const plan::ReplicaDetails& replica = r.details[k];
+      const runs::ReplicaDetails& replica = r.details[k];
       const double scale = row < kStates ? static_cast<double>(replica.layout.count_bytes()) : 1;
       const double more =
           row == index(State::kPadding) ? static_cast<double>(replica.layout.padding_bytes()) : 0;

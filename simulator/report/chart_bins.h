@@ -17,7 +17,7 @@ struct Bins {
 
 /// Rows are summed over replicas. More than 320 bins, about what the width can show, are joined without loss of
 /// exactness. REQUIRES: a timeline.
-Bins bins_of(const plan::RunResult& result);
+Bins bins_of(const runs::RunResult& result);
 
 /// Values as coordinates.
 std::vector<double> mapped(const std::vector<double>& values, const Scale& scale);

@@ -14,7 +14,7 @@ namespace {
 using observe::kStateNames;
 using observe::kStates;
 using observe::State;
-using plan::RunResult;
+using runs::RunResult;
 
 void time_axis(Markup& svg, const Plot& plot, const RunResult& r) {
   const AxisUnit unit = time_unit(seconds(r.makespan));
@@ -72,7 +72,7 @@ std::vector<Curve> latency_curves(const RunResult& r) {
     curves[3].sorted_s.push_back(seconds(record.finish - record.arrival));
   }
   // in a saturated run the other latencies grow with the trace
-  if (plan::is_saturated(r)) curves = {curves[2]};
+  if (runs::is_saturated(r)) curves = {curves[2]};
   for (Curve& curve : curves) std::sort(curve.sorted_s.begin(), curve.sorted_s.end());
   return curves;
 }

@@ -21,13 +21,13 @@ std::string chart_css();
 
 /// The states over time, stacked to the capacity: exact means of each bin, summed over replicas; with one
 /// replica also the most live bytes at any moment of the bin. REQUIRES: a timeline.
-std::string memory_chart(const plan::RunResult& result, const std::string& id);
+std::string memory_chart(const runs::RunResult& result, const std::string& id);
 /// Running and waiting requests over time: means, and with one replica the range within each bin. REQUIRES: a
 /// timeline.
-std::string batch_chart(const plan::RunResult& result, const std::string& id);
+std::string batch_chart(const runs::RunResult& result, const std::string& id);
 /// Distribution functions of queue, TTFT, TPOT and E2E over completed requests, time on a logarithmic axis,
 /// targets as lines.
-std::string latency_chart(const plan::RunResult& result, const std::string& id);
+std::string latency_chart(const runs::RunResult& result, const std::string& id);
 
 struct ShareRow {
   std::string label;

@@ -20,9 +20,9 @@ namespace {
 
 using observe::kStateNames;
 using observe::State;
-using plan::Comparison;
-using plan::RunResult;
-using plan::Variant;
+using runs::Comparison;
+using runs::RunResult;
+using runs::Variant;
 
 std::size_t index_of(const Comparison& comparison, const Variant& variant) {
   return static_cast<std::size_t>(&variant - comparison.variants.data());
@@ -87,7 +87,7 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
-    const bool waits = r.ttft && !plan::is_saturated(r);  // otherwise it grows with the trace
+    const bool waits = r.ttft && !runs::is_saturated(r);  // otherwise it grows with the trace
     Row row{
         .label = names.label(index_of(comparison, variant)),
         .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
@@ -111,18 +111,18 @@ std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames&
     return std::any_of(comparison.variants.begin(), comparison.variants.end(),
                        [&](const Variant& v) { return v.result && what(*v.result); });
   };
-  const std::int64_t first = plan::gpus_of(first_result(comparison));
-  if (!has([&](const RunResult& r) { return plan::gpus_of(r) != first; })) return std::nullopt;
+  const std::int64_t first = runs::gpus_of(first_result(comparison));
+  if (!has([&](const RunResult& r) { return runs::gpus_of(r) != first; })) return std::nullopt;
   const bool targets = has([](const RunResult& r) { return r.goodput_per_s.has_value(); });
   if (targets) table.columns.emplace_back("goodput/s");
   const auto cell = [](const char* metric, const RunResult& r) {
-    return or_none(plan::answer_metric(metric).value(r), rounded);
+    return or_none(runs::answer_metric(metric).value(r), rounded);
   };
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
     Row row{.label = names.label(index_of(comparison, variant)),
-            .cells = {grouped(plan::gpus_of(r)), cell("output_tokens_per_s_per_gpu", r)}};
+            .cells = {grouped(runs::gpus_of(r)), cell("output_tokens_per_s_per_gpu", r)}};
     if (targets) row.cells.push_back(cell("goodput_per_s_per_gpu", r));
     table.rows.push_back(std::move(row));
   }
@@ -138,7 +138,7 @@ std::optional<Table> cost_table(const Comparison& comparison, const VariantNames
     table.rows.push_back(
         {.label = names.label(index_of(comparison, variant)),
          .cells = {grouped(r.cost->nodes), rounded(r.cost->per_hour),
-                   or_none(plan::cost_per_million_output_tokens(r), rounded), r.cost->currency}});
+                   or_none(runs::cost_per_million_output_tokens(r), rounded), r.cost->currency}});
   }
   if (table.rows.empty()) return std::nullopt;
   return table;
@@ -201,9 +201,9 @@ std::string ways_of_step_times(const Comparison& comparison) {
   std::vector<std::string> ways;
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
-    const plan::Scenario& scenario = variant.result->scenario;
+    const runs::Scenario& scenario = variant.result->scenario;
     std::string name(scenario.latency.name());
-    if (scenario.origin("latency") != plan::Origin::kDefault) return {};
+    if (scenario.origin("latency") != runs::Origin::kDefault) return {};
     if (std::find(ways.begin(), ways.end(), name) == ways.end()) ways.push_back(std::move(name));
   }
   if (ways.size() < 2) return {};
@@ -227,7 +227,7 @@ Table common_scenario(const Comparison& comparison, bool all) {
                   return v.result.has_value();
                 })->name();
   for (Row& row : table.rows)
-    for (const plan::Vary& vary : comparison.varies)
+    for (const runs::Vary& vary : comparison.varies)
       if (vary.path == row.label || vary.path.rfind(row.label + ".", 0) == 0) row.cells[0] = "varied";
   return table;
 }
@@ -256,7 +256,7 @@ std::vector<std::string> comparison_warnings(const Comparison& comparison) {
 std::string comparison_json(const Comparison& comparison) {
   JsonWriter json;
   json.begin_object().member("version", kVersion).key("varied").begin_array();
-  for (const plan::Vary& vary : comparison.varies) {
+  for (const runs::Vary& vary : comparison.varies) {
     json.begin_object().member("path", vary.path).key("values").begin_array();
     for (const std::string& value : vary.values) json.value(value);
     json.end_array().end_object();
@@ -270,7 +270,7 @@ std::string comparison_json(const Comparison& comparison) {
     json.end_object().key("error");
     variant.error ? json.value(variant.error->to_string()) : json.null();
     if (variant.result) {
-      plan::write_report(json, *variant.result);
+      runs::write_report(json, *variant.result);
     } else {
       json.key("gpus").null();
     }
@@ -320,12 +320,12 @@ void write_charts(Markup& html, const Comparison& comparison, const VariantNames
                 {{"class", "lead"}});
   }
   constexpr std::size_t kMostKnees = 12;
-  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
+  const std::vector<runs::Knee> knees = runs::knees_of(comparison);
   for (std::size_t k = 0; k < std::min(knees.size(), kMostKnees); ++k) {
     const std::size_t first = knees[k].variants.front();
     std::string title = "Pool and " + std::string(metric_words(knees[k].metric));
     for (const auto& [path, value] : comparison.variants[first].varied)
-      if (path != plan::varied_pool(comparison)) title += ", " + value;
+      if (path != runs::varied_pool(comparison)) title += ", " + value;
     write_chart(html, title, knee_chart(comparison, knees[k], "knee" + std::to_string(k)));
   }
 }

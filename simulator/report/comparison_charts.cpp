@@ -31,12 +31,12 @@ struct KneePoint {
   double pool, value;
 };
 
-std::vector<KneePoint> points_of(const plan::Comparison& comparison, const plan::Knee& knee) {
+std::vector<KneePoint> points_of(const runs::Comparison& comparison, const runs::Knee& knee) {
   std::vector<KneePoint> points;
   for (const std::size_t v : knee.variants) {
-    const plan::RunResult& result = *comparison.variants[v].result;
+    const runs::RunResult& result = *comparison.variants[v].result;
     points.push_back(
-        {static_cast<double>(plan::pool_size(result)), *plan::answer_metric(knee.metric).value(result)});
+        {static_cast<double>(runs::pool_size(result)), *runs::answer_metric(knee.metric).value(result)});
   }
   return points;
 }
@@ -107,11 +107,11 @@ std::string running_chart(const std::vector<RunningRow>& rows, const std::string
   return svg.take();
 }
 
-std::string knee_chart(const plan::Comparison& comparison, const plan::Knee& knee, const std::string& id) {
+std::string knee_chart(const runs::Comparison& comparison, const runs::Knee& knee, const std::string& id) {
   const Plot plot{.left = 84, .right = 780, .top = 16, .bottom = 236};
   const std::vector<KneePoint> points = points_of(comparison, knee);
-  const bool in_bytes = plan::varied_pool(comparison) == "memory.pool_bytes";
-  const bool in_blocks = plan::varied_pool(comparison) == "memory.pool_blocks";
+  const bool in_bytes = runs::varied_pool(comparison) == "memory.pool_bytes";
+  const bool in_blocks = runs::varied_pool(comparison) == "memory.pool_blocks";
   const AxisUnit unit =
       in_bytes ? bytes_unit(points.back().pool) : AxisUnit{1, in_blocks ? "blocks" : "tokens"};
   double most = 0;

@@ -11,15 +11,15 @@ namespace {
 
 using observe::kStateNames;
 using observe::kStates;
-using plan::RunSummary;
+using runs::RunSummary;
 
-Table scenario_table(const plan::Scenario& scenario) {
+Table scenario_table(const runs::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
   const bool own_order = scenario.engine_traits().index_of_its_own;
-  for (const plan::Origin origin : {plan::Origin::kGiven, plan::Origin::kDefault}) {
+  for (const runs::Origin origin : {runs::Origin::kGiven, runs::Origin::kDefault}) {
     for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
       if (scenario.texts[i].empty() || scenario.origin(i) != origin) continue;
-      const std::string_view path = plan::scenario_fields()[i].path;
+      const std::string_view path = runs::scenario_fields()[i].path;
       if (path == "memory.replacement" && own_order) continue;  // it is ignored
       table.rows.push_back(
           {.label = std::string(path), .cells = {sources_text(scenario, i), scenario.texts[i]}});
@@ -84,7 +84,7 @@ Table fits_table(const RunSummary& r) {
         r.slo_met_fraction || r.percentiles.empty()
             ? "for at least " + fraction_text(r.scenario.target_fraction)
             : "all percentiles");
-  for (const plan::PercentileOutcome& each : r.percentiles)
+  for (const runs::PercentileOutcome& each : r.percentiles)
     row(percentile_name(each.name) + " is at most " + seconds_text(each.need_s), each.holds,
         each.holds ? "it is " + have_text(each) : "no request arrived");
   if (r.saturation && r.saturation->saturated)
@@ -98,11 +98,11 @@ Table cost_table(const RunSummary& r) {
   const auto row = [&](const char* label, std::string text) {
     table.rows.push_back({.label = label, .cells = {std::move(text)}});
   };
-  row("GPUs", grouped(plan::gpus_of(r)));
+  row("GPUs", grouped(runs::gpus_of(r)));
   row("nodes, spare ones included", grouped(r.cost->nodes));
   row(("an hour, " + r.cost->currency).c_str(), rounded(r.cost->per_hour));
   row(("per million output tokens, " + r.cost->currency).c_str(),
-      or_none(plan::cost_per_million_output_tokens(r), rounded));
+      or_none(runs::cost_per_million_output_tokens(r), rounded));
   return table;
 }
 
@@ -147,7 +147,7 @@ Table layer_group_table(const RunSummary& r) {
               .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},
               .rows = {}};
   if (!r.memory) return table;
-  for (const plan::KindMemory& kind : r.memory->kinds) {
+  for (const runs::KindMemory& kind : r.memory->kinds) {
     double held_mean = 0;
     std::int64_t held_peak = 0;
     for (const std::size_t s : observe::kHeldStates) {
@@ -201,7 +201,7 @@ Table eviction_table(const RunSummary& r) {
 }
 
 Table placing_table(const RunSummary& r) {
-  const plan::PlacingSummary& p = r.placing;
+  const runs::PlacingSummary& p = r.placing;
   Table table{.title = "Placing", .columns = {"", "bytes"}, .rows = {}};
   const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
   table.rows.push_back(
@@ -219,7 +219,7 @@ Table replica_table(const RunSummary& r) {
               .columns = {"requests", "completed", "preemptions", "mean batch", "largest", "live", "free"},
               .rows = {}};
   for (std::size_t i = 0; i < r.replicas.size(); ++i) {
-    const plan::ReplicaSummary& replica = r.replicas[i];
+    const runs::ReplicaSummary& replica = r.replicas[i];
     const auto share = [&](observe::State state) {
       return replica.memory && replica.memory->timed ? percent(replica.memory->mean_fraction[index(state)])
                                                      : std::string(kNoNumber);
@@ -235,14 +235,14 @@ Table replica_table(const RunSummary& r) {
 
 }  // namespace
 
-std::string sources_text(const plan::Scenario& scenario, std::size_t field) {
-  std::vector<std::string> texts{plan::source_text(scenario.sources[field])};
-  for (const plan::ParamSource& each : scenario.param_sources[field]) {
-    std::string text = plan::source_text(each.source);
+std::string sources_text(const runs::Scenario& scenario, std::size_t field) {
+  std::vector<std::string> texts{runs::source_text(scenario.sources[field])};
+  for (const runs::ParamSource& each : scenario.param_sources[field]) {
+    std::string text = runs::source_text(each.source);
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   }
   // What is derived of a default is not the default any more.
-  if (texts.size() > 1 && scenario.sources[field].from == plan::Source::From::kDefault)
+  if (texts.size() > 1 && scenario.sources[field].from == runs::Source::From::kDefault)
     texts.erase(texts.begin());
   std::string all;
   for (const std::string& text : texts) all.append(all.empty() ? "" : ", ").append(text);
@@ -250,13 +250,13 @@ std::string sources_text(const plan::Scenario& scenario, std::size_t field) {
 }
 
 Table latency_table(const RunSummary& r) {
-  const plan::Scenario& s = r.scenario;
+  const runs::Scenario& s = r.scenario;
   const bool targets = s.has_request_targets();
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
   if (targets) table.columns.emplace_back("target");
-  const bool grows = plan::is_saturated(r);
+  const bool grows = runs::is_saturated(r);
   if (grows) table.title += " (latencies with waiting grow with the length of the trace, and are left out)";
-  const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
+  const auto row = [&](const char* label, const std::optional<runs::LatencySummary>& l,
                        const std::optional<double>& target, bool waits) {
     Row out{.label = label, .cells = {}};
     if (waits && grows) {

@@ -37,30 +37,30 @@ struct Content {
 Table derivation_table(const std::vector<model::PoolItem>& items, std::string title);
 
 /// All content of a report. The short form is overview.h.
-Content run_content(const plan::RunSummary& result);
+Content run_content(const runs::RunSummary& result);
 
 // Tables that the short form prints too.
-std::string title_of(const plan::RunSummary& result);
+std::string title_of(const runs::RunSummary& result);
 /// Queue, TTFT, TPOT and E2E, with the targets of the requests, if any.
-Table latency_table(const plan::RunSummary& result);
+Table latency_table(const runs::RunSummary& result);
 /// The ten states; with `used_only` those that had a byte at some time.
-Table memory_table(const plan::RunSummary& result, bool used_only);
+Table memory_table(const runs::RunSummary& result, bool used_only);
 /// The source of a field's value, and the parameters with other sources.
-std::string sources_text(const plan::Scenario& scenario, std::size_t field);
+std::string sources_text(const runs::Scenario& scenario, std::size_t field);
 
 /// Sentences: did the requests complete, do the targets hold, did requests arrive faster than they were served, and
 /// would the engine start?
-std::vector<std::string> verdict_of(const plan::RunSummary& result);
+std::vector<std::string> verdict_of(const runs::RunSummary& result);
 
 /// Sentences: what limits the run (memory or running slots), and how preemption and prefix hits changed the work.
-std::vector<std::string> limits_of(const plan::RunSummary& result);
+std::vector<std::string> limits_of(const runs::RunSummary& result);
 
 /// Sentences: the states of the bytes, then `limits_of`. Each says only what the numbers of the result support.
-std::vector<std::string> meaning_of(const plan::RunSummary& result);
+std::vector<std::string> meaning_of(const runs::RunSummary& result);
 
 /// The kinds of stranded memory on average, as text to append: " (12 % of it too little for the request, 88 %
 /// fragmented)". Empty if nothing is stranded.
-std::string stranded_kinds(const plan::RunSummary& result);
+std::string stranded_kinds(const runs::RunSummary& result);
 
 /// What a byte in this state is, in a few words.
 std::string_view state_words(observe::State state);

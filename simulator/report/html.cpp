@@ -106,7 +106,7 @@ void write_chart(Markup& html, const std::string& title, const std::string& char
   html.leaf("h2", title).line_break().raw(chart);
 }
 
-std::string run_html(const plan::RunResult& result, const std::string& command) {
+std::string run_html(const runs::RunResult& result, const std::string& command) {
   const Content content = run_content(result);
   Markup html;
   begin_page(html, content.title,

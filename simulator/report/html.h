@@ -9,7 +9,7 @@
 namespace kvplan::report {
 
 /// `command`: the command line that makes this page again. Charts over time need a timeline in the result.
-std::string run_html(const plan::RunResult& result, const std::string& command);
+std::string run_html(const runs::RunResult& result, const std::string& command);
 
 // Parts of pages:
 

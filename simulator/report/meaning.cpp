@@ -8,9 +8,9 @@ namespace {
 
 using observe::kStateNames;
 using observe::State;
-using plan::least_idle;
-using plan::may_hide_refusals;
-using plan::RunSummary;
+using runs::least_idle;
+using runs::may_hide_refusals;
+using runs::RunSummary;
 
 std::string counted(std::int64_t number, const char* one, const char* many) {
   return grouped(number) + " " + (number == 1 ? one : many);
@@ -67,7 +67,7 @@ std::string limit_sentence(const RunSummary& r) {
   const double stranded = r.memory->mean_fraction[index(State::kStranded)];
   const scheduling::EngineLimit running = r.scenario.engine_traits().running;
   const std::string limit = limit_text(running.param, running.value);
-  const bool full = plan::running_slots_ran_out(r);
+  const bool full = runs::running_slots_ran_out(r);
   if (r.preemptions > 0 || stranded > 0 || least_idle(r) == 0)
     return memory_sentence(r, stranded) +
            (full ? " Running slots ran out too: a batch reached " + limit + "." : std::string());
@@ -84,13 +84,13 @@ std::string limit_sentence(const RunSummary& r) {
   return "Neither memory nor running slots ran out: nothing was preempted, no request was refused memory, "
          "and no batch came to " +
          limit +
-         (plan::is_saturated(r) ? "; the time that steps take is the limit."
+         (runs::is_saturated(r) ? "; the time that steps take is the limit."
                                 : "; a request waits for the step under way or for the token budget alone.");
 }
 
 /// REQUIRES: it is saturated.
 std::string saturation_sentence(const RunSummary& r) {
-  const plan::Saturation& s = *r.saturation;
+  const runs::Saturation& s = *r.saturation;
   return "Requests came faster than they were served: " + counted(s.backlog, "request was", "requests were") +
          " waiting when the last one arrived, and it took another " + seconds_text(seconds(s.drain)) +
          " until the last of them started. Such latencies grow with the length of the trace.";
@@ -102,7 +102,7 @@ std::string targets_sentence(const RunSummary& r) {
   if (r.slo_met_fraction) out = percent(*r.slo_met_fraction) + " of the requests met all targets";
   if (!r.slo_met) return out + ".";
   if (r.slo_met_fraction) out += ", and at least " + fraction_text(r.scenario.target_fraction) + " have to";
-  for (const plan::PercentileOutcome& each : r.percentiles)
+  for (const runs::PercentileOutcome& each : r.percentiles)
     out += (out.empty() ? "" : "; ") + percentile_name(each.name) + " is " + have_text(each) +
            " and has to be at most " + seconds_text(each.need_s);
   out += ": the targets ";
@@ -154,7 +154,7 @@ std::vector<std::string> verdict_of(const RunSummary& r) {
   out.push_back(completion_sentence(r));
   if (r.rejected > 0) out.push_back(rejection_sentence(r));
   if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
-  if (plan::is_saturated(r)) out.push_back(saturation_sentence(r));
+  if (runs::is_saturated(r)) out.push_back(saturation_sentence(r));
   return out;
 }
 

@@ -11,7 +11,7 @@
 namespace kvplan::report {
 namespace {
 
-using plan::RunSummary;
+using runs::RunSummary;
 
 /// Replicas with a row of their own; of more, only the first ones.
 constexpr std::size_t kMostReplicas = 6;
@@ -63,9 +63,9 @@ Table work_table(const RunSummary& r) {
   words.row("batch", rate_text(r.mean_running) + " requests on average, at most " + grouped(r.max_running) +
                          "; " + grouped(r.iterations) + " steps");
   if (r.cost) {
-    const auto million = plan::cost_per_million_output_tokens(r);
+    const auto million = runs::cost_per_million_output_tokens(r);
     words.row("cost", rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour for " +
-                          grouped(plan::gpus_of(r)) + (plan::gpus_of(r) == 1 ? " GPU" : " GPUs") + " (" +
+                          grouped(runs::gpus_of(r)) + (runs::gpus_of(r) == 1 ? " GPU" : " GPUs") + " (" +
                           grouped(r.cost->nodes) + (r.cost->nodes == 1 ? " node)" : " nodes)") +
                           (million ? ", " + rounded(*million) + " per million output tokens" : ""));
   }
@@ -106,7 +106,7 @@ Table replicas_table(const RunSummary& r, std::size_t rows) {
               .rows = {}};
   const std::size_t shown = r.replicas.size() <= rows ? r.replicas.size() : rows - 1;
   for (std::size_t i = 0; i < shown; ++i) {
-    const plan::ReplicaSummary& replica = r.replicas[i];
+    const runs::ReplicaSummary& replica = r.replicas[i];
     table.rows.push_back(
         {.label = "replica " + std::to_string(i),
          .cells = {grouped(replica.requests), grouped(replica.completed), grouped(replica.preemptions),
@@ -127,9 +127,9 @@ bool is_plain(std::string_view value) {
 }
 
 /// A given setting; for a component its name and the parameters given with it.
-std::string as_given(const plan::Scenario& scenario, std::size_t field) {
+std::string as_given(const runs::Scenario& scenario, std::size_t field) {
   const std::string& text = scenario.texts[field];
-  if (plan::scenario_fields()[field].kind != plan::FieldKind::kComponent) return text;
+  if (runs::scenario_fields()[field].kind != runs::FieldKind::kComponent) return text;
   const std::size_t colon = std::min(text.find(':'), text.size());
   std::string out = text.substr(0, colon);
   std::string_view rest = std::string_view(text).substr(colon);
@@ -137,7 +137,7 @@ std::string as_given(const plan::Scenario& scenario, std::size_t field) {
     rest.remove_prefix(1);  // the colon, or a comma
     const std::string_view pair = rest.substr(0, end_of_pair(rest));
     rest.remove_prefix(pair.size());
-    if (scenario.param_origin(field, pair.substr(0, pair.find('='))) != plan::Origin::kGiven) continue;
+    if (scenario.param_origin(field, pair.substr(0, pair.find('='))) != runs::Origin::kGiven) continue;
     (out += before).append(pair);
     before = ',';
   }
@@ -146,15 +146,15 @@ std::string as_given(const plan::Scenario& scenario, std::size_t field) {
 
 }  // namespace
 
-Table settings_table(const plan::Scenario& scenario) {
+Table settings_table(const runs::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
   std::string defaults;
   std::size_t left_out = 0;
   for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
     const std::string& text = scenario.texts[i];
     if (text.empty()) continue;
-    const plan::Field& field = plan::scenario_fields()[i];
-    if (scenario.origin(i) == plan::Origin::kGiven) {
+    const runs::Field& field = runs::scenario_fields()[i];
+    if (scenario.origin(i) == runs::Origin::kGiven) {
       table.rows.push_back(
           {.label = std::string(field.path), .cells = {sources_text(scenario, i), as_given(scenario, i)}});
       continue;
@@ -162,7 +162,7 @@ Table settings_table(const plan::Scenario& scenario) {
     ++left_out;
     const std::string name = text.substr(0, text.find(':'));
     const bool shown = field.path == "model" || field.path == "memory.pool_bytes" ||
-                       (field.kind == plan::FieldKind::kComponent && !is_plain(name));
+                       (field.kind == runs::FieldKind::kComponent && !is_plain(name));
     const bool ignored = (field.path == "memory.replacement" && scenario.engine_traits().index_of_its_own) ||
                          (field.path == "deployment.pool_rule" && scenario.deployment.device == nullptr);
     if (shown && !ignored)

@@ -15,12 +15,12 @@ inline constexpr std::size_t kOverviewLines = 60;
 /// prices, if any; then the settings that were given. Left out are default settings, states without a byte, the
 /// derivation of the pool and assumptions beyond `kOverviewLines`; the last line says that --verbose prints them
 /// (content.h). Lines have at most about `width` characters. Ends in a newline.
-std::string overview_text(const plan::RunSummary& result, std::size_t width);
+std::string overview_text(const runs::RunSummary& result, std::size_t width);
 
 // Parts of the short form of a comparison, too:
 
 /// The settings that were given, in full, and one row with the names of the other important settings.
-Table settings_table(const plan::Scenario& scenario);
+Table settings_table(const runs::Scenario& scenario);
 
 /// Like list_text, with as many whole sentences as fit into `lines` lines, the title included, but at least one; then
 /// a line that gives the number of the others.

@@ -19,24 +19,24 @@ std::string percentile_name(std::string_view name) {
   return dot == std::string_view::npos ? latency : latency + " " + std::string(name.substr(dot + 1));
 }
 
-std::string have_text(const plan::PercentileOutcome& outcome) {
+std::string have_text(const runs::PercentileOutcome& outcome) {
   if (outcome.have_s) return seconds_text(*outcome.have_s);
   return outcome.holds.value_or(true) ? "of no request" : "of a request that did not complete";
 }
 
-std::string targets_text(const plan::RunSummary& r) {
+std::string targets_text(const runs::RunSummary& r) {
   std::string out;
   if (r.slo_met_fraction || r.percentiles.empty())
     out = "at least " + fraction_text(r.scenario.target_fraction) + " of the requests meet all targets";
-  for (const plan::PercentileOutcome& each : r.percentiles)
+  for (const runs::PercentileOutcome& each : r.percentiles)
     join(out, percentile_name(each.name) + " is at most " + seconds_text(each.need_s));
   return out;
 }
 
-std::string came_to_text(const plan::RunSummary& r) {
+std::string came_to_text(const runs::RunSummary& r) {
   std::string out;
   if (r.slo_met_fraction) out = percent(*r.slo_met_fraction) + " of the requests meet all targets";
-  for (const plan::PercentileOutcome& each : r.percentiles)
+  for (const runs::PercentileOutcome& each : r.percentiles)
     join(out, percentile_name(each.name) + " is " + have_text(each));
   return out;
 }

@@ -20,9 +20,9 @@ std::optional<std::int64_t> block_of(std::string_view text) {
   return allocator.value().integer(kBlockTokens);
 }
 
-Subject subject_of(const plan::Comparison& comparison) {
+Subject subject_of(const runs::Comparison& comparison) {
   if (comparison.varies.size() != 1) return Subject::kVariants;
-  const plan::Vary& vary = comparison.varies.front();
+  const runs::Vary& vary = comparison.varies.front();
   if (vary.path == "memory.allocator.block_tokens") return Subject::kBlockSizes;
   if (vary.path == "memory.allocator") {
     const bool blocks = std::all_of(vary.values.begin(), vary.values.end(),
@@ -49,11 +49,11 @@ std::string pool_words(std::string_view path, std::string_view value) {
 
 }  // namespace
 
-VariantNames::VariantNames(const plan::Comparison& comparison)
+VariantNames::VariantNames(const runs::Comparison& comparison)
     : comparison_(comparison), subject_(subject_of(comparison)) {
   constexpr std::size_t kLongest = 20;
   numbered_ = std::any_of(comparison.variants.begin(), comparison.variants.end(),
-                          [](const plan::Variant& v) { return characters(v.name()) > kLongest; });
+                          [](const runs::Variant& v) { return characters(v.name()) > kLongest; });
 }
 
 std::string_view VariantNames::plural() const {
@@ -80,7 +80,7 @@ std::string VariantNames::label(std::size_t variant) const {
 
 std::string VariantNames::in_words(std::size_t variant) const {
   constexpr std::size_t kLongest = 60;
-  const plan::Variant& v = comparison_.variants[variant];
+  const runs::Variant& v = comparison_.variants[variant];
   std::string words = v.name();
   if (v.varied.size() == 1) {
     const auto& [path, value] = v.varied.front();

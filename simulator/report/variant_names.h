@@ -13,7 +13,7 @@ enum class Subject : std::uint8_t { kAllocators, kBlockSizes, kPools, kTokenPoli
 class VariantNames {
  public:
   /// The comparison outlives the names.
-  explicit VariantNames(const plan::Comparison& comparison);
+  explicit VariantNames(const runs::Comparison& comparison);
 
   [[nodiscard]] Subject subject() const { return subject_; }
   /// "allocators", "block sizes", ...
@@ -29,7 +29,7 @@ class VariantNames {
   [[nodiscard]] std::string at_start(std::size_t variant) const;
 
  private:
-  const plan::Comparison& comparison_;
+  const runs::Comparison& comparison_;
   Subject subject_;
   bool numbered_;
 };

@@ -7,7 +7,7 @@
 #include "simulator/base/check.h"
 #include "simulator/run/summary.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using observe::kOverlayNames;
@@ -281,4 +281,4 @@ void write_figures(JsonWriter& json, const RunSummary& result, std::string_view 
   KVPLAN_CHECK(any);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -14,7 +14,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/run/run_summary.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// No value (null in reports), a count, a real number, or a truth value (0 or 1 in columns of sweeps).
 using FigureValue = std::variant<std::monostate, std::int64_t, double, bool>;
@@ -43,4 +43,4 @@ std::optional<double> number_of(const FigureValue& value);
 /// dots in a name open nested objects. If `group` is the full name of a figure: writes that member.
 void write_figures(JsonWriter& json, const RunSummary& result, std::string_view group);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

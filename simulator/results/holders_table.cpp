@@ -4,7 +4,7 @@
 #include "simulator/observe/holders.h"
 #include "simulator/retention/token_plan.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 HoldersTable::HoldersTable() = default;
 HoldersTable::~HoldersTable() = default;
@@ -38,4 +38,4 @@ std::string HoldersTable::csv() const {
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -11,7 +11,7 @@ namespace kvplan::observe {
 class Holders;
 }
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Life cycle: `attach` before the run, `csv` after it.
 class HoldersTable {
@@ -29,4 +29,4 @@ class HoldersTable {
   std::vector<std::unique_ptr<observe::Holders>> holders_;  // by replica
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

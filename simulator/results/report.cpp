@@ -6,7 +6,7 @@
 #include "simulator/base/version.h"
 #include "simulator/results/figures.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using observe::kStateNames;
@@ -346,4 +346,4 @@ std::string timeline_csv(const RunResult& result) {
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -9,7 +9,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/run/run.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Writes the resolved scenario as a JSON object that can be used as a scenario file, and the source of each value
 /// (members "scenario" and "scenario_origins" of an open object).
@@ -40,4 +40,4 @@ std::string_view timeline_row_name(std::size_t row);
 /// were asked for.
 std::string timeline_csv(const RunResult& result);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

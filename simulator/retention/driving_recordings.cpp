@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Tokens up to the last one for which any request with such a prompt asks, so that one computation serves them all.
@@ -63,4 +63,4 @@ Status check_all_driven(const DrivingRecordings& driving, const core::Workload& 
       .at_field("workload.attention");
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -12,7 +12,7 @@
 #include "simulator/retention/placed_policy.h"
 #include "simulator/retention/run_recordings.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 struct DrivingRecordings {
   std::vector<Recorded> recordings{};  ///< empty: no request is driven
@@ -67,4 +67,4 @@ Result<std::shared_ptr<const core::Drops>> recorded_drops(const PlacedPolicy& po
 Status check_all_driven(const DrivingRecordings& driving, const core::Workload& workload,
                         const core::Memory& memory, std::int64_t most_tokens);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 #include "simulator/base/check.h"
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepAll final : public Retention {
  public:
@@ -15,4 +15,4 @@ class KeepAll final : public Retention {
   [[nodiscard]] PrefixRule prefix_rule(bool asked) const override { return {.finds = asked}; }
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -8,7 +8,7 @@
 #include "simulator/courses/gathered_course.h"
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using DropsPtr = std::shared_ptr<const core::Drops>;
@@ -162,4 +162,4 @@ std::vector<core::CountedUnits> counted_units_of(const PlacedPolicy& p, std::int
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

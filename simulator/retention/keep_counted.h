@@ -6,7 +6,7 @@
 
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepCounted final : public KeepsByPolicy {
  public:
@@ -42,4 +42,4 @@ std::vector<core::CountedUnits> counted_units_of(const PlacedPolicy& policy, std
 std::vector<std::vector<core::KeptCount>> counts_of_rank(const PlacedPolicy& policy, std::int64_t prompt,
                                                          const attention::Grants& grants);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 #include "simulator/courses/encoded_course.h"
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Which tokens of a request the policy keeps, by layer of the rank or one for all.
@@ -77,4 +77,4 @@ Result<EncodedRank> encode_rank(const Scenario& s, const model::ModelShape& mode
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

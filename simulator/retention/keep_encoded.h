@@ -10,7 +10,7 @@
 #include "simulator/scenario/run_format.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepEncoded final : public Retention {
  public:
@@ -50,4 +50,4 @@ Result<EncodedRank> encode_rank(const Scenario& scenario, const model::ModelShap
                                 const ModelOnRanks& placed, const PlacedPolicy* policy, RunParts& parts,
                                 std::vector<std::string>& assumptions);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

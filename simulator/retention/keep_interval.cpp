@@ -2,7 +2,7 @@
 
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 Result<CoursePtr> KeepInterval::course(const CourseAsked& asked, CourseInputs& inputs) const {
   if (policy_.keeps_by_layer() && !policy_.rank_tracks)
@@ -15,4 +15,4 @@ bool KeepInterval::may_differ() const {
   return !policy_.by_head.empty() && layers_differ(policy_);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -8,7 +8,7 @@
 #include "simulator/base/check.h"
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepByRule final : public Retention {
  public:
@@ -33,4 +33,4 @@ class KeepInterval final : public KeepsByPolicy {
   [[nodiscard]] bool may_differ() const override;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -2,7 +2,7 @@
 
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 Result<CoursePtr> KeepRecorded::course(const CourseAsked& asked, CourseInputs& inputs) const {
   KVPLAN_TRY(auto dropped, recorded_drops(policy_, driving_, asked, inputs));
@@ -19,4 +19,4 @@ bool KeepRecorded::may_differ() const {
   return traits.scope == attention::Scope::kKvHead;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepRecorded final : public KeepsByPolicy {
  public:
@@ -26,4 +26,4 @@ class KeepRecorded final : public KeepsByPolicy {
   DrivingRecordings driving_;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

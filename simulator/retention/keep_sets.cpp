@@ -4,7 +4,7 @@
 
 #include "simulator/attention/recorded_sets.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 KeepSets::KeepSets(PlacedPolicy policy)
     : KeepsByPolicy(std::move(policy)),
@@ -52,4 +52,4 @@ Status KeepSets::check_requests(const core::Workload& workload, const core::Memo
       .at_field(field());
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 class KeepSets final : public KeepsByPolicy {
  public:
@@ -22,4 +22,4 @@ class KeepSets final : public KeepsByPolicy {
   std::shared_ptr<const core::Drops> drops_;  ///< the same for all requests
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

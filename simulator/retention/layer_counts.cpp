@@ -8,7 +8,7 @@
 #include "simulator/model/ranks.h"
 #include "simulator/scenario/combinations.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using Counts = std::vector<core::KeptCount>;
@@ -160,4 +160,4 @@ Status check_alike_ranks(const PlacedPolicy& policy, std::int64_t prompt, const 
   return Done{};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -14,7 +14,7 @@
 #include "simulator/courses/counted_course.h"
 #include "simulator/retention/placed_policy.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 // For all functions: `prompt` as in core::KeptCount; `grants` of that prompt, empty without a budget. REQUIRES:
 // policy.keeps_by_layer(), and the number of kept tokens follows from lengths (PolicyTraits::count,
@@ -50,4 +50,4 @@ void add_other_counts(const PlacedPolicy& policy, std::int64_t prompt, const att
 /// Checks that all ranks keep equally many tokens. The error names ranks that do not.
 Status check_alike_ranks(const PlacedPolicy& policy, std::int64_t prompt, const attention::Grants& grants);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -10,7 +10,7 @@
 #include "simulator/model/ranks.h"
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// By layer; 0: it sees everything. Empty if all layers see everything.
@@ -235,4 +235,4 @@ Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles
   return p;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -10,7 +10,7 @@
 #include "simulator/scenario/combinations.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Inputs of place_policy.
 struct PolicyPlace {
@@ -32,4 +32,4 @@ Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles
 /// KV heads of the rank, summed over its layers.
 std::int64_t kv_heads_of_rank(const model::ModelShape& model, const RankBytes& rank);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

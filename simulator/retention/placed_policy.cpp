@@ -8,7 +8,7 @@
 #include "simulator/courses/gathered_course.h"
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::vector<attention::KeptInterval> intervals_of_rank(const PlacedPolicy& p,
@@ -97,4 +97,4 @@ std::shared_ptr<const core::Drops> interval_drops(const PlacedPolicy& p, const c
   return std::make_shared<attention::IntervalDrops>(by_number ? each : each.joined());
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

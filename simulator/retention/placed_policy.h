@@ -21,7 +21,7 @@
 #include "simulator/retention/rank_tracks.h"
 #include "simulator/scenario/run_budget.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 struct PlacedPolicy {
   attention::PolicyChoice policy;
@@ -118,4 +118,4 @@ CoursePtr course_of_tables(const PlacedPolicy& policy, const core::CourseShape& 
 std::shared_ptr<const core::Drops> interval_drops(const PlacedPolicy& policy, const core::CourseShape& shape,
                                                   const attention::Grants& grants, bool block_ids);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

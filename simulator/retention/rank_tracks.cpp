@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Other ranks have heads of these layers, too, and hold blocks for them.
 std::vector<core::PartTrack> RankTracks::of_layers(std::int64_t first, std::int64_t layers) const {
@@ -32,4 +32,4 @@ std::vector<std::int32_t> RankTracks::units(memory::TablePer per, std::int64_t t
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

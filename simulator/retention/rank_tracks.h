@@ -8,7 +8,7 @@
 #include "simulator/courses/drops_of_part.h"
 #include "simulator/memory/allocators.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// The tracks of a model or recording: layers, and in each layer the KV heads that may keep different tokens (1: all
 /// keep the same).
@@ -57,4 +57,4 @@ class RankTracks {
   RankShare own_;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 
 #include "simulator/retention/layer_counts.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string percent(double share) {
@@ -88,4 +88,4 @@ LongestDriven longest_driven(const Retention& retention, const core::Workload& w
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -23,7 +23,7 @@
 #include "simulator/retention/driving_recordings.h"
 #include "simulator/retention/placed_policy.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// What an event log says about evicted tokens. REQUIRES: requests follow courses with cells in slots.
 struct LogCells {
@@ -100,4 +100,4 @@ std::int64_t undriven_requests(const Retention& retention, const core::Workload&
 /// Empty if nothing is replayed. Rejected and counted requests are left out.
 LongestDriven longest_driven(const Retention& retention, const core::Workload& workload);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -15,7 +15,7 @@ namespace kvplan::attention {
 struct RecordedLayers;
 }
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Opens a recording of attention.
 using RecordingOpener =
@@ -35,4 +35,4 @@ struct TokenPlanFiles {
   const SideOpener& side;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

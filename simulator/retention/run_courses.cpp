@@ -1,6 +1,6 @@
 #include "simulator/retention/run_courses.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 RunCourses::RunCourses(const Retention& retention, const core::Workload& workload,
                        const LongestDriven& longest, const core::MemoryLayout& layout,
@@ -38,4 +38,4 @@ void RunCourses::end(RequestId r) {
   courses_.erase(r);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -8,7 +8,7 @@
 #include "simulator/courses/course.h"
 #include "simulator/retention/retention.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Trajectories that no running request follows are cached up to this many bytes, for later requests.
 inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
@@ -35,4 +35,4 @@ class RunCourses final : public core::CourseSource {
   std::unordered_map<RequestId, CoursePtr> courses_;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -7,7 +7,7 @@
 #include "simulator/base/check.h"
 #include "simulator/scenario/combinations.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using readers::CountedReads;
@@ -163,4 +163,4 @@ std::vector<std::string> RunReader::assumptions() const {
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

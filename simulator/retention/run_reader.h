@@ -16,7 +16,7 @@
 #include "simulator/scenario/run_budget.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 struct RunReader {
   readers::ReaderChoice reader;
@@ -37,4 +37,4 @@ struct RunReader {
 Result<RunReader> run_reader(const Scenario& scenario, const model::ModelShape& model, const RankBytes& rank,
                              const ScoresOpener& open);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

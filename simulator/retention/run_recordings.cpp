@@ -7,7 +7,7 @@
 #include "simulator/attention/trajectory.h"
 #include "simulator/base/number_input.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
@@ -185,4 +185,4 @@ Recorded any_sequence(const model::ModelShape& model) {
   return {std::move(shape), 0, tokens, "the shape of " + model.name};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -13,7 +13,7 @@
 #include "simulator/retention/rank_tracks.h"
 #include "simulator/retention/retention_files.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// A sequence of a recording.
 struct Recorded {
@@ -52,4 +52,4 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
 /// attention.
 Recorded any_sequence(const model::ModelShape& model);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -8,7 +8,7 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/retention/place_policy.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// The policy that the scenario names, `full` too.
@@ -282,4 +282,4 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
   return PlanMaker(scenario, open, warnings, assumptions).make();
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -19,7 +19,7 @@
 #include "simulator/scenario/combinations.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Memory that a token needs, on the rank that the run simulates.
 struct TokenMemory {
@@ -51,4 +51,4 @@ struct TokenPlan {
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -15,7 +15,7 @@
 #include "simulator/scenario/run_budget.h"
 #include "simulator/scenario/run_format.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Measured durations of whole steps.
 struct MeasuredSteps {
@@ -38,4 +38,4 @@ struct Openers {
   std::shared_ptr<attention::TrajectoryStore> trajectories{};
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -15,7 +15,7 @@
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/closed_loops.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
@@ -346,4 +346,4 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   return result;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -17,7 +17,7 @@
 #include "simulator/run/openers.h"
 #include "simulator/run/run_summary.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Results of a run that are not in its report.
 struct ReplicaDetails {
@@ -99,4 +99,4 @@ struct RunOptions : Openers {
 Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
                                const RunOptions& options);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -14,7 +14,7 @@
 #include "simulator/scenario/percentile_targets.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Statistics of a latency over completed requests, in seconds; percentiles by nearest rank. Absent without such
 /// requests.
@@ -156,4 +156,4 @@ inline bool is_saturated(const RunSummary& r) {
   return r.saturation && r.saturation->saturated.value_or(false);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -7,7 +7,7 @@
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using observe::kStates;
@@ -345,4 +345,4 @@ Status serve_timelines(const RunSetup& setup, Served& served) {
   return Done{};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -17,7 +17,7 @@
 #include "simulator/retention/token_plan.h"
 #include "simulator/run/run.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// What is the same for all replicas of a run.
 struct RunSetup {
@@ -81,4 +81,4 @@ Result<Served> serve(const RunSetup& setup);
 /// Runs again to fill timeline bins, for which the end had to be known first; stores them in `served`.
 Status serve_timelines(const RunSetup& setup, Served& served);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 
 #include "simulator/base/check.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 PoolShape pool_shape(const core::MemoryLayout& layout) {
   return {.alloc_unit_tokens = layout.alloc_unit_tokens,
@@ -283,4 +283,4 @@ void sum_replicas(RunSummary& result) {
   result.memory = sum;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

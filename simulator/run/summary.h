@@ -7,7 +7,7 @@
 #include "simulator/observe/integral.h"
 #include "simulator/run/run.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Fills what follows from the records: counts, tokens, latencies, targets met. Moves the records into the result.
 void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
@@ -42,4 +42,4 @@ std::int64_t gpus_of(const RunSummary& result);
 /// no token was made.
 std::optional<double> cost_per_million_output_tokens(const RunSummary& result);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

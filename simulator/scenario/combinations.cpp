@@ -6,7 +6,7 @@
 #include "simulator/base/check.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::string_view kPartOfEviction = "eviction";
@@ -367,4 +367,4 @@ std::string why_ignored(Part part, const RunParts& parts, const Scenario& s) {
   return {};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

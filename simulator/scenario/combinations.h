@@ -18,7 +18,7 @@
 
 #include "simulator/base/result.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 struct Scenario;
 
@@ -153,4 +153,4 @@ Status check_combinations(const RunParts& parts, const Scenario& scenario, Known
 /// "X is ignored with Y: reason." for the first pair in which this part is ignored; empty if there is none.
 std::string why_ignored(Part part, const RunParts& parts, const Scenario& scenario);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr Descriptor kNoExtrapolation{
@@ -33,4 +33,4 @@ bool extrapolates_shape(const Choice& extrapolation) {
   return &extrapolation.descriptor() == &kByShape;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

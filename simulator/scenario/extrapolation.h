@@ -3,7 +3,7 @@
 
 #include "simulator/base/component.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 inline constexpr std::string_view kExtrapolationFamily = "extrapolation";
 
@@ -13,4 +13,4 @@ Catalogue extrapolations();
 /// True: layers and heads of recordings represent those of the model. REQUIRES: the choice is of this family.
 bool extrapolates_shape(const Choice& extrapolation);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -9,7 +9,7 @@
 #include "simulator/base/suggest.h"
 #include "simulator/base/units.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr double kMostSeconds = 1e9;  // as all seconds of a scenario
@@ -91,4 +91,4 @@ std::optional<double> percentile_ratio(const std::vector<PercentileOutcome>& out
   return most;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -19,7 +19,7 @@
 #include "simulator/base/fraction.h"
 #include "simulator/base/result.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 enum class LatencyKind : std::uint8_t { kTtft, kTpot, kE2e, kQueue };
 /// Keys of a report's latency_s.
@@ -57,4 +57,4 @@ PercentileOutcome judged(const PercentileTarget& target, std::vector<double>& va
 /// request that did not complete, or if it is not a finite number.
 std::optional<double> percentile_ratio(const std::vector<PercentileOutcome>& outcomes);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

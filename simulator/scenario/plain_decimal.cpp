@@ -5,7 +5,7 @@
 
 #include "simulator/base/component.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 bool is_plain_decimal(std::string_view text) {
   const auto digits = static_cast<std::size_t>(
@@ -46,4 +46,4 @@ std::string decimal_text(std::int64_t value, std::size_t decimals) {
   return text;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// True: only digits, with at most one point between them.
 bool is_plain_decimal(std::string_view text);
@@ -21,4 +21,4 @@ std::optional<std::int64_t> scaled_decimal(std::string_view text, std::size_t de
 /// `value` in units of 10^-decimals, without trailing zeros behind the point. REQUIRES: value >= 0.
 std::string decimal_text(std::int64_t value, std::size_t decimals);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 
 #include "simulator/attention/catalogue.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using Holds = bool (*)(const attention::PolicyChoice&);
@@ -85,4 +85,4 @@ const std::string& policies_without_recordings() {
   return kAll;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Names of policies with a number of kept tokens that follows from lengths (placement=compact), separated by commas
 /// in the catalogue's order; "NAME with PARAMETER=VALUE" if that is needed.
@@ -12,4 +12,4 @@ const std::string& counted_policies();
 /// The same for policies that need nothing from a recording, whatever their placement.
 const std::string& policies_without_recordings();
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 const Descriptor kNone{
@@ -107,4 +107,4 @@ Result<attention::Grants> RunBudget::grants(std::int64_t prompt, const attention
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

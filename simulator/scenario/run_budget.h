@@ -15,7 +15,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/model/model_shape.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Reads scores of heads from a file, or from the text itself; called from any thread.
 using ScoresOpener = std::function<Result<attention::HeadTable>(const std::string& file_or_text)>;
@@ -56,4 +56,4 @@ class RunBudget {
   bool by_head_{false};
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -6,7 +6,7 @@
 #include "simulator/base/check.h"
 #include "simulator/model/ranks.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Null: no codec has this descriptor.
@@ -363,4 +363,4 @@ core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::i
   return out;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -29,7 +29,7 @@
 #include "simulator/model/kv_format.h"
 #include "simulator/model/model_shape.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 struct RunFormat {
   model::KvFormat of_token;  ///< format of a token's slot; exact if tokens are encoded later
@@ -134,4 +134,4 @@ formats::Lengths lengths_of(const KeptTokens& kept, std::int64_t prompt, std::in
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
                                    std::int64_t final_tokens, std::span<const KeptTokens> kept = {});
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

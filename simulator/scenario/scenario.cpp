@@ -26,7 +26,7 @@
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/sessions.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::string_view kModelOfRecordings = "recording";
@@ -691,4 +691,4 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   return s;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

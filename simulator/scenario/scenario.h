@@ -27,7 +27,7 @@
 #include "simulator/workload/workload_builder.h"
 #include "traces/record/import_options.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 enum class FieldKind : std::uint8_t {
   kText,
@@ -179,4 +179,4 @@ std::string_view default_text(const Field& field, std::span<const Setting> setti
 /// Parses `PATH=VALUE` of --set.
 Result<Setting> parse_setting(std::string_view text);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

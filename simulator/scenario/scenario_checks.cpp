@@ -5,7 +5,7 @@
 #include "simulator/readers/catalogue.h"
 #include "simulator/scenario/run_format.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string counted_readers() {
@@ -35,4 +35,4 @@ Status check_told_by_lengths(const Scenario& s) {
   return Done{};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,10 +5,10 @@
 #include "simulator/base/result.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Errors: a reader with reads, or a window_format with bytes, that do not follow from lengths. REQUIRES: both are
 /// chosen.
 Status check_told_by_lengths(const Scenario& scenario);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 #include "simulator/model/footprint.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
@@ -227,4 +227,4 @@ std::span<const Field> scenario_fields() {
   return kFields;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -4,7 +4,7 @@
 
 #include "simulator/modelfile/catalogue.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Paths with text that is the name of a file, or names separated by commas.
@@ -81,4 +81,4 @@ std::vector<std::string> files_of(const Scenario& scenario) {
   return files;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

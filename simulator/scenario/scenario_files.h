@@ -8,7 +8,7 @@
 
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Converts a file name to the one seen from elsewhere.
 using FileMove = std::function<std::string(const std::string& file)>;
@@ -20,4 +20,4 @@ std::string with_files_moved(std::string_view path, const std::string& text, con
 /// All files that a scenario names, in the order of scenario_fields().
 std::vector<std::string> files_of(const Scenario& scenario);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

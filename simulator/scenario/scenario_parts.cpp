@@ -6,7 +6,7 @@
 #include "simulator/scenario/run_format.h"
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Null: stored as elements.
@@ -103,4 +103,4 @@ RunParts scenario_parts(const Scenario& s) {
   return parts;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::array<std::string_view, 5> kNames{"default", "derived", "given", "file", "option"};
@@ -37,4 +37,4 @@ std::string source_text(const Source& source) {
   }
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

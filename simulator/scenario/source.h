@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Whether a value was chosen by the user.
 enum class Origin : std::uint8_t { kDefault, kGiven };
@@ -42,4 +42,4 @@ Origin origin_of(const Source& source);
 /// Text for readers: a file without its folders ("hour.json:12"), an option ("--set"), or the name above.
 std::string source_text(const Source& source);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

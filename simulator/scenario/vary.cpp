@@ -8,7 +8,7 @@
 #include "simulator/base/number_input.h"
 #include "simulator/scenario/plain_decimal.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string_view without_spaces(std::string_view text) {
@@ -180,4 +180,4 @@ Status ValueCheck::slips(const std::vector<Setting>& settings) const {
   return Done{};
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -13,7 +13,7 @@
 
 #include "simulator/scenario/scenario.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// One path with its values.
 struct Vary {
@@ -77,4 +77,4 @@ class ValueCheck {
   std::vector<std::vector<Value>> values_;  // by path and place
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

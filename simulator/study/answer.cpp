@@ -5,7 +5,7 @@
 
 #include "simulator/base/check.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using observe::State;
@@ -211,4 +211,4 @@ std::vector<Knee> knees_of(const Comparison& comparison) {
   return knees;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -16,7 +16,7 @@
 #include "simulator/run/summary.h"
 #include "simulator/study/compare.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// A figure by which variants are compared.
 struct Metric {
@@ -95,4 +95,4 @@ std::int64_t pool_size(const RunSummary& result);
 /// separately for each combination of the other varied values. A figure that is absent for a variant has no knee.
 std::vector<Knee> knees_of(const Comparison& comparison);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 bool is_interrupted(const Outcome& outcome) {
@@ -145,4 +145,4 @@ Status run_batch(const Batch& batch) {
   return status;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

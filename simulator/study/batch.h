@@ -9,7 +9,7 @@
 
 #include "simulator/run/run.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// The outcome of one piece: a result, or why there is none.
 struct Outcome {
@@ -37,4 +37,4 @@ struct Batch {
 /// Outcomes from before an interruption are handed out. All threads have ended on return.
 Status run_batch(const Batch& batch);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

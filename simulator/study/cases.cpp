@@ -3,7 +3,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 RunOptions run_options(const Wanted& wanted, const Openers& openers, core::RunControl* control) {
@@ -64,4 +64,4 @@ Status run_cases(const Cases& cases) {
   return run_batch(batch);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 #include "simulator/study/batch.h"
 #include "simulator/study/inputs.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Results that are wanted beside the report, and take memory.
 struct Wanted {
@@ -46,4 +46,4 @@ struct Cases {
 /// Like run_batch.
 Status run_cases(const Cases& cases);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

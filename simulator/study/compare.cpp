@@ -4,7 +4,7 @@
 
 #include "simulator/scenario/scenario_files.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Nothing: the variant cannot be read.
@@ -87,4 +87,4 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   return comparison;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

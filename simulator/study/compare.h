@@ -15,7 +15,7 @@
 #include "simulator/study/cases.h"
 #include "simulator/study/inputs.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// A variant and its outcome: a result, or why it could not run.
 struct Variant {
@@ -56,4 +56,4 @@ inline constexpr std::int64_t kMostVariants = 10'000;
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
                            Inputs& inputs, const CompareOptions& options);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -7,7 +7,7 @@
 
 #include "simulator/retention/run_courses.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Which files there are, in the order in which they were met, and which of them are equal.
 class Inputs::Files {
@@ -210,4 +210,4 @@ void Inputs::keep_only(const std::vector<std::string>& files) {
   values_->trajectories->forget_left_recordings();
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -16,7 +16,7 @@
 #include "simulator/scenario/scenario.h"
 #include "traces/record/trace.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 /// Reads the trace that a scenario names.
 using TraceReader = std::function<Result<traces::Trace>(const Scenario&)>;
@@ -66,4 +66,4 @@ class Inputs {
   std::unique_ptr<Values> values_;
 };
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

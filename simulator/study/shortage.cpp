@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 using observe::State;
 
@@ -40,4 +40,4 @@ Shortage shortage_of(const RunSummary& r) {
   return Shortage::kNever;
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 
 #include "simulator/run/run_summary.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 
 enum class Shortage : std::uint8_t {
   kNoTime,   ///< nothing ran, or no time passed
@@ -31,4 +31,4 @@ bool may_hide_refusals(const RunSummary& result);
 /// True: a batch of some replica reached the engine's max_seqs.
 bool running_slots_ran_out(const RunSummary& result);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

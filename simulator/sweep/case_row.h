@@ -13,8 +13,8 @@ namespace kvplan::sweep {
 struct CaseRow {
   std::int64_t number{0};  ///< number of the case, from 0
   std::optional<Error> error;
-  std::vector<plan::FigureValue>
-      /// Parallel to plan::figures(). With an error all are empty, or only fits.starts has a value: the engine would
+  std::vector<runs::FigureValue>
+      /// Parallel to runs::figures(). With an error all are empty, or only fits.starts has a value: the engine would
       /// not start
       figures;
 };

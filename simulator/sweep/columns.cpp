@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kMostNames = 12;  // in an error
 
-plan::Better better_of(std::string_view name) {
-  for (const plan::Better better : {plan::Better::kLower, plan::Better::kHigher})
-    if (plan::better_name(better) == name) return better;
-  return plan::Better::kNeither;
+runs::Better better_of(std::string_view name) {
+  for (const runs::Better better : {runs::Better::kLower, runs::Better::kHigher})
+    if (runs::better_name(better) == name) return better;
+  return runs::Better::kNeither;
 }
 
 /// Figures with a part of the text in their names; if there are none, the varied paths.
@@ -26,13 +26,13 @@ std::string names_like(const Head& head, std::string_view text) {
     if (!part.empty() && figure.name.find(part) != std::string::npos && names.size() < kMostNames)
       names.push_back(figure.name);
   if (names.empty())
-    for (const plan::Vary& vary : head.varies) names.push_back(vary.path);
+    for (const runs::Vary& vary : head.varies) names.push_back(vary.path);
   std::string joined;
   for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
   return joined;
 }
 
-bool are_numbers(const plan::Vary& vary) {
+bool are_numbers(const runs::Vary& vary) {
   return std::all_of(vary.values.begin(), vary.values.end(),
                      [](const std::string& value) { return parse_decimal(value).has_value(); });
 }
@@ -43,16 +43,16 @@ Result<NumberColumn> parse_column(const Head& head, std::string_view text) {
   NumberColumn column;
   const std::size_t colon = text.rfind(':');
   const std::string_view name = text.substr(0, colon);
-  plan::Better wanted = plan::Better::kNeither;
+  runs::Better wanted = runs::Better::kNeither;
   if (colon != std::string_view::npos) {
     wanted = better_of(text.substr(colon + 1));
-    if (wanted == plan::Better::kNeither) return not_expected("NAME, NAME:lower or NAME:higher", text);
+    if (wanted == runs::Better::kNeither) return not_expected("NAME, NAME:lower or NAME:higher", text);
   }
   column.name = name;
   const auto figure = std::find_if(head.figures.begin(), head.figures.end(),
                                    [&](const FigureColumn& known) { return known.name == name; });
   const auto vary = std::find_if(head.varies.begin(), head.varies.end(),
-                                 [&](const plan::Vary& known) { return known.path == name; });
+                                 [&](const runs::Vary& known) { return known.path == name; });
   if (figure != head.figures.end()) {
     column.unit = figure->unit;
     column.better = better_of(figure->better);
@@ -61,7 +61,7 @@ Result<NumberColumn> parse_column(const Head& head, std::string_view text) {
   } else if (!are_numbers(*vary)) {
     return bad_input("expected numbers as values of " + vary->path + " are others");
   }
-  if (wanted != plan::Better::kNeither) column.better = wanted;
+  if (wanted != runs::Better::kNeither) column.better = wanted;
   return column;
 }
 
@@ -79,9 +79,9 @@ Result<std::vector<NumberColumn>> parse_columns(const Head& head, std::string_vi
   }
 }
 
-Result<plan::Vary> find_path(const Head& head, std::string_view name) {
+Result<runs::Vary> find_path(const Head& head, std::string_view name) {
   std::string known;
-  for (const plan::Vary& vary : head.varies) {
+  for (const runs::Vary& vary : head.varies) {
     if (vary.path == name) return vary;
     known += (known.empty() ? "" : ", ") + vary.path;
   }

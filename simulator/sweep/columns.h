@@ -15,7 +15,7 @@ namespace kvplan::sweep {
 struct NumberColumn {
   std::string name;
   std::string unit;  ///< empty: none, or a path
-  plan::Better better{plan::Better::kNeither};
+  runs::Better better{runs::Better::kNeither};
   bool operator==(const NumberColumn&) const = default;
 };
 
@@ -25,7 +25,7 @@ Result<NumberColumn> parse_column(const Head& head, std::string_view text);
 /// Several columns, separated by commas. Errors: those of parse_column, a column twice.
 Result<std::vector<NumberColumn>> parse_columns(const Head& head, std::string_view text);
 /// A varied path. Errors: none of this name.
-Result<plan::Vary> find_path(const Head& head, std::string_view name);
+Result<runs::Vary> find_path(const Head& head, std::string_view name);
 
 /// A case that ran.
 struct Point {

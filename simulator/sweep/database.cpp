@@ -22,7 +22,7 @@ Cell cell_of(const std::string& text) {
   return text;
 }
 
-Cell cell_of(const plan::FigureValue& value) {
+Cell cell_of(const runs::FigureValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return *real;
   if (const auto* holds = std::get_if<bool>(&value)) return std::int64_t{*holds};
@@ -31,7 +31,7 @@ Cell cell_of(const plan::FigureValue& value) {
 
 std::vector<std::string> columns_of(const Head& head) {
   std::vector<std::string> names{"case", "status", "error"};
-  for (const plan::Vary& vary : head.varies) names.push_back(vary.path);
+  for (const runs::Vary& vary : head.varies) names.push_back(vary.path);
   for (const FigureColumn& figure : head.figures) names.push_back(figure.name);
   return names;
 }
@@ -86,7 +86,7 @@ Status write_head(Sql& sql, const Head& head) {
   const auto position = [](const auto& rows) { return static_cast<std::int64_t>(rows.size()); };
   for (const auto& [path, text] : head.settings) settings.push_back({position(settings), path, text});
   for (std::size_t axis = 0; axis < head.varies.size(); ++axis) {
-    const plan::Vary& vary = head.varies[axis];
+    const runs::Vary& vary = head.varies[axis];
     for (std::size_t place = 0; place < vary.values.size(); ++place)
       axes.push_back({static_cast<std::int64_t>(axis), static_cast<std::int64_t>(place), vary.path,
                       cell_of(vary.values[place])});
@@ -209,7 +209,7 @@ std::optional<std::string> difference(const Head& found, const Head& wanted, boo
     return "database was written by " + found.program + "; this is " + wanted.program;
   const auto axes = [](const Head& head) {
     std::vector<std::pair<std::string, std::vector<std::string>>> all;
-    for (const plan::Vary& vary : head.varies) all.emplace_back(vary.path, vary.values);
+    for (const runs::Vary& vary : head.varies) all.emplace_back(vary.path, vary.values);
     return all;
   };
   if (axes(found) != axes(wanted))
@@ -338,7 +338,7 @@ Status Database::add(const Row& row) {
   return Done{};
 }
 
-Status Database::add(const CaseRow& of, const plan::Varied& varied) {
+Status Database::add(const CaseRow& of, const runs::Varied& varied) {
   Row row{of.number, std::string(of.error ? "failed" : "done"),
           of.error ? Cell(of.error->to_string()) : Cell()};
   for (const auto& [path, value] : varied) row.push_back(cell_of(value));

@@ -40,7 +40,7 @@ struct Head {
   std::string dealt;      ///< the rule of dealing (shard.h); empty with one shard
   /// Settings of all cases, as given: path and text
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<plan::Vary> varies;
+  std::vector<runs::Vary> varies;
   std::vector<std::pair<std::string, std::string>> inputs;  ///< path and digest
   std::vector<FigureColumn> figures;
 };
@@ -68,7 +68,7 @@ class Database {
   Result<std::optional<Row>> row(std::int64_t number);
   /// Adds a row in a transaction that `commit` ends. REQUIRES: the case has no row.
   Status add(const Row& row);
-  Status add(const CaseRow& of, const plan::Varied& varied);
+  Status add(const CaseRow& of, const runs::Varied& varied);
   Status commit();
   /// Rows in the order of cases.
   Status each(const std::function<Status(const Row&)>& told);

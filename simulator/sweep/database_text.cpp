@@ -18,7 +18,7 @@ Result<std::string> database_text(Database& database) {
   text += failed == 0 ? "" : ", " + report::grouped(failed) + " of them failed";
   if (!head.chosen.empty()) text += "; " + printable(head.chosen);
   text += "\n";
-  for (const plan::Vary& vary : head.varies) {
+  for (const runs::Vary& vary : head.varies) {
     text += "  " + printable(vary.path) + ": " + printable(vary.values.front());
     if (vary.values.size() > 2)
       text += ", ... (" + report::grouped(static_cast<std::int64_t>(vary.values.size()));

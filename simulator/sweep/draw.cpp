@@ -31,15 +31,15 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
   }
   const std::string_view low = text.substr(equals + 1, dots - equals - 1);
   const bool list = high.find(':') != std::string_view::npos || text.find(';') != std::string_view::npos;
-  if (list || !plan::looks_like_number(low)) return std::optional<Spread>();  // parse_vary knows it
+  if (list || !runs::looks_like_number(low)) return std::optional<Spread>();  // parse_vary knows it
   const auto field = [&](Error error) { return std::move(error).at_field("--vary " + spread.of.path); };
   const std::string_view range = text.substr(equals + 1);
-  if (!plan::is_plain_decimal(low) || !plan::is_plain_decimal(high))
+  if (!runs::is_plain_decimal(low) || !runs::is_plain_decimal(high))
     return field(
         not_expected("A..B or A..B:log with numbers from 0 on, as digits with or without a point", range));
-  spread.decimals = std::max(plan::decimals_of(low), plan::decimals_of(high));
-  const auto begin = plan::scaled_decimal(low, spread.decimals);
-  const auto end = plan::scaled_decimal(high, spread.decimals);
+  spread.decimals = std::max(runs::decimals_of(low), runs::decimals_of(high));
+  const auto begin = runs::scaled_decimal(low, spread.decimals);
+  const auto end = runs::scaled_decimal(high, spread.decimals);
   if (!begin || !end) return field(not_expected("a range of numbers that fit 63 bits", range));
   if (*begin > *end) return field(not_expected("A..B with A at most B", range));
   if (spread.logarithmic && *begin == 0)
@@ -76,7 +76,7 @@ struct RowHash {
 Result<Spread> parse_spread(std::string_view text) {
   KVPLAN_TRY(std::optional<Spread> range, parse_range(text));
   if (range) return std::move(*range);
-  KVPLAN_TRY(plan::Vary vary, plan::parse_vary(text));
+  KVPLAN_TRY(runs::Vary vary, runs::parse_vary(text));
   return Spread{std::move(vary), 0, 0, 0, false};
 }
 
@@ -94,7 +94,7 @@ std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t
   return std::max(low, static_cast<std::int64_t>(value));
 }
 
-Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
+Result<runs::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
                                       std::uint64_t seed) {
   KVPLAN_CHECK(!spreads.empty() && count > 0);
   std::int64_t all = 1;
@@ -123,17 +123,17 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
     }
   }
 
-  std::vector<plan::Vary> varies;
+  std::vector<runs::Vary> varies;
   std::vector<std::uint32_t> places(rows.size() * spreads.size());
   for (std::size_t i = 0; i < spreads.size(); ++i) {
-    plan::Vary vary = spreads[i].of;
+    runs::Vary vary = spreads[i].of;
     std::vector<std::int64_t> numbers;
     if (vary.values.empty()) {
       for (const auto& row : rows) numbers.push_back(row[i]);
       std::sort(numbers.begin(), numbers.end());
       numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
       for (const std::int64_t number : numbers)
-        vary.values.push_back(plan::decimal_text(number, spreads[i].decimals));
+        vary.values.push_back(runs::decimal_text(number, spreads[i].decimals));
     }
     for (std::size_t k = 0; k < rows.size(); ++k) {
       std::int64_t place = rows[k][i];
@@ -142,7 +142,7 @@ Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
     }
     varies.push_back(std::move(vary));
   }
-  return plan::Combinations::chosen(std::move(varies), std::move(places));
+  return runs::Combinations::chosen(std::move(varies), std::move(places));
 }
 
 }  // namespace kvplan::sweep

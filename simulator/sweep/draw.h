@@ -18,13 +18,13 @@ namespace kvplan::sweep {
 
 /// What the values of a path are drawn from.
 struct Spread {
-  plan::Vary of;                 ///< no values: a range
+  runs::Vary of;                 ///< no values: a range
   std::int64_t low{0}, high{0};  ///< of a range, both included, in units of 10^-decimals
   std::size_t decimals{0};
   bool logarithmic{false};
 };
 
-/// Errors: those of plan::parse_vary, an invalid range, a logarithmic range from 0.
+/// Errors: those of runs::parse_vary, an invalid range, a logarithmic range from 0.
 Result<Spread> parse_spread(std::string_view text);
 
 /// The number in [low, high] that a uniform 64-bit number `draw` selects on the logarithmic scale. REQUIRES: 1 <= low
@@ -34,7 +34,7 @@ std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t
 /// Draws `count` different cases. The first ones do not depend on `count`. Values of a path are in the order in which
 /// they are written, numbers of a range ascending. Errors: a path twice, fewer different cases than that (or so few
 /// left that drawing does not find them). REQUIRES: a path, count > 0.
-Result<plan::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
+Result<runs::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
                                       std::uint64_t seed);
 
 }  // namespace kvplan::sweep

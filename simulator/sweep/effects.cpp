@@ -47,7 +47,7 @@ Result<Effects> effects_of(Database& database, const NumberColumn& figure) {
   effects.figure = figure;
   std::vector<Sums> all;
   std::vector<std::string> paths;
-  for (const plan::Vary& vary : database.head().varies) {
+  for (const runs::Vary& vary : database.head().varies) {
     if (vary.values.size() < 2) continue;
     Result<Groups> groups = groups_of(vary, kMostLevels, kLevelRanges);
     if (!groups) continue;

@@ -4,7 +4,7 @@
 
 namespace kvplan::sweep {
 
-Result<Groups> groups_of(const plan::Vary& vary, std::size_t most, std::size_t ranges) {
+Result<Groups> groups_of(const runs::Vary& vary, std::size_t most, std::size_t ranges) {
   Groups groups;
   groups.path = vary.path;
   if (vary.values.size() <= most) {

@@ -19,6 +19,6 @@ struct Groups {
 /// Up to `most` values form a group each, in the order in which they are varied. More numbers are sorted and cut into
 /// `ranges` groups of equal size (the first ones may have one more). REQUIRES: 1 <= ranges <= most. Errors: more
 /// values than that, not all of them numbers.
-Result<Groups> groups_of(const plan::Vary& vary, std::size_t most, std::size_t ranges);
+Result<Groups> groups_of(const runs::Vary& vary, std::size_t most, std::size_t ranges);
 
 }  // namespace kvplan::sweep

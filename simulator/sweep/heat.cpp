@@ -14,8 +14,8 @@ Result<HeatMap> heat_map(Database& database, std::string_view text) {
   HeatMap map;
   const Head& head = database.head();
   KVPLAN_TRY(map.figure, parse_column(head, text.substr(0, first)));
-  KVPLAN_TRY(const plan::Vary across, find_path(head, text.substr(first + 1, second - first - 1)));
-  KVPLAN_TRY(const plan::Vary down, find_path(head, text.substr(second + 1)));
+  KVPLAN_TRY(const runs::Vary across, find_path(head, text.substr(first + 1, second - first - 1)));
+  KVPLAN_TRY(const runs::Vary down, find_path(head, text.substr(second + 1)));
   if (across.path == down.path) return bad_input("expected two paths, found " + across.path + " twice");
   KVPLAN_TRY(const Groups columns, groups_of(across, kMostHeatValues, kHeatRanges));
   KVPLAN_TRY(const Groups rows, groups_of(down, kMostHeatValues, kHeatRanges));

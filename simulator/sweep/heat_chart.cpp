@@ -51,14 +51,14 @@ struct Frame {
 };
 
 void draw_cells(report::Markup& svg, const HeatMap& map, const Range& range, const Frame& frame) {
-  const bool lower = map.figure.better == plan::Better::kLower;
+  const bool lower = map.figure.better == runs::Better::kLower;
   const double best = lower ? range.least : range.greatest;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const HeatCell& cell = map.at(row, column);
       const double x = frame.left + frame.cell * static_cast<double>(column);
       const double y = frame.top + kRow * static_cast<double>(row);
-      const bool marked = cell.mean && *cell.mean == best && map.figure.better != plan::Better::kNeither;
+      const bool marked = cell.mean && *cell.mean == best && map.figure.better != runs::Better::kNeither;
       const Colour colour = heat_colour(cell.mean ? range.share(*cell.mean) : 0);
       svg.begin("rect", {{"x", coordinate(x + 1)},
                          {"y", coordinate(y + 1)},

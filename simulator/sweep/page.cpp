@@ -51,7 +51,7 @@ Result<std::vector<FigureColumn>> shown_figures(Database& database) {
 
 report::Table varied_table(const Head& head) {
   report::Table table{"What was varied", {""}, {}, false};
-  for (const plan::Vary& vary : head.varies) {
+  for (const runs::Vary& vary : head.varies) {
     std::string text;
     for (std::size_t i = 0; i < std::min(vary.values.size(), kMostValuesShown); ++i)
       text += (i == 0 ? "" : ", ") + vary.values[i];
@@ -67,7 +67,7 @@ report::Table varied_table(const Head& head) {
 Result<report::Table> best_table(Database& database, const std::vector<FigureColumn>& figures) {
   report::Table table{"The best case by", {"value", "case"}, {}, true};
   std::string columns = "\"case\"";
-  for (const plan::Vary& vary : database.head().varies) {
+  for (const runs::Vary& vary : database.head().varies) {
     table.columns.push_back(vary.path);
     columns += ", " + quoted_name(vary.path);
   }
@@ -88,7 +88,7 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
 }
 
 /// Means over all cases with a value of the path, those of latencies without saturated ones.
-Result<report::Table> effect_table(Database& database, const plan::Vary& vary,
+Result<report::Table> effect_table(Database& database, const runs::Vary& vary,
                                    const std::vector<FigureColumn>& figures) {
   report::Table table{"By " + vary.path + ": means over the cases", {"cases", "failed"}, {}, true};
   std::string columns = quoted_name(vary.path) + ", count(*), count(error)";
@@ -144,7 +144,7 @@ Result<std::string> sweep_page(Database& database, const Analyses& analyses, con
   }
   write_analyses(html, analyses);
   if (!figures.empty()) {
-    for (const plan::Vary& vary : head.varies) {
+    for (const runs::Vary& vary : head.varies) {
       if (vary.values.size() < 2) continue;
       KVPLAN_TRY(const report::Table effect, effect_table(database, vary, figures));
       report::write_table(html, effect);

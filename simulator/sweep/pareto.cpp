@@ -15,7 +15,7 @@ constexpr std::size_t kRoom = 65'536;
 std::vector<double> as_costs(const Point& point, const std::vector<NumberColumn>& columns) {
   std::vector<double> costs = point.values;
   for (std::size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].better == plan::Better::kHigher) costs[i] = -costs[i];
+    if (columns[i].better == runs::Better::kHigher) costs[i] = -costs[i];
   return costs;
 }
 
@@ -58,11 +58,11 @@ std::vector<Point> undominated(std::vector<Point> points, const std::vector<Numb
 Result<Front> pareto_front(Database& database, const std::vector<NumberColumn>& columns) {
   if (columns.size() < 2) return bad_input("expected two figures or more");
   for (const NumberColumn& column : columns)
-    if (column.better == plan::Better::kNeither)
+    if (column.better == runs::Better::kNeither)
       return bad_input("expected " + column.name + ":lower or " + column.name + ":higher");
   Front front;
   front.columns = columns;
-  for (const plan::Vary& vary : database.head().varies) front.paths.push_back(vary.path);
+  for (const runs::Vary& vary : database.head().varies) front.paths.push_back(vary.path);
   std::size_t room = kRoom;  // points that are held before the beaten ones among them go
   KVPLAN_TRY_DO(each_point(database, columns, {}, [&](Point& point) {
     ++front.compared;
@@ -86,7 +86,7 @@ report::Table front_table(const Front& front) {
   std::string title = "The Pareto front: " + report::grouped(static_cast<std::int64_t>(front.points.size())) +
                       " of " + report::grouped(front.compared) + " cases, of";
   for (std::size_t i = 0; i < front.columns.size(); ++i)
-    title += (i == 0 ? " " : ", ") + std::string(plan::better_name(front.columns[i].better)) + " " +
+    title += (i == 0 ? " " : ", ") + std::string(runs::better_name(front.columns[i].better)) + " " +
              front.columns[i].name;
   report::Table table{title, {}, {}, true};
   for (const NumberColumn& column : front.columns) table.columns.push_back(column.name);

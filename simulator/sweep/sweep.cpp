@@ -23,10 +23,10 @@ class Files {
  public:
   struct File {
     std::string path;
-    std::optional<plan::Scenario> reader;  ///< of a trace
+    std::optional<runs::Scenario> reader;  ///< of a trace
   };
   /// The number of a trace; one that is read in another way is another one.
-  std::size_t trace(const plan::Scenario& scenario) {
+  std::size_t trace(const runs::Scenario& scenario) {
     const auto [found, added] = traces_.try_emplace({scenario.trace, scenario.import}, files_.size());
     if (added) files_.push_back({scenario.trace, scenario});
     return found->second;
@@ -45,27 +45,27 @@ class Files {
 };
 
 /// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
-void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::vector<std::string>& paths,
+void add_scenario(Digest& identity, const runs::Scenario& scenario, const std::vector<std::string>& paths,
                   Files& files) {
-  const plan::FileMove number = [&](const std::string& path) {
+  const runs::FileMove number = [&](const std::string& path) {
     return '\x01' + std::to_string(path == scenario.trace ? files.trace(scenario) : files.other(path));
   };
   number(scenario.trace);
   for (const std::string& path : paths) number(path);
-  const auto fields = plan::scenario_fields();
+  const auto fields = runs::scenario_fields();
   for (std::size_t i = 0; i < fields.size(); ++i)
-    identity.add_text(plan::with_files_moved(fields[i].path, scenario.texts[i], number));
+    identity.add_text(runs::with_files_moved(fields[i].path, scenario.texts[i], number));
 }
 
 /// Files in which any mistake is found when they are read, by path: no case could run with it.
 struct Lists {
   std::set<std::string> prices, models;
 
-  void add(const plan::Scenario& scenario) {
+  void add(const runs::Scenario& scenario) {
     if (!scenario.prices.empty()) prices.insert(scenario.prices);
     if (!scenario.model_file.empty()) models.insert(scenario.model_file);
   }
-  [[nodiscard]] Status read(const plan::Openers& openers) const {
+  [[nodiscard]] Status read(const runs::Openers& openers) const {
     for (const std::string& path : prices)
       if (openers.open_prices) KVPLAN_TRY_DO(openers.open_prices(path));
     for (const std::string& path : models)
@@ -75,26 +75,26 @@ struct Lists {
 };
 
 /// Figures of a case that could not run because its engine would not start: only that. Empty for any other reason.
-std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
-                                                 const plan::Openers& openers) {
+std::vector<runs::FigureValue> figures_of_failed(const runs::Scenario& scenario,
+                                                 const runs::Openers& openers) {
   if (!scenario.derives_pool || (scenario.model == nullptr && scenario.model_file.empty())) return {};
   if (scenario.model == nullptr && !openers.open_model) return {};
   const Result<model::ModelShape> shape = scenario.model != nullptr
                                               ? Result<model::ModelShape>(*scenario.model)
                                               : openers.open_model(scenario.model_file);
   if (!shape.ok()) return {};
-  const auto obstacles = plan::obstacles_of(scenario, shape.value(), openers.open_side);
+  const auto obstacles = runs::obstacles_of(scenario, shape.value(), openers.open_side);
   if (!obstacles.ok() || !obstacles.value() || obstacles.value()->empty()) return {};
-  std::vector<plan::FigureValue> figures;
-  for (const plan::Figure& figure : plan::figures())
-    figures.push_back(figure.name == "fits.starts" ? plan::FigureValue(false) : plan::FigureValue());
+  std::vector<runs::FigureValue> figures;
+  for (const runs::Figure& figure : runs::figures())
+    figures.push_back(figure.name == "fits.starts" ? runs::FigureValue(false) : runs::FigureValue());
   return figures;
 }
 
-CaseRow row_of(const Sweep& sweep, const plan::Openers& openers, plan::Outcome&& outcome) {
+CaseRow row_of(const Sweep& sweep, const runs::Openers& openers, runs::Outcome&& outcome) {
   CaseRow row{outcome.number, std::move(outcome.error), {}};
   if (outcome.result) {
-    for (const plan::Figure& figure : plan::figures()) row.figures.push_back(figure.value(*outcome.result));
+    for (const runs::Figure& figure : runs::figures()) row.figures.push_back(figure.value(*outcome.result));
   } else if (const auto scenario = sweep.scenario(row.number); scenario.ok() && !outcome.starved) {
     row.figures = figures_of_failed(scenario.value(), openers);
   }
@@ -108,13 +108,13 @@ Result<Sweep> Sweep::prepare(Request request) {
   sweep.settings_ = std::move(request.settings);
   sweep.cases_ = std::move(request.cases);
   sweep.inputs_ = std::move(request.inputs);
-  plan::ValueCheck values(*sweep.cases_);
+  runs::ValueCheck values(*sweep.cases_);
   Digest identity;
   Files files;
   Lists lists;
   for (std::int64_t i = 0; i < sweep.cases_->count(); ++i) {
     if (stops(request.control)) return interrupted_error();
-    const Result<plan::Scenario> scenario = sweep.scenario(i);
+    const Result<runs::Scenario> scenario = sweep.scenario(i);
     values.told(i, scenario ? nullptr : &scenario.error());
     if (!scenario) {
       if (sweep.cases_->count() == 1) return scenario.error();
@@ -133,7 +133,7 @@ Result<Sweep> Sweep::prepare(Request request) {
   for (const Files::File& file : files.all()) {
     std::string digest;
     if (file.reader) {
-      KVPLAN_TRY(const plan::TracePtr trace, sweep.inputs_->trace(*file.reader));
+      KVPLAN_TRY(const runs::TracePtr trace, sweep.inputs_->trace(*file.reader));
       digest = trace->digest;
     } else {
       KVPLAN_TRY(digest, request.digest(file.path));
@@ -154,15 +154,15 @@ Result<Sweep> Sweep::prepare(Request request) {
     head.dealt = kShardRule;
   }
   head.varies = sweep.cases_->varies();
-  for (const plan::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);
-  for (const plan::Figure& figure : plan::figures())
+  for (const runs::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);
+  for (const runs::Figure& figure : runs::figures())
     head.figures.push_back(
-        {figure.name, std::string(unit_name(figure.unit)), std::string(plan::better_name(figure.better))});
+        {figure.name, std::string(unit_name(figure.unit)), std::string(runs::better_name(figure.better))});
   return sweep;
 }
 
-Result<plan::Scenario> Sweep::scenario(std::int64_t number) const {
-  return plan::resolve(cases_->settings(settings_, number));
+Result<runs::Scenario> Sweep::scenario(std::int64_t number) const {
+  return runs::resolve(cases_->settings(settings_, number));
 }
 
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options) {
@@ -176,7 +176,7 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     return Done{};
   };
   std::int64_t at = 0;
-  plan::Cases cases;
+  runs::Cases cases;
   cases.threads = options.threads;
   cases.control = options.control;
   cases.openers = sweep.inputs().openers();
@@ -188,24 +188,24 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     }
     return std::optional<std::int64_t>();
   };
-  cases.make = [&](std::int64_t number) -> Result<plan::Case> {
-    KVPLAN_TRY(plan::Scenario scenario, sweep.scenario(number));
-    KVPLAN_TRY(plan::TracePtr trace, sweep.inputs().trace(scenario));
-    return plan::Case{std::move(scenario), std::move(trace)};
+  cases.make = [&](std::int64_t number) -> Result<runs::Case> {
+    KVPLAN_TRY(runs::Scenario scenario, sweep.scenario(number));
+    KVPLAN_TRY(runs::TracePtr trace, sweep.inputs().trace(scenario));
+    return runs::Case{std::move(scenario), std::move(trace)};
   };
   // What runs now ends where nothing can be kept any more.
   const auto or_stop = [&](Status status) {
     if (!status.ok() && options.control != nullptr) options.control->stop = true;
     return status;
   };
-  cases.done = [&](plan::Outcome&& outcome) -> Status {
+  cases.done = [&](runs::Outcome&& outcome) -> Status {
     const CaseRow row = row_of(sweep, cases.openers, std::move(outcome));
     KVPLAN_TRY_DO(or_stop(database.add(row, sweep.cases().at(row.number))));
     if (options.on_case) options.on_case();
     return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
   };
   cases.idle = [&] { return or_stop(keep()); };
-  Status status = plan::run_cases(cases);
+  Status status = runs::run_cases(cases);
   // A database that could not be written has undone its transaction.
   if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());

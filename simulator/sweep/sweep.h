@@ -25,17 +25,17 @@ inline constexpr std::int64_t kMostCases = 10'000'000;
 
 /// What is swept. The functions are called from the calling thread of `prepare`.
 struct Request {
-  std::vector<plan::Setting> settings;
-  std::shared_ptr<const plan::Combinations> cases;
+  std::vector<runs::Setting> settings;
+  std::shared_ptr<const runs::Combinations> cases;
   std::string chosen;  ///< how the cases were chosen: "all combinations", ...; as text
   Shard shard;
-  std::shared_ptr<plan::Inputs> inputs;  ///< of all cases
+  std::shared_ptr<runs::Inputs> inputs;  ///< of all cases
   /// The files that a run of a scenario reads, including its trace.
-  std::function<std::vector<std::string>(const plan::Scenario&)> files;
+  std::function<std::vector<std::string>(const runs::Scenario&)> files;
   /// Digest of the content of a file that is not a trace.
   std::function<Result<std::string>(const std::string& path)> digest;
   /// Called with each valid scenario before any file is read; an error ends the sweep.
-  std::function<Status(const plan::Scenario&)> check;
+  std::function<Status(const runs::Scenario&)> check;
   core::RunControl* control{nullptr};
 };
 
@@ -46,19 +46,19 @@ class Sweep {
 
   /// The head of its database.
   [[nodiscard]] const Head& head() const { return head_; }
-  [[nodiscard]] const plan::Combinations& cases() const { return *cases_; }
+  [[nodiscard]] const runs::Combinations& cases() const { return *cases_; }
   /// The i-th case of the shard, i from 0 to head().share.
   [[nodiscard]] std::int64_t case_of_share(std::int64_t i) const {
     return head_.shard.count == 1 ? i : share_[static_cast<std::size_t>(i)];
   }
-  [[nodiscard]] Result<plan::Scenario> scenario(std::int64_t number) const;
+  [[nodiscard]] Result<runs::Scenario> scenario(std::int64_t number) const;
   /// The files of the cases; traces have been read.
-  [[nodiscard]] plan::Inputs& inputs() const { return *inputs_; }
+  [[nodiscard]] runs::Inputs& inputs() const { return *inputs_; }
 
  private:
-  std::vector<plan::Setting> settings_;
-  std::shared_ptr<const plan::Combinations> cases_;
-  std::shared_ptr<plan::Inputs> inputs_;
+  std::vector<runs::Setting> settings_;
+  std::shared_ptr<const runs::Combinations> cases_;
+  std::shared_ptr<runs::Inputs> inputs_;
   std::vector<std::int64_t> share_;  // cases of the shard; empty with a single shard
   Head head_;
 };

@@ -83,7 +83,7 @@ Values budgeted(const std::string& policy, const std::string& budget, const std:
   return values;
 }
 
-plan::RunOptions with_scores(plan::RunOptions how = options()) {
+runs::RunOptions with_scores(runs::RunOptions how = options()) {
   how.open_scores = io::read_head_scores;
   return how;
 }
@@ -243,7 +243,7 @@ TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
     auto how = with_scores();
     how.step_by_step = true;
     std::shared_ptr<const attention::Recording> recording = how.open_recording("").value();
-    how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+    how.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
       return static_cast<core::Observer*>(&settled.emplace(watched.ledger, kPrompt));
     });
     const auto r =
@@ -302,7 +302,7 @@ std::string error_of(Values values, bool recorded = false, const traces::Trace& 
   if (recorded) values.emplace_back("workload.attention", "r.kva");
   const auto scenario = resolved(values);
   if (!scenario.ok()) return scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), trace, with_scores());
+  const auto result = runs::run_scenario(scenario.value(), trace, with_scores());
   return result.ok() ? "" : result.error().to_string();
 }
 
@@ -478,17 +478,17 @@ TEST(BudgetRuns, HolesOfOtherLayersHaveTheirFigure) {
 TEST(BudgetRuns, AlikeRanksAreFollowed) {
   const auto trace = trace_of(40, 150);
   std::int64_t preemptions = 0;
-  const auto one_of = [&](const Values& more, const plan::RunOptions& how) {
+  const auto one_of = [&](const Values& more, const runs::RunOptions& how) {
     Values values{{"memory.pool_tokens", "500"}, {"latency", "affine"}};
     values.insert(values.end(), more.begin(), more.end());
     const auto scenario = resolved(values);
-    const auto r = plan::run_scenario(scenario.value(), trace, how);
+    const auto r = runs::run_scenario(scenario.value(), trace, how);
     EXPECT_TRUE(r.ok()) << r.error().to_string();
     EXPECT_GT(r.value().evicted_tokens, 1000);
     preemptions += r.value().preemptions;
     // All but what the report says of the ranks.
-    const plan::RunResult& all = r.value();
-    std::string out = plan::requests_csv(all) + plan::timeline_csv(all);
+    const runs::RunResult& all = r.value();
+    std::string out = runs::requests_csv(all) + runs::timeline_csv(all);
     for (const std::int64_t figure :
          {all.evicted_tokens, all.evicted_blocks, all.compactions, all.compaction_bytes, all.makespan.count})
       out += std::to_string(figure) + " ";
@@ -516,7 +516,7 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
         EXPECT_EQ(llama(same), llama(alone));
       }
   // Four layers, two and two with the same numbers, on two stages; and half of the model on one.
-  const auto half = [](const plan::RunOptions& whole, bool layers) {
+  const auto half = [](const runs::RunOptions& whole, bool layers) {
     auto how = whole;
     how.open_model = [open = whole.open_model, layers](const std::string& path) -> Result<model::ModelShape> {
       model::ModelShape shape = open(path).value();
@@ -545,7 +545,7 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
                              "streaming-llm:sink=4,recent=9,placement=compact", "window:window=25"})
     for (const char* table : {"all", "layer", "head"}) {
       SCOPED_TRACE(std::string(policy) + " " + table);
-      const auto small = [&](const std::string& budget, const Values& more, const plan::RunOptions& how) {
+      const auto small = [&](const std::string& budget, const Values& more, const runs::RunOptions& how) {
         Values values{{"model", "small/config.json"},
                       {"eviction", policy},
                       {"budget", budget},

@@ -16,7 +16,7 @@
 namespace kvplan::small_model {
 namespace {
 
-using plan::Part;
+using runs::Part;
 
 /// Choices that a scenario makes one of. `rest`: what they need of others, which a choice of these replaces.
 struct Choices {
@@ -121,8 +121,8 @@ std::vector<Values> more_scenarios() {
   return out;
 }
 
-plan::RunOptions how_to_run() {
-  plan::RunOptions how = options();
+runs::RunOptions how_to_run() {
+  runs::RunOptions how = options();
   how.open_scores = io::read_head_scores;
   const auto small = how.open_model;
   how.open_model = [small](const std::string& path) {
@@ -142,14 +142,14 @@ plan::RunOptions how_to_run() {
     return shape;
   };
   how.open_steps = [](const std::string& /*path*/,
-                      std::string_view /*model*/) -> Result<plan::MeasuredSteps> {
+                      std::string_view /*model*/) -> Result<runs::MeasuredSteps> {
     return bad_input("no steps here").at_field("latency");
   };
   return how;
 }
 
 struct Outcome {
-  plan::RunParts parts;  ///< of a run
+  runs::RunParts parts;  ///< of a run
   std::string error;     ///< empty: it ran
   std::vector<std::string> warnings;
 };
@@ -161,16 +161,16 @@ Outcome outcome_of(const Values& values, const traces::Trace& trace, bool with_l
     out.error = scenario.error().to_string();
     return out;
   }
-  plan::RunOptions how = how_to_run();
+  runs::RunOptions how = how_to_run();
   io::RunEventLog log([](std::string_view /*bytes*/) { return Status(Done{}); });
   if (with_log) log.attach(scenario.value(), trace, how);
   core::Observer nothing;
-  how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+  how.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
     out.parts = watched.tokens.parts;
     out.parts.add(Part::kEvents, with_log);
     return &nothing;
   });
-  const auto result = plan::run_scenario(scenario.value(), trace, how);
+  const auto result = runs::run_scenario(scenario.value(), trace, how);
   if (result.ok()) {
     out.warnings = result.value().warnings;
   } else {
@@ -180,8 +180,8 @@ Outcome outcome_of(const Values& values, const traces::Trace& trace, bool with_l
 }
 
 /// The combination that an error describes.
-const plan::Combination* row_of(const std::string& error) {
-  for (const plan::Combination& each : plan::combinations())
+const runs::Combination* row_of(const std::string& error) {
+  for (const runs::Combination& each : runs::combinations())
     if (error.find(" does not work with ") != std::string::npos &&
         error.find(": " + std::string(each.reason)) != std::string::npos &&
         error.find(". Use " + std::string(each.use)) != std::string::npos)
@@ -216,22 +216,22 @@ TEST(Combinations, EveryCellOfTheTableIsTrue) {
   const auto draw = [&](const Values& values, bool with_log) {
     const Outcome outcome = outcome_of(values, trace, with_log);
     if (!outcome.error.empty()) {
-      const plan::Combination* const row = row_of(outcome.error);
+      const runs::Combination* const row = row_of(outcome.error);
       EXPECT_TRUE(row != nullptr || is_outside(outcome.error)) << name_of(values) << "\n" << outcome.error;
       if (row != nullptr) ++refused[std::string(row->reason) + std::string(row->use)];
       return;
     }
     std::vector<Part> parts;
-    for (const plan::PartKind& kind : plan::part_kinds())
+    for (const runs::PartKind& kind : runs::part_kinds())
       if (outcome.parts.has(kind.part)) parts.push_back(kind.part);
     for (const Part one : parts)
       for (const Part other : parts) {
         if (one == other) continue;
         ran.emplace(one, other);
-        const plan::Combination* const row = plan::combination_of(one, other);
+        const runs::Combination* const row = runs::combination_of(one, other);
         if (row == nullptr || row->part != one) continue;
-        EXPECT_NE(row->together, plan::Together::kRefused) << name_of(values) << "\n" << row->reason;
-        if (row->together == plan::Together::kIgnored) {
+        EXPECT_NE(row->together, runs::Together::kRefused) << name_of(values) << "\n" << row->reason;
+        if (row->together == runs::Together::kIgnored) {
           EXPECT_TRUE(std::any_of(outcome.warnings.begin(), outcome.warnings.end(), [](const auto& w) {
             return w.starts_with("prefix_cache is ignored");
           })) << name_of(values);
@@ -248,11 +248,11 @@ TEST(Combinations, EveryCellOfTheTableIsTrue) {
   for (const Values& values : more_scenarios()) draw(values, true);
 
   EXPECT_GT(ran.size(), 800U) << "pairs of parts, in both orders";
-  for (const plan::Combination& row : plan::combinations()) {
+  for (const runs::Combination& row : runs::combinations()) {
     const bool of_the_command = row.part == Part::kHolders;  // tests of `kvplan run --holders` have these
-    if (row.together == plan::Together::kRefused && !of_the_command) {
+    if (row.together == runs::Together::kRefused && !of_the_command) {
       EXPECT_GT(refused[std::string(row.reason) + std::string(row.use)], 0)
-          << plan::part_kind(row.part).name << " + " << plan::part_kind(row.other).name;
+          << runs::part_kind(row.part).name << " + " << runs::part_kind(row.other).name;
     }
   }
 }

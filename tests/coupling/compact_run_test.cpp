@@ -42,10 +42,10 @@ std::string in_twelve_digits(const std::string& text) {
 }
 
 /// Fast, naive, and with the recording that says which tokens go: figures of one run, which is handed back.
-plan::RunResult one_run(const char* policy, const traces::Trace& trace, plan::RunOptions how) {
+runs::RunResult one_run(const char* policy, const traces::Trace& trace, runs::RunOptions how) {
   SCOPED_TRACE(policy);
   Values values = compact(policy);
-  auto fast = plan::run_scenario(resolved(values).value(), trace, how);
+  auto fast = runs::run_scenario(resolved(values).value(), trace, how);
   if (!fast.ok()) {
     ADD_FAILURE() << fast.error().to_string();
     return {};
@@ -59,14 +59,14 @@ plan::RunResult one_run(const char* policy, const traces::Trace& trace, plan::Ru
     return s.find("the effect on answers, is unknown") != std::string::npos;
   }));
   how.step_by_step = true;
-  const auto naive = plan::run_scenario(resolved(values).value(), trace, how);
+  const auto naive = runs::run_scenario(resolved(values).value(), trace, how);
   EXPECT_TRUE(naive.ok());
-  EXPECT_EQ(plan::report_json(fast.value()), plan::report_json(naive.value()));
+  EXPECT_EQ(runs::report_json(fast.value()), runs::report_json(naive.value()));
   EXPECT_EQ(figures(fast.value()), figures(naive.value()));
 
   values.emplace_back("workload.attention", "r.kva");
   how.step_by_step = false;
-  const auto replayed = plan::run_scenario(resolved(values).value(), trace, how);
+  const auto replayed = runs::run_scenario(resolved(values).value(), trace, how);
   if (!replayed.ok()) {
     ADD_FAILURE() << replayed.error().to_string();
     return {};
@@ -110,13 +110,13 @@ TEST(CompactRuns, RequestsThatNoRecordingDrivesAreCounted) {
   for (const char* policy : {"h2o:hh=10,recent=12", "tova:budget=20", "snapkv:window=4,capacity=30"}) {
     SCOPED_TRACE(policy);
     Values values = compact(policy);
-    const auto counted = plan::run_scenario(resolved(values).value(), trace, options()).value();
+    const auto counted = runs::run_scenario(resolved(values).value(), trace, options()).value();
     values.emplace_back("workload.attention", "r.kva");
     auto how = options();
-    const auto mixed = plan::run_scenario(resolved(values).value(), trace, how).value();
+    const auto mixed = runs::run_scenario(resolved(values).value(), trace, how).value();
     EXPECT_EQ(figures(counted), figures(mixed));
     how.step_by_step = true;
-    EXPECT_EQ(figures(counted), figures(plan::run_scenario(resolved(values).value(), trace, how).value()));
+    EXPECT_EQ(figures(counted), figures(runs::run_scenario(resolved(values).value(), trace, how).value()));
 
     std::int64_t driven = 0;
     Wide driven_ticks = 0, ticks = 0;
@@ -136,7 +136,7 @@ TEST(CompactRuns, RequestsThatNoRecordingDrivesAreCounted) {
               std::string::npos);
     how = options();
     how.request_memory = false;
-    const auto unasked = plan::run_scenario(resolved(values).value(), trace, how).value();
+    const auto unasked = runs::run_scenario(resolved(values).value(), trace, how).value();
     EXPECT_EQ(unasked.coverage->driven_byte_seconds_fraction, mixed.coverage->driven_byte_seconds_fraction);
     EXPECT_TRUE(unasked.held.empty());
   }
@@ -164,7 +164,7 @@ TEST(CompactRuns, MetadataIsOfTheRank) {
     const auto scenario = resolved({{"eviction", "h2o:hh=4,recent=4,placement=compact"},
                                     {"deployment.tp", std::to_string(tp)},
                                     {"deployment.pp", std::to_string(pp)}});
-    const auto r = plan::run_scenario(scenario.value(), trace, {});
+    const auto r = runs::run_scenario(scenario.value(), trace, {});
     ASSERT_TRUE(r.ok()) << r.error().to_string();
     const core::MemoryLayout& layout = r.value().details[0].layout;
     EXPECT_EQ(layout.metadata_bytes, 4 * heads);
@@ -182,11 +182,11 @@ TEST(CompactRuns, MovingTakesTime) {
     how.step_by_step = naive;
     Values values = compact("h2o:hh=4,recent=6");
     values.emplace_back("latency", latency);
-    return plan::run_scenario(resolved(values).value(), trace, how).value();
+    return runs::run_scenario(resolved(values).value(), trace, how).value();
   };
   const auto fast = run("roofline:bandwidth=1e9,memory_efficiency=1", false);
-  EXPECT_EQ(plan::report_json(fast),
-            plan::report_json(run("roofline:bandwidth=1e9,memory_efficiency=1", true)));
+  EXPECT_EQ(runs::report_json(fast),
+            runs::report_json(run("roofline:bandwidth=1e9,memory_efficiency=1", true)));
   EXPECT_EQ(fast.compactions, 1 + 99 / 8);
   EXPECT_EQ(fast.compaction_bytes, fast.compactions * 10 * fast.details[0].layout.token_bytes);
   EXPECT_NEAR(static_cast<double>(fast.placing.delay.count) / 1024,
@@ -209,12 +209,12 @@ TEST(CompactRuns, RecordingsSayHowManyStay) {
       values[3].second += std::array{",table=all", ",table=layer", ",table=head"}[table];
       values.emplace_back("workload.attention", "r.kva");
       auto how = options();
-      const auto fast = plan::run_scenario(resolved(values).value(), trace, how);
+      const auto fast = runs::run_scenario(resolved(values).value(), trace, how);
       ASSERT_TRUE(fast.ok()) << fast.error().to_string();
       how.step_by_step = true;
-      const auto naive = plan::run_scenario(resolved(values).value(), trace, how);
+      const auto naive = runs::run_scenario(resolved(values).value(), trace, how);
       ASSERT_TRUE(naive.ok());
-      EXPECT_EQ(plan::report_json(fast.value()), plan::report_json(naive.value()));
+      EXPECT_EQ(runs::report_json(fast.value()), runs::report_json(naive.value()));
       EXPECT_EQ(figures(fast.value()), figures(naive.value()));
       EXPECT_EQ(fast.value().completed, 40);
       EXPECT_GT(fast.value().compactions, 0);
@@ -279,10 +279,10 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   // A recording that keeps another number than lengths say.
   Values protects = compact("scissorhands:budget=5,drop=1,recent=9");
   EXPECT_EQ(
-      plan::run_scenario(resolved(protects).value(), trace_of(1, 60), options()).value().warnings.front(),
+      runs::run_scenario(resolved(protects).value(), trace_of(1, 60), options()).value().warnings.front(),
       "eviction=scissorhands is counted with 5 tokens, because it protects more than its budget.");
   protects.emplace_back("workload.attention", "r");
-  const auto run = plan::run_scenario(resolved(protects).value(), trace_of(4, 60), options());
+  const auto run = runs::run_scenario(resolved(protects).value(), trace_of(4, 60), options());
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().to_string().rfind("workload.attention: expected 5 tokens kept of ", 0), 0U);
 }

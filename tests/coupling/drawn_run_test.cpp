@@ -111,16 +111,16 @@ TEST(DrawnRuns, FastStepwiseAndWatchedAreOne) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + drawn.text);
     const auto scenario = resolved(drawn.values);
     ASSERT_TRUE(scenario.ok()) << scenario.error().to_string();
-    plan::RunOptions how = options();
-    const auto fast = plan::run_scenario(scenario.value(), drawn.trace, how);
+    runs::RunOptions how = options();
+    const auto fast = runs::run_scenario(scenario.value(), drawn.trace, how);
     how.step_by_step = true;
-    const auto naive = plan::run_scenario(scenario.value(), drawn.trace, how);
+    const auto naive = runs::run_scenario(scenario.value(), drawn.trace, how);
     how.step_by_step = false;
     std::vector<std::unique_ptr<Watcher>> watchers;
-    how.extra_observers.emplace_back([&](const plan::Watched& /*replica*/) -> Result<core::Observer*> {
+    how.extra_observers.emplace_back([&](const runs::Watched& /*replica*/) -> Result<core::Observer*> {
       return watchers.emplace_back(std::make_unique<Watcher>()).get();
     });
-    const auto watched = plan::run_scenario(scenario.value(), drawn.trace, how);
+    const auto watched = runs::run_scenario(scenario.value(), drawn.trace, how);
     ASSERT_TRUE(fast.ok()) << fast.error().to_string();
     ASSERT_TRUE(naive.ok()) << naive.error().to_string();
     ASSERT_TRUE(watched.ok()) << watched.error().to_string();

@@ -17,7 +17,7 @@ constexpr std::int64_t kLayers = 4;
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kSize = 32;  // of a key and of a value
 
-plan::RunOptions options() {
+runs::RunOptions options() {
   return test::options_with(kLayers, kHeads, kSize);
 }
 
@@ -29,10 +29,10 @@ Values scenario_with(const std::string& format) {
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300,prefix_cache=false"}};
 }
 
-plan::RunResult run(const Values& values, const traces::Trace& trace, const plan::RunOptions& how) {
+runs::RunResult run(const Values& values, const traces::Trace& trace, const runs::RunOptions& how) {
   const auto scenario = resolved(values);
   KVPLAN_CHECK(scenario.ok());
-  auto result = plan::run_scenario(scenario.value(), trace, how);
+  auto result = runs::run_scenario(scenario.value(), trace, how);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return std::move(result).value();
 }
@@ -54,8 +54,8 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
       Values values = scenario_with(format);
       values.emplace_back("eviction", eviction);
       values.emplace_back("memory.pool_tokens", "120");
-      plan::RunOptions how = options();
-      const plan::RunResult fast = run(values, trace, how);
+      runs::RunOptions how = options();
+      const runs::RunResult fast = run(values, trace, how);
       EXPECT_EQ(fast.completed + fast.rejected, fast.arrived);
       EXPECT_GT(fast.completed, 30);
       how.step_by_step = true;
@@ -127,9 +127,9 @@ TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
 
 /// A codec that has the name of a member of the family "format" is meant where its parameters are given.
 TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
-  EXPECT_FALSE(plan::run_format(plan::parse_run_format("fp8").value()).encoded);
-  EXPECT_TRUE(plan::run_format(plan::parse_run_format("fp8:scale=amax").value()).encoded);
-  const auto wrong = plan::parse_run_format("fp8:scale=none");
+  EXPECT_FALSE(runs::run_format(runs::parse_run_format("fp8").value()).encoded);
+  EXPECT_TRUE(runs::run_format(runs::parse_run_format("fp8:scale=amax").value()).encoded);
+  const auto wrong = runs::parse_run_format("fp8:scale=none");
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().to_string().find("fp8:scale: expected one of one amax"), std::string::npos)
       << wrong.error().to_string();
@@ -152,15 +152,15 @@ TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
     values.emplace_back("engine.prefix_cache", "true");
     values.emplace_back("memory.pool_bytes", pool_bytes);
     values.emplace_back("eviction", eviction);
-    plan::RunOptions how = options();
+    runs::RunOptions how = options();
     how.request_memory = false;  // bytes, which are half
     return run(values, trace, how);
   };
   for (const char* eviction : {"full", "streaming-llm:sink=4,recent=60"}) {
     SCOPED_TRACE(eviction);
-    const plan::RunResult whole = of("native", "240000", eviction);
-    const plan::RunResult half = of("cla", "120000", eviction);
-    EXPECT_EQ(plan::requests_csv(half), plan::requests_csv(whole)) << "as many blocks";
+    const runs::RunResult whole = of("native", "240000", eviction);
+    const runs::RunResult half = of("cla", "120000", eviction);
+    EXPECT_EQ(runs::requests_csv(half), runs::requests_csv(whole)) << "as many blocks";
     EXPECT_EQ(half.prefix_hit_tokens, whole.prefix_hit_tokens);
     EXPECT_GT(half.prefix_hit_tokens, 0);
     EXPECT_EQ(half.memory->peak_bytes[index(observe::State::kLive)] * 2,
@@ -184,7 +184,7 @@ TEST(EncodedRuns, WhatIsStoredAtOnceIsAWidth) {
       values.emplace_back("memory.pool_bytes", "120000");
       return run(values, trace, options());
     };
-    const plan::RunResult a = of(codec);
+    const runs::RunResult a = of(codec);
     EXPECT_EQ(figures(a), figures(of(width)));
     EXPECT_GT(a.prefix_hit_tokens, 0);
   }
@@ -197,7 +197,7 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
     values.insert(values.end(), more.begin(), more.end());
     const auto scenario = resolved(values);
     if (!scenario.ok()) return scenario.error().to_string();
-    const auto result = plan::run_scenario(scenario.value(), {}, options());
+    const auto result = runs::run_scenario(scenario.value(), {}, options());
     return result.ok() ? std::string() : result.error().to_string();
   };
   EXPECT_EQ(error({}), "");

@@ -14,7 +14,7 @@ namespace {
 
 using core::PartTrack;
 using memory::TablePer;
-using plan::RankTracks;
+using runs::RankTracks;
 
 struct Shape {
   int layers, heads;
@@ -42,8 +42,8 @@ std::vector<attention::Rows> rows_for(Shape model) {
   return out;
 }
 
-plan::RunOptions options_for(Shape model, const std::shared_ptr<const attention::Recording>& recording) {
-  plan::RunOptions how = options(std::vector<std::int64_t>(kLayers, 0), recording);
+runs::RunOptions options_for(Shape model, const std::shared_ptr<const attention::Recording>& recording) {
+  runs::RunOptions how = options(std::vector<std::int64_t>(kLayers, 0), recording);
   const auto& info = recording->info();
   how.open_model = [model, keys = info.key_size, values = info.value_size,
                     bytes = info.cache_element_bytes](const std::string& /*path*/) {
@@ -183,12 +183,12 @@ TEST(Extrapolations, OfNoRecordingsAreIgnored) {
 
 TEST(Extrapolations, WhatIsRefused) {
   const auto trace = trace_of(5, 100);
-  const auto error_with = [&](const Values& more, plan::RunOptions how) {
+  const auto error_with = [&](const Values& more, runs::RunOptions how) {
     Values values = with_pool("h2o:hh=10,recent=6", "all", more);
     values.emplace_back("workload.attention", "r.kva,s.kva");
     const auto scenario = resolved(values);
     EXPECT_TRUE(scenario.ok());
-    const auto result = plan::run_scenario(scenario.value(), trace, how);
+    const auto result = runs::run_scenario(scenario.value(), trace, how);
     return result.ok() ? "" : result.error().to_string();
   };
   const auto how = options_for({8, 6}, attention::recording_of(rows_for({kLayers, kHeads})));
@@ -213,7 +213,7 @@ TEST(Extrapolations, WhatIsRefused) {
 
 /// 80 layers of 8 heads from 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.
 TEST(RankTracks, StandForPlacesAtTheSameDepth) {
-  const plan::TrackShape known{6, 4}, model{80, 8};
+  const runs::TrackShape known{6, 4}, model{80, 8};
   const RankTracks whole(known, model, {0, 80, 8});
   const auto all = whole.of_table(TablePer::kRequest, 0);
   ASSERT_EQ(all.size(), 24U);

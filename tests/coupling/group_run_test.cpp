@@ -21,9 +21,9 @@ std::string with_group(const std::string& policy, int group) {
   return policy + (policy.find(':') == std::string::npos ? ":" : ",") + "group=" + std::to_string(group);
 }
 
-Result<plan::RunResult> outcome(Values values) {
+Result<runs::RunResult> outcome(Values values) {
   values.emplace_back("memory.pool_tokens", "4000");
-  return plan::run_scenario(resolved(values).value(), trace_of(5, 100), options());
+  return runs::run_scenario(resolved(values).value(), trace_of(5, 100), options());
 }
 
 TEST(GroupRuns, ANamedModelHasOneGroup) {

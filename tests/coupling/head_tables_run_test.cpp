@@ -22,7 +22,7 @@ const std::string kRazor =
     "razor-attention:sink=3,recent=12,induction_share=0.3,echo_share=0.1,induction=" + kGates +
     ",echo=[[0,0,1],[0,0,0],[2,0,0],[0,0,0]]";
 
-plan::RunOptions with_tables(plan::RunOptions how = options()) {
+runs::RunOptions with_tables(runs::RunOptions how = options()) {
   how.open_scores = io::read_head_scores;
   return how;
 }
@@ -133,7 +133,7 @@ void expect_alike(const core::Course& a, const core::Course& b) {
 
 /// What lengths and tables say is what the policy does when it is replayed on a recording, block by block.
 TEST(HeadTableRuns, ReplayedIsTheSame) {
-  const plan::RunOptions how = with_tables();
+  const runs::RunOptions how = with_tables();
   const auto recording = how.open_recording("").value();
   const std::int64_t recorded = recording->info().sequences[0].tokens;
   for (std::uint64_t seed = 1; seed <= 90; ++seed) {
@@ -158,18 +158,18 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const std::string table = std::vector<std::string>{"all", "layer", "head"}[random.below(3)];
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + policy + " " + table);
     std::vector<std::string> warnings, assumptions;
-    const auto made = plan::make_token_plan(
+    const auto made = runs::make_token_plan(
         resolved(with_policy(policy, table, "400")).value(),
         {how.open_recording, how.open_model, how.open_scores, how.open_sets, how.open_side}, warnings,
         assumptions);
     ASSERT_TRUE(made.ok()) << made.error().to_string();
-    const plan::Retention& counted = made.value().retention();
-    const plan::DrivingRecordings driving{.recordings = {{recording, 0, recorded, "r"}}};
-    std::unique_ptr<plan::Retention> replayed;
-    if (std::holds_alternative<plan::KeepCounted>(made.value().kind)) {
-      replayed = std::make_unique<plan::KeepCounted>(*counted.policy(), driving);
+    const runs::Retention& counted = made.value().retention();
+    const runs::DrivingRecordings driving{.recordings = {{recording, 0, recorded, "r"}}};
+    std::unique_ptr<runs::Retention> replayed;
+    if (std::holds_alternative<runs::KeepCounted>(made.value().kind)) {
+      replayed = std::make_unique<runs::KeepCounted>(*counted.policy(), driving);
     } else {
-      replayed = std::make_unique<plan::KeepRecorded>(*counted.policy(), driving);
+      replayed = std::make_unique<runs::KeepRecorded>(*counted.policy(), driving);
     }
     traces::Trace trace = trace_of(4, recorded);
     const core::Workload workload = workload::build_workload(trace, {1, 1}, -1).value();
@@ -178,9 +178,9 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const bool blocks = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
     layout.form = blocks ? core::TableForm::kBlocks : core::TableForm::kRange;
     attention::TrajectoryStore store(1 << 20);
-    const plan::LongestDriven none, longest = plan::longest_driven(*replayed, workload);
-    plan::RunCourses by_lengths(counted, workload, none, layout, store, nullptr);
-    plan::RunCourses by_recording(*replayed, workload, longest, layout, store, nullptr);
+    const runs::LongestDriven none, longest = runs::longest_driven(*replayed, workload);
+    runs::RunCourses by_lengths(counted, workload, none, layout, store, nullptr);
+    runs::RunCourses by_recording(*replayed, workload, longest, layout, store, nullptr);
     for (const RequestId r : ids_below<RequestId>(workload.size())) {
       const std::int64_t prompt = random.between(1, workload.final_tokens(r));
       const auto one = by_lengths.begin(r, prompt);
@@ -207,7 +207,7 @@ TEST(HeadTableRuns, OneRequestCellByCell) {
     std::optional<Settled> settled;
     auto how = with_tables();
     how.step_by_step = true;
-    how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+    how.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
       return static_cast<core::Observer*>(&settled.emplace(watched.ledger, kPrompt));
     });
     Values values = with_policy(kDuo, table, "4000");
@@ -249,16 +249,16 @@ TEST(HeadTableRuns, OneRequestCellByCell) {
   EXPECT_EQ(freed_with["head"], 6 * 15);
 }
 
-std::string error_of(const Values& values, const plan::RunOptions& how = with_tables()) {
+std::string error_of(const Values& values, const runs::RunOptions& how = with_tables()) {
   const auto scenario = resolved(values);
   if (!scenario.ok()) return scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), trace_of(3, 60), how);
+  const auto result = runs::run_scenario(scenario.value(), trace_of(3, 60), how);
   return result.ok() ? "" : result.error().to_string();
 }
 
 TEST(HeadTableRuns, SayWhatTheyNeed) {
   const auto refused = [](const std::string& eviction, const std::string& error, const Values& more = {},
-                          const plan::RunOptions& how = with_tables()) {
+                          const runs::RunOptions& how = with_tables()) {
     Values values = scenario_with(eviction, "all", "500");
     values.insert(values.end(), more.begin(), more.end());
     const std::string found = error_of(values, how);

@@ -117,7 +117,7 @@ TEST(PrefixRuns, ABudgetOfEqualPartsIsTheKeepRule) {
     const auto by_courses = run(values, false, false, trace);
     EXPECT_GT(by_rule.prefix_hit_tokens, 500);
     EXPECT_GT(by_rule.hole_bytes_peak, 0);
-    EXPECT_EQ(plan::requests_csv(by_rule), plan::requests_csv(by_courses));
+    EXPECT_EQ(runs::requests_csv(by_rule), runs::requests_csv(by_courses));
     EXPECT_EQ(by_rule.hole_bytes_peak, by_courses.hole_bytes_peak);
     EXPECT_EQ(by_rule.evicted_blocks, by_courses.evicted_blocks);
     EXPECT_EQ(by_rule.evicted_tokens, by_courses.evicted_tokens);

@@ -94,20 +94,20 @@ Values deployed(const Case& c, const std::string& table, const std::string& path
   return values;
 }
 
-plan::RunOptions seen_from(First first) {
+runs::RunOptions seen_from(First first) {
   Random random(5, "tables");
   std::vector<attention::Rows> rows;
   for (int i = 0; i < kLayers; ++i)
     rows.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
   std::rotate(rows.begin(), rows.begin() + first.layer, rows.end());
   for (attention::Rows& heads : rows) std::rotate(heads.begin(), heads.begin() + first.head, heads.end());
-  plan::RunOptions how = options(std::vector<std::int64_t>(kLayers, 0), attention::recording_of(rows));
+  runs::RunOptions how = options(std::vector<std::int64_t>(kLayers, 0), attention::recording_of(rows));
   how.open_scores = io::read_head_scores;
   how.request_memory = false;  // bytes of a rank
   return how;
 }
 
-bool says_ranks_differ(const plan::RunResult& result) {
+bool says_ranks_differ(const runs::RunResult& result) {
   return std::any_of(result.assumptions.begin(), result.assumptions.end(),
                      [](const std::string& s) { return s.rfind("Ranks keep different", 0) == 0; });
 }
@@ -147,7 +147,7 @@ TEST(RankRuns, TogetherAreTheWholeModel) {
       for (int rank = 0; rank < (sees_all ? ranks : 1); ++rank) {
         const First chosen = by_heads ? First{0, rank} : First{rank * kLayers / ranks, 0};
         const auto other = rank == 0 ? first : run_on(ranks, false, chosen);
-        EXPECT_EQ(plan::requests_csv(whole), plan::requests_csv(other));
+        EXPECT_EQ(runs::requests_csv(whole), runs::requests_csv(other));
         EXPECT_EQ(whole.evicted_blocks, other.evicted_blocks);
         EXPECT_EQ(whole.compactions, other.compactions);
         for (std::size_t s = 0; s < peak.size(); ++s) {

@@ -21,14 +21,14 @@ traces::Trace one_request(std::int32_t input, std::int32_t output) {
 
 /// Steps that last as long as they read tokens, in ns: what all of them read.
 std::int64_t read_in_all(const Values& more, const traces::Trace& trace, bool naive) {
-  std::vector<plan::Setting> settings{{"latency", "affine:base_ns=0,token_ns=0,context_ns=1", {}, 0},
+  std::vector<runs::Setting> settings{{"latency", "affine:base_ns=0,token_ns=0,context_ns=1", {}, 0},
                                       {"memory.pool_tokens", "800", {}, 0}};
   for (const auto& [path, text] : more) settings.push_back({path, text, {}, 0});
-  const auto scenario = plan::resolve(settings);
+  const auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = naive;
-  const auto result = plan::run_scenario(scenario.value(), trace, options);
+  const auto result = runs::run_scenario(scenario.value(), trace, options);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return result.value().makespan.count / kTicksPerNs;
 }
@@ -81,13 +81,13 @@ TEST(Reads, OfContiguousMemoryAreEverything) {
 /// The default is not written, so that texts of before stay as they are; and the choice is said where it matters.
 TEST(Reads, AreSaidWhereTheyMatter) {
   const auto said = [](const char* eviction, const char* engine) {
-    const std::vector<plan::Setting> settings{
+    const std::vector<runs::Setting> settings{
         {"eviction", eviction, {}, 0}, {"engine", engine, {}, 0}, {"memory.pool_tokens", "800", {}, 0}};
-    const auto scenario = plan::resolve(settings);
+    const auto scenario = runs::resolve(settings);
     EXPECT_TRUE(scenario.ok());
-    const auto result = plan::run_scenario(scenario.value(), one_request(10, 6), {});
+    const auto result = runs::run_scenario(scenario.value(), one_request(10, 6), {});
     EXPECT_TRUE(result.ok());
-    return plan::report_json(result.value());
+    return runs::report_json(result.value());
   };
   EXPECT_EQ(said("window:window=5", "vllm-v1:reads=kept").find("reads"), std::string::npos);
   EXPECT_NE(

@@ -4,7 +4,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/retention/run_recordings.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 const std::string kSample = KVPLAN_SOURCE_DIR "/traces/samples/tiny_llama.kva";
@@ -37,4 +37,4 @@ TEST(Recordings, NamesMayHaveTheSign) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

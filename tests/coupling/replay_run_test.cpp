@@ -37,16 +37,16 @@ traces::Trace trace_of(const std::vector<std::array<std::int32_t, 2>>& lengths, 
   return trace;
 }
 
-plan::Scenario scenario_of(std::vector<std::pair<std::string, std::string>> values) {
-  std::vector<plan::Setting> settings;
+runs::Scenario scenario_of(std::vector<std::pair<std::string, std::string>> values) {
+  std::vector<runs::Setting> settings;
   for (auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  const auto scenario = plan::resolve(settings);
+  const auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   return scenario.value();
 }
 
-plan::RunOptions options_with(std::shared_ptr<const attention::Recording> recording = nullptr) {
-  plan::RunOptions options;
+runs::RunOptions options_with(std::shared_ptr<const attention::Recording> recording = nullptr) {
+  runs::RunOptions options;
   options.request_memory = true;
   options.open_recording = [recording](const std::string& path) {
     return recording == nullptr ? io::open_attention(path)
@@ -70,10 +70,10 @@ void compare_with_token_level(const std::shared_ptr<const attention::Recording>&
   std::optional<Settled> settled;
   auto options = options_with(recording);
   options.step_by_step = true;  // a span for each token
-  options.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+  options.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
     return static_cast<core::Observer*>(&settled.emplace(watched.ledger, prompt));
   });
-  const auto result = plan::run_scenario(scenario, trace, options);
+  const auto result = runs::run_scenario(scenario, trace, options);
   ASSERT_TRUE(result.ok()) << result.error().to_string();
 
   const auto& info = recording->info();
@@ -168,8 +168,8 @@ traces::Trace short_trace(std::int64_t requests, std::int64_t longest, std::int6
   return trace_of(lengths, gap_ns);
 }
 
-std::string everything(const plan::RunResult& r) {
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+std::string everything(const runs::RunResult& r) {
+  return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
 }
 
 /// Fast and naive, tight pools with many preemptions: every output the same bytes.
@@ -192,9 +192,9 @@ TEST(Replay, FastEqualsNaive) {
                          {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}});
         auto options = options_with(recording);
         options.timeline_bins = 17;
-        const auto fast = plan::run_scenario(scenario, trace, options);
+        const auto fast = runs::run_scenario(scenario, trace, options);
         options.step_by_step = true;
-        const auto naive = plan::run_scenario(scenario, trace, options);
+        const auto naive = runs::run_scenario(scenario, trace, options);
         ASSERT_TRUE(fast.ok() && naive.ok()) << fast.error().to_string();
         EXPECT_EQ(everything(fast.value()), everything(naive.value()));
         EXPECT_EQ(fast.value().completed, 40);
@@ -295,7 +295,7 @@ TEST(Replay, BoundsKnowTheRequestAlone) {
     const auto run = [&](const std::shared_ptr<const attention::Recording>& recording,
                          const std::vector<std::array<std::int32_t, 2>>& lengths) {
       const auto result =
-          plan::run_scenario(scenario, trace_of(lengths, 1'000'000'000), options_with(recording));
+          runs::run_scenario(scenario, trace_of(lengths, 1'000'000'000), options_with(recording));
       EXPECT_TRUE(result.ok()) << result.error().to_string();
       return everything(result.value());
     };
@@ -307,12 +307,12 @@ TEST(Replay, BoundsKnowTheRequestAlone) {
 TEST(Replay, RunsShareWhatAPolicyDoes) {
   const auto trace = short_trace(24, 40, 50'000);
   const auto recording = io::open_attention(kInputs + "A.json").value();
-  const auto report_of = [&](const char* pool, const char* fleet, plan::RunOptions options) {
+  const auto report_of = [&](const char* pool, const char* fleet, runs::RunOptions options) {
     const auto scenario = scenario_of({{"workload.attention", "one"},
                                        {"eviction", "h2o:hh=4,recent=4"},
                                        {"memory.pool_tokens", pool},
                                        {"fleet", fleet}});
-    const auto result = plan::run_scenario(scenario, trace, options);
+    const auto result = runs::run_scenario(scenario, trace, options);
     EXPECT_TRUE(result.ok()) << result.error().to_string();
     return everything(result.value());
   };
@@ -333,14 +333,14 @@ TEST(Replay, RunsShareWhatAPolicyDoes) {
 
 /// A batch has it by its inputs, which forget it with the recording.
 TEST(Replay, ABatchSharesItByItsInputs) {
-  plan::InputReaders readers;
+  runs::InputReaders readers;
   readers.open_recording = [](const std::string&) { return io::open_attention(kInputs + "A.json"); };
-  plan::Inputs inputs(std::move(readers));
+  runs::Inputs inputs(std::move(readers));
   const auto trace = short_trace(12, 40, 50'000);
   for (const char* pool : {"4000", "2000"}) {
     const auto scenario = scenario_of(
         {{"workload.attention", "one"}, {"eviction", "h2o:hh=4,recent=4"}, {"memory.pool_tokens", pool}});
-    EXPECT_TRUE(plan::run_scenario(scenario, trace, plan::RunOptions{inputs.openers()}).ok());
+    EXPECT_TRUE(runs::run_scenario(scenario, trace, runs::RunOptions{inputs.openers()}).ok());
   }
   const auto store = inputs.openers().trajectories;
   ASSERT_NE(store, nullptr);
@@ -354,14 +354,14 @@ TEST(Replay, ABatchSharesItByItsInputs) {
 TEST(Replay, NamesTheHeadThatAFileLacks) {
   const auto whole = random_recording(2, 3, 40);
   for (const char* files : {"whole.kva,part.kva", "part.kva"}) {
-    plan::RunOptions options;
+    runs::RunOptions options;
     options.open_recording =
         [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
       return path == "whole.kva" ? whole : attention::only_heads(whole, {{0, 1, 2}, {0, 2}});
     };
     const auto scenario = scenario_of(
         {{"workload.attention", files}, {"eviction", "h2o:hh=4,recent=4"}, {"memory.pool_tokens", "400"}});
-    const auto result = plan::run_scenario(scenario, trace_of({{8, 3}}, 0), options);
+    const auto result = runs::run_scenario(scenario, trace_of({{8, 3}}, 0), options);
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().to_string(),
               "workload.attention: part.kva: layer 1 lacks KV head 1: expected all heads of every layer");
@@ -372,7 +372,7 @@ TEST(Replay, RecordingsTakeTurns) {
   // Two sequences in one recording, then another: request i is driven by recording i mod 3.
   const auto trace = short_trace(7, 40, 100'000);
   std::vector<std::string> opened;
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.open_recording =
       [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
     opened.push_back(path);
@@ -382,7 +382,7 @@ TEST(Replay, RecordingsTakeTurns) {
                                      {"eviction", "h2o:hh=4,recent=4"},
                                      {"workload.limit", "2"},
                                      {"memory.pool_tokens", "4000"}});
-  const auto result = plan::run_scenario(scenario, trace, options);
+  const auto result = runs::run_scenario(scenario, trace, options);
   ASSERT_TRUE(result.ok()) << result.error().to_string();
   EXPECT_EQ(opened, (std::vector<std::string>{"one.kva", "two.kva", "three.kva"}));
   EXPECT_EQ(result.value().coverage->recordings, 3);
@@ -446,9 +446,9 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
                                        {"eviction", "h2o:hh=4,recent=4"},
                                        {"fleet.replicas", replicas},
                                        {"memory.pool_tokens", "4000"}});
-    plan::RunOptions options = options_with(recording);
+    runs::RunOptions options = options_with(recording);
     options.timeline_bins = bins;  // of an exact number: a second run
-    const auto result = plan::run_scenario(scenario, trace, options);
+    const auto result = runs::run_scenario(scenario, trace, options);
     EXPECT_TRUE(result.ok());
     return recording->times;
   };
@@ -460,7 +460,7 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
 TEST(Replay, OpensEachLayerOnceForAPrompt) {
   const auto recording = std::make_shared<Opened>(random_recording(2, 1, 900));
   const auto trace = trace_of({{{30, 21}}, {{30, 600}}, {{30, 300}}, {{30, 871}}}, 1'000'000);
-  const auto run = plan::run_scenario(scenario_of({{"workload.attention", "r.kva"},
+  const auto run = runs::run_scenario(scenario_of({{"workload.attention", "r.kva"},
                                                    {"eviction", "h2o:hh=4,recent=4"},
                                                    {"memory.pool_tokens", "4000"}}),
                                       trace, options_with(recording));
@@ -471,11 +471,11 @@ TEST(Replay, OpensEachLayerOnceForAPrompt) {
 
 std::string error_of(std::vector<std::pair<std::string, std::string>> values, const traces::Trace& trace,
                      const std::shared_ptr<const attention::Recording>& recording) {
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   for (auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  const auto scenario = plan::resolve(settings);
+  const auto scenario = runs::resolve(settings);
   if (!scenario) return scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), trace, options_with(recording));
+  const auto result = runs::run_scenario(scenario.value(), trace, options_with(recording));
   return result.ok() ? "ran" : result.error().to_string();
 }
 
@@ -512,7 +512,7 @@ TEST(Replay, SaysWhatItIgnores) {
   const auto trace = trace_of({{{30, 21}}}, 0);
   const auto warnings = [&](std::vector<std::pair<std::string, std::string>> values) {
     const auto result =
-        plan::run_scenario(scenario_of(std::move(values)), trace, options_with(random_recording(1, 1, 50)));
+        runs::run_scenario(scenario_of(std::move(values)), trace, options_with(random_recording(1, 1, 50)));
     EXPECT_TRUE(result.ok());
     return result.value().warnings;
   };
@@ -550,7 +550,7 @@ TEST(Replay, SaysWhatRecordingsAreNot) {
   const auto trace = trace_of({{{30, 21}}}, 0);
   const std::map<std::string, std::string> digests{
       {"a", "sha256:1"}, {"b", ""}, {"c", "sha256:1"}, {"d", "sha256:2"}};
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.open_recording =
       [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
     attention::RecordingInfo info = whole->info();
@@ -563,7 +563,7 @@ TEST(Replay, SaysWhatRecordingsAreNot) {
     return std::shared_ptr<const attention::Recording>(std::make_shared<const Told>(whole, std::move(info)));
   };
   const auto run = [&](const std::string& paths) {
-    return plan::run_scenario(scenario_of({{"workload.attention", paths}, {"eviction", "tova:budget=8"}}),
+    return runs::run_scenario(scenario_of({{"workload.attention", paths}, {"eviction", "tova:budget=8"}}),
                               trace, options);
   };
   const auto same = run("b,a,c").value().warnings;
@@ -582,7 +582,7 @@ TEST(Replay, WindowWithReuseIsARing) {
   const auto run = [&](const std::string& placement) {
     auto options = options_with();
     options.timeline_bins = 1;
-    return plan::run_scenario(scenario_of({{"eviction", "window:window=32,placement=" + placement},
+    return runs::run_scenario(scenario_of({{"eviction", "window:window=32,placement=" + placement},
                                            {"engine", "vllm-v1:prefix_cache=false"},
                                            {"memory.pool_blocks", "64"}}),
                               trace, options)

@@ -25,8 +25,8 @@ attention::RecordedLayers sets_of(const attention::Recording& recording, const s
   return out;
 }
 
-plan::RunOptions with_sets(attention::RecordedLayers sets) {
-  plan::RunOptions how = options();
+runs::RunOptions with_sets(attention::RecordedLayers sets) {
+  runs::RunOptions how = options();
   how.open_sets = [sets = std::make_shared<const attention::RecordedLayers>(std::move(sets))](
                       const std::string& /*path*/) {
     return Result<std::shared_ptr<const attention::RecordedLayers>>(sets);
@@ -75,13 +75,13 @@ TEST(SetsRuns, EqualTheReplay) {
 TEST(SetsRuns, SayWhatTheyNeed) {
   const auto recording = options().open_recording("").value();
   const auto sets = sets_of(*recording, "snapkv:window=4,capacity=30");
-  const auto refused = [&](const std::string& error, const traces::Trace& trace, const plan::RunOptions& how,
+  const auto refused = [&](const std::string& error, const traces::Trace& trace, const runs::RunOptions& how,
                            const Values& more = {}, const std::string& file = "sets") {
     Values values = scenario_with("recorded:file=" + file, "head", "4000");
     values.insert(values.end(), more.begin(), more.end());
     const auto scenario = resolved(values);
-    const auto result = scenario.ok() ? plan::run_scenario(scenario.value(), trace, how)
-                                      : Result<plan::RunResult>(scenario.error());
+    const auto result = scenario.ok() ? runs::run_scenario(scenario.value(), trace, how)
+                                      : Result<runs::RunResult>(scenario.error());
     const std::string found = result.ok() ? "" : result.error().to_string();
     EXPECT_EQ(found.rfind(error, 0), 0U) << found;
     EXPECT_EQ(found.find('\n'), std::string::npos) << found;

@@ -53,8 +53,8 @@ SideData tables(Random& random) {
 }
 
 /// Options that read this side file, under any name.
-plan::RunOptions options(const SideData& side) {
-  plan::RunOptions out = test::options_with(kLayers, kHeads, kSize);
+runs::RunOptions options(const SideData& side) {
+  runs::RunOptions out = test::options_with(kLayers, kHeads, kSize);
   out.open_side = [read = std::make_shared<const SideData>(side)](const std::string& /*path*/) {
     return Result<std::shared_ptr<const SideData>>(read);
   };
@@ -72,12 +72,12 @@ Values scenario_with(const std::string& format, const Values& more = {}) {
   return out;
 }
 
-Result<plan::RunResult> run(const Values& values, const traces::Trace& trace, const plan::RunOptions& how) {
-  KVPLAN_TRY(const plan::Scenario scenario, resolved(values));
-  return plan::run_scenario(scenario, trace, how);
+Result<runs::RunResult> run(const Values& values, const traces::Trace& trace, const runs::RunOptions& how) {
+  KVPLAN_TRY(const runs::Scenario scenario, resolved(values));
+  return runs::run_scenario(scenario, trace, how);
 }
 
-std::string figures(const Result<plan::RunResult>& result) {
+std::string figures(const Result<runs::RunResult>& result) {
   return result.ok() ? test::figures(result.value()) : result.error().to_string();
 }
 
@@ -124,7 +124,7 @@ TEST(SideRuns, WhatIsStoredIsWhatCodecsStore) {
 TEST(SideRuns, AFileThatIsAlikeInAllLayersIsItsParameters) {
   Random random(3, "alike");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
-  const plan::RunOptions how = options(bases(Ranks(kLayers, {5, 3}), 2));
+  const runs::RunOptions how = options(bases(Ranks(kLayers, {5, 3}), 2));
   for (const Values& more :
        std::vector<Values>{{},
                            {{"eviction", "window:window=9,placement=holes"}},
@@ -147,7 +147,7 @@ TEST(SideRuns, LayersHaveWidthsOfTheirOwn) {
   Random random(4, "widths");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
   const Ranks ranks{{16, 16}, {8, 4}, {4, 2}, {1, 1}};
-  plan::RunOptions how = options(bases(ranks, 2));
+  runs::RunOptions how = options(bases(ranks, 2));
   const auto layer_bytes = [&](std::size_t l) {
     return static_cast<std::int64_t>(2 * (ranks[l].first + ranks[l].second) * 2);  // two groups
   };
@@ -246,7 +246,7 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
         "format, and the policy, its budget or the block tables treat layers or heads separately. Use an "
         "eviction policy, budget and memory.allocator.table that treat all layers and heads alike");
   }
-  plan::RunOptions broken = options(pairs);
+  runs::RunOptions broken = options(pairs);
   broken.open_side = [](const std::string& path) -> Result<std::shared_ptr<const SideData>> {
     return bad_input("is no side file").at_file(path);
   };

@@ -23,10 +23,10 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr int kLayers = 4, kHeads = 3;
 
-inline Result<plan::Scenario> resolved(const Values& values) {
-  std::vector<plan::Setting> settings;
+inline Result<runs::Scenario> resolved(const Values& values) {
+  std::vector<runs::Setting> settings;
   for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  return plan::resolve(settings);
+  return runs::resolve(settings);
 }
 
 inline traces::Trace trace_of(std::int64_t requests, std::int64_t longest) {
@@ -60,10 +60,10 @@ inline std::shared_ptr<const attention::Recording> recorded_tensors() {
 }
 
 /// `windows`: of each layer; 0: none.
-inline plan::RunOptions options(
+inline runs::RunOptions options(
     const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0),
     const std::shared_ptr<const attention::Recording>& recording = recorded_rows()) {
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.request_memory = true;
   options.timeline_bins = 13;
   options.open_recording = [recording](const std::string& /*path*/) {
@@ -98,38 +98,38 @@ inline Values scenario_with(const std::string& eviction, const std::string& tabl
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
 }
 
-inline plan::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace,
-                           plan::RunOptions how = options()) {
+inline runs::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace,
+                           runs::RunOptions how = options()) {
   if (recorded) values.emplace_back("workload.attention", "r.kva");
   how.step_by_step = naive;
   const auto scenario = resolved(values);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  auto result = plan::run_scenario(scenario.value(), trace, how);
+  auto result = runs::run_scenario(scenario.value(), trace, how);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return std::move(result.value());
 }
 
 /// All figures, without the sentences of the run about itself.
-inline std::string figures(plan::RunResult r) {
+inline std::string figures(runs::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
   r.assumptions.clear();
   r.coverage.reset();
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+  return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
 }
 
 /// All requests are served, the fast run equals the naive one, and its ledger adds up at the peak.
-inline void expect_twins(const plan::RunResult& fast, const plan::RunResult& naive, std::int64_t requests) {
+inline void expect_twins(const runs::RunResult& fast, const runs::RunResult& naive, std::int64_t requests) {
   EXPECT_EQ(fast.completed, requests);
-  EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
+  EXPECT_EQ(runs::report_json(fast), runs::report_json(naive));
   EXPECT_EQ(figures(fast), figures(naive));
   const auto& peak = fast.memory->peak_bytes;
   EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
 }
 
 /// Figures that are whole numbers, and those of each request: they do not depend on the size of cells.
-inline std::string whole_figures(const plan::RunResult& r) {
-  std::string out = plan::requests_csv(r);
+inline std::string whole_figures(const runs::RunResult& r) {
+  std::string out = runs::requests_csv(r);
   for (const std::int64_t figure : {r.evicted_tokens, r.evicted_blocks, r.compactions, r.compaction_bytes,
                                     r.hole_bytes_peak, r.makespan.count, r.preemptions, r.iterations})
     out += std::to_string(figure) + " ";

@@ -18,15 +18,15 @@ namespace kvplan::test {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-inline Result<plan::Scenario> resolved(const Values& values) {
-  std::vector<plan::Setting> settings;
+inline Result<runs::Scenario> resolved(const Values& values) {
+  std::vector<runs::Setting> settings;
   for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  return plan::resolve(settings);
+  return runs::resolve(settings);
 }
 
 /// Options for a model with this many equal layers.
-inline plan::RunOptions options_with(std::int64_t layers, std::int64_t heads, std::int64_t size) {
-  plan::RunOptions out;
+inline runs::RunOptions options_with(std::int64_t layers, std::int64_t heads, std::int64_t size) {
+  runs::RunOptions out;
   out.request_memory = true;
   out.timeline_bins = 13;
   out.open_model = [=](const std::string& /*path*/) -> Result<model::ModelShape> {
@@ -44,11 +44,11 @@ inline plan::RunOptions options_with(std::int64_t layers, std::int64_t heads, st
 }
 
 /// All figures, without the sentences of the run about itself.
-inline std::string figures(plan::RunResult r) {
+inline std::string figures(runs::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
   r.assumptions.clear();
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+  return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
 }
 
 /// Reads the ledger at the end of every step.
@@ -72,7 +72,7 @@ class Stored final : public core::Observer {
 /// For a prompt that is computed in `steps` steps: one entry after each of them, and after each output token but the
 /// last, which ends the request.
 inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t prompt, std::int32_t output,
-                                             plan::RunOptions how, std::int32_t prompt_steps = 1) {
+                                             runs::RunOptions how, std::int32_t prompt_steps = 1) {
   traces::Trace trace;
   trace.arrival_ns = {0};
   trace.input_tokens = {prompt};
@@ -81,13 +81,13 @@ inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t 
   how.timeline_bins = 0;
   how.step_by_step = true;
   std::unique_ptr<Stored> stored;
-  how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+  how.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
     stored = std::make_unique<Stored>(watched.ledger);
     return static_cast<core::Observer*>(stored.get());
   });
   const auto scenario = resolved(values);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), trace, how);
+  const auto result = runs::run_scenario(scenario.value(), trace, how);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   EXPECT_EQ(std::ssize(stored->live), output + prompt_steps - 2);
   return stored;

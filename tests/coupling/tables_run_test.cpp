@@ -42,7 +42,7 @@ TEST(TablesRuns, FastEqualsNaive) {
       const auto fast = run(values, c.recorded, false, trace);
       const auto naive = run(values, c.recorded, true, trace);
       EXPECT_EQ(fast.completed, 40);
-      EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
+      EXPECT_EQ(runs::report_json(fast), runs::report_json(naive));
       EXPECT_EQ(figures(fast), figures(naive));
       preemptions += fast.preemptions;
       returned += fast.evicted_blocks;
@@ -150,7 +150,7 @@ TEST(TablesRuns, WindowsEverywhereLeaveThePolicyNothing) {
   EXPECT_EQ(result.evicted_blocks, h2o.evicted_blocks);
   EXPECT_EQ(result.compactions, 0);
   EXPECT_EQ(h2o.compactions, 0);
-  EXPECT_EQ(plan::requests_csv(result).substr(0, 400).find("rejected"), std::string::npos);
+  EXPECT_EQ(runs::requests_csv(result).substr(0, 400).find("rejected"), std::string::npos);
 }
 
 /// What a recording says of counted policies changes nothing but what is known of quality.

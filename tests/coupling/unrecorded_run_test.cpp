@@ -89,7 +89,7 @@ TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
                                     {"eviction", "random:budget=20"},
                                     {"memory.allocator", "paged:table=" + table},
                                     {path, "2"}});
-    const auto result = plan::run_scenario(scenario.value(), trace, options());
+    const auto result = runs::run_scenario(scenario.value(), trace, options());
     return result.ok() ? "" : result.error().to_string();
   };
   const std::string why =

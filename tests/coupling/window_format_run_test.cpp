@@ -20,8 +20,8 @@ constexpr std::int64_t kElements = kHeads * 2 * kSize;  // of a token in a layer
 constexpr std::int64_t kWindow = 12;
 
 /// Every second layer sees a window, if any does.
-plan::RunOptions options(std::int64_t window) {
-  plan::RunOptions out = test::options_with(kLayers, kHeads, kSize);
+runs::RunOptions options(std::int64_t window) {
+  runs::RunOptions out = test::options_with(kLayers, kHeads, kSize);
   if (window == 0) return out;
   const auto whole = out.open_model;
   out.open_model = [whole, window](const std::string& path) -> Result<model::ModelShape> {
@@ -52,7 +52,7 @@ std::string error_of(Values values, const Values& more, std::int64_t window) {
   values.insert(values.end(), more.begin(), more.end());
   const auto scenario = resolved(values);
   if (!scenario.ok()) return scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), {}, options(window));
+  const auto result = runs::run_scenario(scenario.value(), {}, options(window));
   return result.ok() ? std::string() : result.error().to_string();
 }
 
@@ -183,13 +183,13 @@ TEST(WindowFormatRuns, FastAndStepByStepAreOneRun) {
             test::random_trace(random, {.requests = 60, .hash_block = 0, .most_output = 90});
         Values values = scenario_with(format, windows, eviction);
         values.emplace_back("memory.pool_tokens", "130");
-        plan::RunOptions how = options(kWindow);
+        runs::RunOptions how = options(kWindow);
         const auto scenario = resolved(values).value();
-        const plan::RunResult fast = plan::run_scenario(scenario, trace, how).value();
+        const runs::RunResult fast = runs::run_scenario(scenario, trace, how).value();
         EXPECT_EQ(fast.completed + fast.rejected, fast.arrived);
         EXPECT_GT(fast.completed, 30);
         how.step_by_step = true;
-        EXPECT_EQ(figures(fast), figures(plan::run_scenario(scenario, trace, how).value()));
+        EXPECT_EQ(figures(fast), figures(runs::run_scenario(scenario, trace, how).value()));
         preemptions += fast.preemptions;
         compactions += fast.compactions;
       }

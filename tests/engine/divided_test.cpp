@@ -21,7 +21,7 @@ TEST(Divided, APartIsTakenWhole) {
   trace.input_tokens = {3, 7, 2, 8, 5};
   trace.output_tokens = {2, 2, 6, 2, 1};
   for (const bool step_by_step : {false, true}) {
-    const plan::RunResult r =
+    const runs::RunResult r =
         try_run(trace,
                 {"model=llama-3-8b", "memory.pool_tokens=26", "memory.allocator=divided:parts=3", kSteps},
                 step_by_step)
@@ -53,7 +53,7 @@ TEST(Divided, IsAReservationOfThePart) {
   }
   for (const bool step_by_step : {false, true}) {
     const auto requests = [&](const std::string& allocator) {
-      return plan::requests_csv(try_run(trace,
+      return runs::requests_csv(try_run(trace,
                                         {"model=llama-3-8b", "memory.pool_tokens=500",
                                          "engine.max_model_len=100", allocator, kSteps},
                                         step_by_step)

@@ -192,11 +192,11 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
   std::set<std::string_view> walked;
   Walked seen;
   for (const std::string& text : test::encoded_formats()) {
-    const plan::RunFormat format = plan::run_format(plan::parse_run_format(text).value());
+    const runs::RunFormat format = runs::run_format(runs::parse_run_format(text).value());
     ASSERT_TRUE(format.encoded.has_value()) << text;
     walked.insert(format.encoded->choice.name());
     const auto layers =
-        plan::encoded_layers({.format = format, .places = format.of_token}, shape, 1, 0, shape.layers);
+        runs::encoded_layers({.format = format, .places = format.of_token}, shape, 1, 0, shape.layers);
     ASSERT_TRUE(layers.ok()) << layers.error().to_string();
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       SCOPED_TRACE(text + ", seed " + std::to_string(seed));
@@ -206,18 +206,18 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
       course.prompt = random.between(1, 60);
       course.final_tokens = course.prompt + random.between(0, 40);
       course.alloc_unit_tokens = random.between(1, 16);
-      std::vector<plan::KeptTokens> kept;
+      std::vector<runs::KeptTokens> kept;
       if (random.chance(1, 3))
         kept = {{.count = {.budget = random.between(1, course.prompt),
                            .once = !formats::follows_from_count(*format.encoded) || random.chance(1, 2)}}};
-      walk(course, plan::encoded_tokens(layers.value(), course.prompt, course.final_tokens, kept), seen);
+      walk(course, runs::encoded_tokens(layers.value(), course.prompt, course.final_tokens, kept), seen);
       if (HasFatalFailure()) return;
     }
   }
   for (const std::int64_t count : {seen.granted, seen.came_back, seen.alike}) EXPECT_GT(count, 10);
-  for (const Descriptor* descriptor : plan::run_formats()) {
-    const auto choice = make_choice(descriptor->name, {}, "format", plan::run_formats());
-    if (choice.ok() && plan::run_format(choice.value()).encoded) {
+  for (const Descriptor* descriptor : runs::run_formats()) {
+    const auto choice = make_choice(descriptor->name, {}, "format", runs::run_formats());
+    if (choice.ok() && runs::run_format(choice.value()).encoded) {
       EXPECT_TRUE(walked.contains(descriptor->name)) << descriptor->name << " is not walked";
     }
   }

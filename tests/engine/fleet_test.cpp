@@ -24,7 +24,7 @@ namespace {
 
 using test::outputs;
 
-plan::Scenario draw_scenario(Random& random, std::string_view router) {
+runs::Scenario draw_scenario(Random& random, std::string_view router) {
   const bool paged = random.chance(3, 4);
   const std::int64_t block = random.chance(1, 2) ? 4 : 8;
   std::vector<std::string> texts{
@@ -56,7 +56,7 @@ TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
       for (int i = 0; i < 100; ++i) {
         SCOPED_TRACE(text + " " + std::to_string(i));
         const traces::Trace trace = test::fleet_trace(random);
-        const plan::Scenario scenario = draw_scenario(random, text);
+        const runs::Scenario scenario = draw_scenario(random, text);
         ASSERT_EQ(outputs(scenario, trace, false), outputs(scenario, trace, true));
       }
     }
@@ -68,7 +68,7 @@ TEST(Fleet, ReplicasThatNothingJoinsDoTheSameOnAnyNumberOfThreads) {
     Random random(20261123);
     for (int round = 0; round < 60; ++round) {
       const traces::Trace trace = test::fleet_trace(random);
-      const plan::Scenario scenario = draw_scenario(random, router);
+      const runs::Scenario scenario = draw_scenario(random, router);
       const std::string alone = outputs(scenario, trace, false);
       ASSERT_EQ(outputs(scenario, trace, true), alone) << router << ' ' << round;
       for (const int threads : {2, 3, 16})
@@ -93,10 +93,10 @@ TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
   trace.prefix.distinct = 12;
   trace.digest = "0123456789abcdef";
   const auto replicas_of = [&](const std::string& router) {
-    const plan::Scenario scenario =
+    const runs::Scenario scenario =
         test::scenario_of({"memory.allocator=paged:block_tokens=8", "memory.pool_tokens=200",
                            "fleet=replicas=2,router=" + router, "latency=affine:base_ns=1000"});
-    return plan::run_scenario(scenario, trace, {}).value().replica_of;
+    return runs::run_scenario(scenario, trace, {}).value().replica_of;
   };
   // All go to replica 0: the second family finds nothing anywhere, and both are idle.
   EXPECT_EQ(replicas_of("prefix-affine"), std::vector<std::int32_t>(12, 0));
@@ -213,18 +213,18 @@ TEST(Fleet, ASecondChoiceLevelsWhatOneLeavesUneven) {
 }
 
 TEST(Fleet, AsManyChoicesAsReplicasAreLeastLoaded) {
-  const auto served = [](const plan::Scenario& scenario, const traces::Trace& trace) {
-    const auto result = plan::run_scenario(scenario, trace, {});
-    return result.ok() ? plan::requests_csv(result.value()) : result.error().to_string();
+  const auto served = [](const runs::Scenario& scenario, const traces::Trace& trace) {
+    const auto result = runs::run_scenario(scenario, trace, {});
+    return result.ok() ? runs::requests_csv(result.value()) : result.error().to_string();
   };
   for (const std::string by : {"requests", "tokens", "blocks"}) {
     Random random(20261126, by);
     for (int round = 0; round < 60; ++round) {
       const traces::Trace trace = test::fleet_trace(random);
       Random same = random;
-      const plan::Scenario all = draw_scenario(random, "least-loaded:by=" + by);
+      const runs::Scenario all = draw_scenario(random, "least-loaded:by=" + by);
       const std::int64_t choices = all.replicas + random.between(0, 1);
-      const plan::Scenario drawn = draw_scenario(same, two_choices(choices, by, 7));
+      const runs::Scenario drawn = draw_scenario(same, two_choices(choices, by, 7));
       ASSERT_EQ(served(drawn, trace), served(all, trace)) << by << ' ' << round;
     }
   }

@@ -176,7 +176,7 @@ TEST(GroupedPrefixes, GemmaWorkedByHand) {
   constexpr std::int64_t kCell = 8192;  // of a token in a layer
   constexpr std::int64_t kBlock = 16 * 10 * kCell;
   for (const bool step_by_step : {false, true}) {
-    const plan::RunResult r =
+    const runs::RunResult r =
         try_run(alike({0, 10'000}, 2000, 3, 16),
                 {"model=gemma-3-27b", "memory.pool_blocks=2001", "memory.allocator=grouped",
                  "latency=affine:base_ns=1000,token_ns=0,context_ns=0"},
@@ -222,7 +222,7 @@ TEST(GroupedPrefixes, OneGroupIsPaged) {
       const auto report = [&](const std::string& allocator, bool step_by_step) {
         traces::Trace given = trace;
         if (!hashes) given.prefix = {};
-        plan::RunResult r =
+        runs::RunResult r =
             try_run(given,
                     {"model=llama-3-8b", "memory.pool_tokens=1203", "format=int4",
                      "memory.allocator=" + allocator + ":block_tokens=8", "memory.replacement=" + policy},
@@ -233,7 +233,7 @@ TEST(GroupedPrefixes, OneGroupIsPaged) {
         EXPECT_GT(r.rehit_tokens, 100);
         r.memory->kinds.clear();
         r.replicas[0].memory->kinds.clear();
-        std::string text = plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+        std::string text = runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
         const std::string name = "\"name\": \"" + allocator + "\"";
         const auto at = text.find(name);
         EXPECT_NE(at, std::string::npos);
@@ -259,7 +259,7 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
   trace.prefix.distinct = 12'000;
   const auto report = [&](const std::string& router, bool step_by_step,
                           const std::string& policy = "vllm-queue") {
-    const plan::RunResult r =
+    const runs::RunResult r =
         try_run(trace,
                 {"model=gpt-oss-20b", "memory.pool_blocks=400", "memory.allocator=grouped",
                  "memory.replacement=" + policy, "fleet=replicas=3,router=" + router,
@@ -267,7 +267,7 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
                 step_by_step)
             .value();
     EXPECT_GT(r.prefix_hit_tokens, 5000);
-    return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+    return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
   };
   const std::string affine = report("prefix-affine", false);
   EXPECT_EQ(affine, report("prefix-affine", true));
@@ -286,10 +286,10 @@ TEST(GroupedPrefixes, ThePageOfReplacementHasWhatItsCommandGives) {
   const traces::Trace trace = traces::open_trace(source + "/traces/samples/chat.kvt").value();
   std::ifstream page(source + "/simulator/replacement/README.md");
   const auto figures = [&](const std::string& policy, const std::string& tokens, bool waits) {
-    const plan::RunResult r = try_run(trace,
+    const runs::RunResult r = try_run(trace,
                                       {"model=gpt-oss-20b", "memory.allocator=grouped",
                                        "memory.pool_tokens=" + tokens, "memory.replacement=" + policy},
-                                      false, plan::RunOptions{})
+                                      false, runs::RunOptions{})
                                   .value();
     const auto share = [](double part, double of) {
       std::array<char, 32> text{};

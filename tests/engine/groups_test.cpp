@@ -11,12 +11,12 @@ namespace {
 
 using observe::State;
 
-Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+Result<runs::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
                                 bool step_by_step = false) {
-  plan::RunOptions options = test::watched();
-  options.open_steps = [](const std::string&, std::string_view) -> Result<plan::MeasuredSteps> {
+  runs::RunOptions options = test::watched();
+  options.open_steps = [](const std::string&, std::string_view) -> Result<runs::MeasuredSteps> {
     KVPLAN_TRY(latency::StepTable table, latency::StepTable::make({{1, 1, 0, Ticks{1000}}}));
-    return plan::MeasuredSteps{std::move(table), {"Made up."}};
+    return runs::MeasuredSteps{std::move(table), {"Made up."}};
   };
   return test::try_run(trace, sets, step_by_step, options);
 }
@@ -38,7 +38,7 @@ TEST(Groups, GemmaWorkedByHand) {
   constexpr std::int64_t kCell = 8192;  // of a token in a layer
   constexpr std::int64_t kBlock = 16 * 10 * kCell;
   for (const bool step_by_step : {false, true}) {
-    const plan::RunResult r =
+    const runs::RunResult r =
         try_run(one(2000, 3),
                 {"model=gemma-3-27b", "memory.pool_blocks=2001", "memory.allocator=grouped", kSteps},
                 step_by_step)
@@ -64,8 +64,8 @@ TEST(Groups, GemmaWorkedByHand) {
     EXPECT_EQ(r.hole_bytes_peak, 2 * 52 * kCell);
     // By kind: the layers with a window come first.
     ASSERT_EQ(r.memory->kinds.size(), 2U);
-    const plan::KindMemory& windows = r.memory->kinds[0];
-    const plan::KindMemory& full = r.memory->kinds[1];
+    const runs::KindMemory& windows = r.memory->kinds[0];
+    const runs::KindMemory& full = r.memory->kinds[1];
     EXPECT_EQ(windows.kind, (model::LayerKind{1024, 6, 52}));
     EXPECT_EQ(full.kind, (model::LayerKind{0, 1, 10}));
     EXPECT_EQ(windows.peak_bytes[index(State::kReserved)], 2000 * 52 * kCell);
@@ -89,7 +89,7 @@ TEST(Groups, GemmaWorkedByHand) {
 TEST(Groups, AStageOfGemma) {
   constexpr std::int64_t kCell = 8192;
   constexpr std::int64_t kBlock = 16 * 5 * kCell;
-  const plan::RunResult r =
+  const runs::RunResult r =
       try_run(one(2000, 3), {"model=gemma-3-27b", "deployment.pp=2", "memory.pool_blocks=2001",
                              "memory.allocator=grouped", kSteps})
           .value();
@@ -106,7 +106,7 @@ TEST(Groups, AStageOfGemma) {
 /// A window of 4,096 on all 32 layers of Mistral-7B: one group. Between two steps at most 4,095 tokens are live, and
 /// their blocks and those of the chunk are all that is held.
 TEST(Groups, WindowsAlone) {
-  const plan::RunResult r =
+  const runs::RunResult r =
       try_run(one(20000, 100), {"model=mistral-7b", "memory.pool_blocks=2000", "memory.allocator=grouped",
                                 "engine=vllm-v1:token_budget=1024", kSteps})
           .value();
@@ -132,7 +132,7 @@ TEST(Groups, StepsReadWhatWindowsShow) {
   const auto makespan = [&](const std::string& allocator, std::int32_t input, std::int32_t output) {
     auto with = sets;
     with.push_back("memory.allocator=" + allocator);
-    const plan::RunResult fast = try_run(one(input, output), with).value();
+    const runs::RunResult fast = try_run(one(input, output), with).value();
     EXPECT_EQ(fast.makespan, try_run(one(input, output), with, true).value().makespan);
     return ns_floor(fast.makespan);
   };
@@ -156,7 +156,7 @@ TEST(Groups, OneGroupIsPaged) {
     for (const std::string& more : {std::string("format=native"), std::string("format=int4")}) {
       const auto report = [&](const std::string& allocator) {
         std::string text;
-        plan::RunResult r =
+        runs::RunResult r =
             try_run(trace,
                     {"model=llama-3-8b", "memory.pool_tokens=1203", "engine=vllm-v1:prefix_cache=false", more,
                      "memory.allocator=" + allocator + ":block_tokens=8"},
@@ -173,7 +173,7 @@ TEST(Groups, OneGroupIsPaged) {
           r.memory->kinds.clear();
           r.replicas[0].memory->kinds.clear();
         }
-        text = plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+        text = runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
         const std::string name = "\"name\": \"" + allocator + "\"";
         const auto at = text.find(name);
         EXPECT_NE(at, std::string::npos);
@@ -194,15 +194,15 @@ TEST(Groups, KindsOfReplicasAreAllThatIsHeld) {
   }
   const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=2000",
                                       "memory.allocator=grouped", "fleet.replicas=3", kSteps};
-  const plan::RunResult r = try_run(trace, sets).value();
-  const plan::RunResult slow = try_run(trace, sets, true).value();
+  const runs::RunResult r = try_run(trace, sets).value();
+  const runs::RunResult slow = try_run(trace, sets, true).value();
   EXPECT_GT(r.memory->peak_bytes[index(State::kHole)], 0);
   ASSERT_EQ(r.memory->kinds.size(), 2U);
   for (const std::size_t s : observe::kHeldStates) {
     if (s == index(State::kPadding)) continue;  // the null block is of no kind
     double mean = 0;
     std::int64_t peak = 0;
-    for (const plan::KindMemory& kind : r.memory->kinds) {
+    for (const runs::KindMemory& kind : r.memory->kinds) {
       mean += kind.mean_bytes[s];
       peak += kind.peak_bytes[s];
     }

@@ -200,20 +200,20 @@ traces::Trace small_trace() {
   return trace;
 }
 
-Result<plan::RunResult> run(const std::vector<std::string>& sets, bool step_by_step = false) {
-  std::vector<plan::Setting> settings{plan::parse_setting("model=llama-2-7b").value()};
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
+Result<runs::RunResult> run(const std::vector<std::string>& sets, bool step_by_step = false) {
+  std::vector<runs::Setting> settings{runs::parse_setting("model=llama-2-7b").value()};
+  for (const std::string& text : sets) settings.push_back(runs::parse_setting(text).value());
+  auto scenario = runs::resolve(settings);
   if (!scenario.ok()) return scenario.error();
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
-  return plan::run_scenario(scenario.value(), small_trace(), options);
+  return runs::run_scenario(scenario.value(), small_trace(), options);
 }
 
 TEST(NoCache, TheReportSaysWhatWasComputed) {
   const auto result = run({"memory.allocator=no-cache", "memory.pool_bytes=1000000000"});
   ASSERT_TRUE(result.ok()) << result.error().to_string();
-  const plan::RunResult& r = result.value();
+  const runs::RunResult& r = result.value();
   const traces::Trace trace = small_trace();
   std::int64_t computed = 0, once = 0;
   for (std::size_t i = 0; i < trace.input_tokens.size(); ++i) {
@@ -230,8 +230,8 @@ TEST(NoCache, TheReportSaysWhatWasComputed) {
   EXPECT_EQ(r.memory->peak_bytes[index(observe::State::kFree)], 1'000'000'000);
   EXPECT_EQ(r.memory->mean_fraction[index(observe::State::kFree)], 1);
   EXPECT_EQ(
-      plan::report_json(r),
-      plan::report_json(run({"memory.allocator=no-cache", "memory.pool_bytes=1000000000"}, true).value()));
+      runs::report_json(r),
+      runs::report_json(run({"memory.allocator=no-cache", "memory.pool_bytes=1000000000"}, true).value()));
   const auto cached = run({"memory.pool_bytes=20000000000"});
   ASSERT_TRUE(cached.ok());
   EXPECT_EQ(cached.value().computed_tokens, once);

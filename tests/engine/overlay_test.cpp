@@ -112,26 +112,26 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no shared trace " << path;
   const traces::Trace trace = traces::open_trace(path).value();
   for (const bool drops : {false, true}) {
-    std::vector<plan::Setting> settings;
+    std::vector<runs::Setting> settings;
     for (const std::string& text :
          {std::string("workload.limit=600"), std::string("memory.pool_blocks=4000"),
           std::string("workload.rate_scale=20"), std::string("memory.allocator=paged:block_tokens=128"),
           std::string("latency=affine:base_ns=12000000,token_ns=6000,context_ns=6"),
           std::string("eviction=") + (drops ? "window:window=2048" : "none")})
-      settings.push_back(plan::parse_setting(text).value());
+      settings.push_back(runs::parse_setting(text).value());
     std::unique_ptr<CheckedCache> check;
-    plan::RunOptions options;
-    options.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+    runs::RunOptions options;
+    options.extra_observers.push_back([&](const runs::Watched& watched) -> Result<core::Observer*> {
       check = std::make_unique<CheckedCache>(watched.workload, watched.ledger.layout(), 50);
       return check.get();
     });
-    const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);
+    const auto result = runs::run_scenario(runs::resolve(settings).value(), trace, options);
     ASSERT_TRUE(result.ok()) << result.error().to_string();
     if (HasFailure()) return;
     EXPECT_GT(check->most.sharers, 100);
     EXPECT_EQ(check->most.duplicates > 0, drops) << "here only what was dropped is computed twice";
     EXPECT_EQ(check->most.unreachable > 0, drops);
-    const plan::MemorySummary& memory = *result.value().memory;
+    const runs::MemorySummary& memory = *result.value().memory;
     EXPECT_GT(memory.mean_overlay_bytes[index(Overlay::kSavedBySharing)], 0);
     EXPECT_EQ(memory.mean_overlay_bytes[index(Overlay::kStrandedFragmented)], 0)
         << "any block serves any request";

@@ -11,16 +11,16 @@ namespace {
 /// Moving eight tokens of 131,072 bytes (llama-3-8b) takes 2 ms: each is read and written.
 constexpr const char* kGrowing = "memory.allocator=growing:compact=on-refusal,copy_bandwidth=1.048576e9";
 
-plan::RunResult run(const traces::Trace& trace, const std::string& allocator, bool step_by_step,
+runs::RunResult run(const traces::Trace& trace, const std::string& allocator, bool step_by_step,
                     const std::string& pool_tokens = "12", const std::string& step_ns = "1000") {
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   for (const std::string& text :
        {std::string("model=llama-3-8b"), "memory.pool_tokens=" + pool_tokens, allocator,
         "latency=affine:base_ns=" + step_ns + ",token_ns=0,context_ns=0"})
-    settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
+    settings.push_back(runs::parse_setting(text).value());
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
-  return plan::run_scenario(plan::resolve(settings).value(), trace, options).value();
+  return runs::run_scenario(runs::resolve(settings).value(), trace, options).value();
 }
 
 traces::Trace three_requests() {
@@ -34,7 +34,7 @@ traces::Trace three_requests() {
 TEST(Placing, CopiesAndSlidesTakeTheirTime) {
   constexpr std::int64_t kToken = 131072;
   for (const bool step_by_step : {false, true}) {
-    const plan::RunResult r = run(three_requests(), kGrowing, step_by_step);
+    const runs::RunResult r = run(three_requests(), kGrowing, step_by_step);
     // 0: prompts of 2 at [0, 2) and [2, 4). 1 us: both are full and are copied, to [4, 8) and [8, 12), 1 ms for four
     // tokens. 1002 us: request 1 is gone; request 0 (3 tokens) slides to 0, 0.75 ms, so that 6 slots fit. 1753 us: end.
     EXPECT_EQ(r.completed, 3);
@@ -74,7 +74,7 @@ TEST(Placing, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
   for (const Row& row : {Row{"true", "1000", 35'000, 1280 + 280 + 280}, Row{"true", "1280", 44'800, 1280},
                          Row{"true", "0", 0, 3 * 1280}, Row{"false", "1000", 35'000, 3 * 1280}}) {
     for (const bool step_by_step : {false, true}) {
-      const plan::RunResult r =
+      const runs::RunResult r =
           run(trace,
               std::string("memory.allocator=vmm:page_kib=64,map_us=0.02,unmap_us=0,overlap=") + row.overlap,
               step_by_step, "96", row.step_ns);
@@ -86,7 +86,7 @@ TEST(Placing, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
 }
 
 TEST(Placing, WithoutSlidingTheThirdWaits) {
-  const plan::RunResult r =
+  const runs::RunResult r =
       run(three_requests(), "memory.allocator=growing:copy_bandwidth=1.048576e9", false);
   EXPECT_EQ(r.placing.compactions, 0);
   EXPECT_EQ(ns_floor(r.records[2].first_scheduled.since_start), 1'003'000);
@@ -101,7 +101,7 @@ TEST(Placing, AStepThatLeavesNoRequestIsFollowedByAnother) {
   trace.input_tokens = {4, 4};
   trace.output_tokens = {1, 7};
   for (const bool step_by_step : {false, true}) {
-    const plan::RunResult r = run(trace, "memory.allocator=growing", step_by_step);
+    const runs::RunResult r = run(trace, "memory.allocator=growing", step_by_step);
     EXPECT_EQ(r.completed, 2);
     EXPECT_EQ(r.preemptions, 1);
     EXPECT_EQ(r.recomputed_tokens, 8);
@@ -109,7 +109,7 @@ TEST(Placing, AStepThatLeavesNoRequestIsFollowedByAnother) {
     EXPECT_EQ(ns_floor(r.makespan), 7'000);
     EXPECT_EQ(r.placing.copies, 0);
     // Where it could slide down it stays, and grows in place.
-    const plan::RunResult slid = run(trace, "memory.allocator=growing:compact=on-refusal", step_by_step);
+    const runs::RunResult slid = run(trace, "memory.allocator=growing:compact=on-refusal", step_by_step);
     EXPECT_EQ(slid.preemptions, 0);
     EXPECT_EQ(slid.placing.compactions, 1);
   }
@@ -121,7 +121,7 @@ TEST(Placing, CopiesThatNeverFitAreRejected) {
   trace.arrival_ns = {0, 0};
   trace.input_tokens = {3, 3};
   trace.output_tokens = {5, 4};  // 7 and 6 tokens in the end: 2 x 6 + 1 and 2 x 5 + 1 slots
-  const plan::RunResult r = run(trace, "memory.allocator=growing:in_place=false,factor=1", false);
+  const runs::RunResult r = run(trace, "memory.allocator=growing:in_place=false,factor=1", false);
   EXPECT_EQ(r.records[0].status, observe::RequestStatus::kRejected);
   EXPECT_EQ(r.records[1].status, observe::RequestStatus::kCompleted);
   EXPECT_EQ(r.placing.copies, 3);

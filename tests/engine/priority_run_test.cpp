@@ -33,7 +33,7 @@ std::vector<std::string> with(std::vector<std::string> sets, const std::string& 
   return sets;
 }
 
-double mean_ttft_s(const plan::RunResult& run, bool urgent) {
+double mean_ttft_s(const runs::RunResult& run, bool urgent) {
   double sum = 0;
   std::int64_t count = 0;
   for (std::size_t i = urgent ? 0 : 1; i < run.records.size(); i += 3, ++count)
@@ -43,31 +43,31 @@ double mean_ttft_s(const plan::RunResult& run, bool urgent) {
 
 TEST(PriorityRun, TheUrgentWaitLessAndTheOthersPay) {
   const traces::Trace trace = busy();
-  const plan::RunResult fcfs = try_run(trace, kSets).value();
-  const plan::RunResult priority = try_run(trace, with(kSets, "engine.policy=priority")).value();
-  const plan::RunResult naive = try_run(trace, with(kSets, "engine.policy=priority"), true).value();
+  const runs::RunResult fcfs = try_run(trace, kSets).value();
+  const runs::RunResult priority = try_run(trace, with(kSets, "engine.policy=priority")).value();
+  const runs::RunResult naive = try_run(trace, with(kSets, "engine.policy=priority"), true).value();
   EXPECT_GT(priority.preemptions, 0);
   EXPECT_LT(mean_ttft_s(priority, true), mean_ttft_s(fcfs, true) / 4);
   EXPECT_GT(mean_ttft_s(priority, false), mean_ttft_s(fcfs, false));
   EXPECT_EQ(priority.completed, fcfs.completed);
-  EXPECT_EQ(plan::report_json(naive), plan::report_json(priority));
-  EXPECT_EQ(plan::requests_csv(naive), plan::requests_csv(priority));
+  EXPECT_EQ(runs::report_json(naive), runs::report_json(priority));
+  EXPECT_EQ(runs::requests_csv(naive), runs::requests_csv(priority));
 }
 
 TEST(PriorityRun, ATraceWithoutPrioritiesIsToldOf) {
   traces::Trace trace = busy();
-  const auto warned = [](const plan::RunResult& run) {
+  const auto warned = [](const runs::RunResult& run) {
     return std::any_of(run.warnings.begin(), run.warnings.end(), [](const std::string& warning) {
       return warning.find("has no priorities") != std::string::npos;
     });
   };
   EXPECT_FALSE(warned(try_run(trace, with(kSets, "engine.policy=priority")).value()));
   trace.priority.clear();
-  const plan::RunResult none = try_run(trace, with(kSets, "engine.policy=priority")).value();
+  const runs::RunResult none = try_run(trace, with(kSets, "engine.policy=priority")).value();
   EXPECT_TRUE(warned(none));
   EXPECT_FALSE(warned(try_run(trace, kSets).value()));
   // First come first served, then.
-  EXPECT_EQ(plan::requests_csv(none), plan::requests_csv(try_run(trace, kSets).value()));
+  EXPECT_EQ(runs::requests_csv(none), runs::requests_csv(try_run(trace, kSets).value()));
 }
 
 void expect_refused(const std::string& setting, const std::string& problem, const std::string& field) {
@@ -103,8 +103,8 @@ TEST(PriorityRun, AFleetAndAReaderGoWithIt) {
     const auto naive = try_run(trace, sets, true);
     ASSERT_TRUE(fast.ok()) << more << ": " << fast.error().to_string();
     ASSERT_TRUE(naive.ok()) << more << ": " << naive.error().to_string();
-    EXPECT_EQ(plan::report_json(naive.value()), plan::report_json(fast.value())) << more;
-    EXPECT_EQ(plan::requests_csv(naive.value()), plan::requests_csv(fast.value())) << more;
+    EXPECT_EQ(runs::report_json(naive.value()), runs::report_json(fast.value())) << more;
+    EXPECT_EQ(runs::requests_csv(naive.value()), runs::requests_csv(fast.value())) << more;
   }
 }
 

@@ -29,7 +29,7 @@ std::string shared_trace(const std::string& name) {
   const traces::Trace variable = traces::open_trace(variable##_path).value()
 
 /// Steps of a device that was never there: 4 to 64 sequences, 1 to 2049 prompt tokens, contexts up to 40,000.
-Result<plan::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::string_view /*model*/) {
+Result<runs::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::string_view /*model*/) {
   std::vector<latency::MeasuredStep> steps;
   for (const std::int64_t sequences : {4, 17, 64})
     for (const std::int64_t prompt : {0, 512, 2048})
@@ -38,7 +38,7 @@ Result<plan::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::stri
                          ticks_from_ns(9'000'001 + 10'007 * sequences + 60'013 * prompt + 71 * context +
                                        (context > 5000 ? 11 * context : 0))});
   KVPLAN_TRY(latency::StepTable table, latency::StepTable::make(std::move(steps)));
-  return plan::MeasuredSteps{std::move(table), {"Made up."}};
+  return runs::MeasuredSteps{std::move(table), {"Made up."}};
 }
 
 /// With sanitizers the naive engine takes minutes for thousands of requests.
@@ -50,17 +50,17 @@ std::string limited(const std::string& text) {
 }
 
 std::string everything(const traces::Trace& trace, const std::vector<std::string>& sets, bool step_by_step) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(limited(text)).value());
-  plan::RunOptions options;
+  std::vector<runs::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(runs::parse_setting(limited(text)).value());
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
   options.request_memory = true;
   options.timeline_bins = 50;
   options.open_steps = made_up_steps;
-  const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);
+  const auto result = runs::run_scenario(runs::resolve(settings).value(), trace, options);
   if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
+  return runs::report_json(result.value()) + runs::requests_csv(result.value()) +
+         runs::timeline_csv(result.value());
 }
 
 const std::string kLatency = "latency=affine:base_ns=12000000.37,token_ns=6000.1,context_ns=6.03";

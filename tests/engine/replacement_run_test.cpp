@@ -457,16 +457,16 @@ TEST(Replacement, BlocksWithALifetimeExpireAtTheNextLookup) {
 
 // ---- scenarios ----
 
-Result<plan::RunResult> run(const traces::Trace& trace, const std::vector<std::string>& sets,
+Result<runs::RunResult> run(const traces::Trace& trace, const std::vector<std::string>& sets,
                             bool step_by_step = false) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
+  std::vector<runs::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(runs::parse_setting(text).value());
+  auto scenario = runs::resolve(settings);
   if (!scenario.ok()) return scenario.error();
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
   options.timeline_bins = 20;
-  return plan::run_scenario(scenario.value(), trace, options);
+  return runs::run_scenario(scenario.value(), trace, options);
 }
 
 TEST(ReplacementScenario, FleetsThatLookIntoCachesAreTheSameStepByStep) {
@@ -486,7 +486,7 @@ TEST(ReplacementScenario, FleetsThatLookIntoCachesAreTheSameStepByStep) {
     const auto fast = run(trace, sets);
     const auto naive = run(trace, sets, true);
     ASSERT_TRUE(fast.ok()) << fast.error().to_string();
-    EXPECT_EQ(plan::report_json(fast.value()), plan::report_json(naive.value())) << entry->descriptor.name;
+    EXPECT_EQ(runs::report_json(fast.value()), runs::report_json(naive.value())) << entry->descriptor.name;
     hits += fast.value().prefix_hit_tokens;
   }
   EXPECT_GT(hits, 1000);

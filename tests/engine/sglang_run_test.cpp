@@ -147,15 +147,15 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
 
 TEST(SglangRun, WhatItCannotServeIsRefusedWithItsField) {
   const auto refusal = [](const std::vector<std::string>& texts) {
-    std::vector<plan::Setting> settings{plan::parse_setting("engine=sglang").value()};
-    for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-    const auto scenario = plan::resolve(settings);
+    std::vector<runs::Setting> settings{runs::parse_setting("engine=sglang").value()};
+    for (const std::string& text : texts) settings.push_back(runs::parse_setting(text).value());
+    const auto scenario = runs::resolve(settings);
     if (!scenario.ok()) return scenario.error().to_string();
     traces::Trace trace;
     trace.arrival_ns = {0};
     trace.input_tokens = {10};
     trace.output_tokens = {2};
-    const auto result = plan::run_scenario(scenario.value(), trace, {});
+    const auto result = runs::run_scenario(scenario.value(), trace, {});
     return result.ok() ? std::string() : result.error().to_string();
   };
   EXPECT_EQ(refusal({}), "");

@@ -82,15 +82,15 @@ struct Events {
   std::string error;
 };
 
-Events events_of(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+Events events_of(const runs::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
   Events events;
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
-  options.extra_observers = {[&](const plan::Watched& /*watched*/) -> Result<core::Observer*> {
+  options.extra_observers = {[&](const runs::Watched& /*watched*/) -> Result<core::Observer*> {
     events.replicas.push_back(std::make_unique<EventText>());
     return events.replicas.back().get();
   }};
-  const auto result = plan::run_scenario(scenario, trace, options);
+  const auto result = runs::run_scenario(scenario, trace, options);
   if (!result.ok()) events.error = result.error().to_string();
   return events;
 }
@@ -113,7 +113,7 @@ traces::Trace draw_trace(Random& random) {
   return trace;
 }
 
-plan::Scenario draw_scenario(Random& random) {
+runs::Scenario draw_scenario(Random& random) {
   const std::int64_t block = random.chance(1, 3) ? 1 : random.between(2, 9);
   const auto number = [](std::int64_t value) { return std::to_string(value); };
   const std::int64_t share = random.between(0, 15);  // in tenths
@@ -155,7 +155,7 @@ TEST(SglangTwins, FastEqualsNaive) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "sglang twins");
     const traces::Trace trace = draw_trace(random);
-    const plan::Scenario scenario = draw_scenario(random);
+    const runs::Scenario scenario = draw_scenario(random);
     const std::string naive = test::outputs(scenario, trace, true);
     for (const int threads : {1, 3}) ASSERT_EQ(test::outputs(scenario, trace, false, threads), naive);
     const Events told = events_of(scenario, trace, false), expected = events_of(scenario, trace, true);
@@ -182,10 +182,10 @@ TEST(SglangTwins, FleetsServeEverybodyWithEveryRouter) {
     traces::Trace trace = test::random_trace(
         random, {.requests = 80, .hash_block = 8, .most_input = 90, .most_output = 30, .most_gap_ms = 20});
     trace.digest = "0123456789abcdef";
-    const plan::Scenario scenario = test::scenario_of(
+    const runs::Scenario scenario = test::scenario_of(
         {"engine=sglang:policy=lpm,chunked_prefill_size=64", "memory.allocator=paged:block_tokens=4",
          "memory.pool_tokens=300", "fleet=replicas=3,router=" + std::string(router)});
-    const auto result = plan::run_scenario(scenario, trace, {});
+    const auto result = runs::run_scenario(scenario, trace, {});
     ASSERT_TRUE(result.ok()) << result.error().to_string();
     EXPECT_EQ(result.value().completed, 80);
     EXPECT_GT(result.value().prefix_hit_tokens, 0);

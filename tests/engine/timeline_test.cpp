@@ -144,13 +144,13 @@ traces::Trace trace_with_a_late_refusal() {
   return trace;
 }
 
-plan::RunResult run_of(const std::vector<std::string>& sets, std::int64_t bins, bool joined) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
-  plan::RunOptions options;
+runs::RunResult run_of(const std::vector<std::string>& sets, std::int64_t bins, bool joined) {
+  std::vector<runs::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(runs::parse_setting(text).value());
+  runs::RunOptions options;
   options.timeline_bins = bins;
   options.timeline_joined = joined;
-  return plan::run_scenario(plan::resolve(settings).value(), trace_with_a_late_refusal(), options).value();
+  return runs::run_scenario(runs::resolve(settings).value(), trace_with_a_late_refusal(), options).value();
 }
 
 TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
@@ -160,10 +160,10 @@ TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
            {"memory.pool_tokens=5000", "fleet.replicas=3"},
            {"memory.pool_tokens=4000", "latency=affine:base_ns=0,token_ns=0,context_ns=0"}}) {
     SCOPED_TRACE(sets.back());
-    const std::string plain = plan::report_json(run_of(sets, 0, false));
-    EXPECT_EQ(plan::report_json(run_of(sets, 64, false)), plain);
-    const plan::RunResult joined = run_of(sets, 64, true);
-    EXPECT_EQ(plan::report_json(joined), plain);
+    const std::string plain = runs::report_json(run_of(sets, 0, false));
+    EXPECT_EQ(runs::report_json(run_of(sets, 64, false)), plain);
+    const runs::RunResult joined = run_of(sets, 64, true);
+    EXPECT_EQ(runs::report_json(joined), plain);
     // Fewer than a run up to the refused request would have.
     EXPECT_GE(joined.rejected, 1);
     const bool timed = joined.makespan.count > 0;
@@ -178,12 +178,12 @@ TEST(Timeline, NoNumberOfBinsLosesAPeak) {
            {"memory.pool_tokens=1600", "workload.rate_scale=20", "eviction=window:window=64"},
            {"memory.pool_tokens=3000", "workload.rate_scale=20", "memory.allocator=buddy:reserve=pow2",
             "engine.max_model_len=2048"}}) {
-    const plan::RunResult one = run_of(sets, 1, false);
+    const runs::RunResult one = run_of(sets, 1, false);
     const TimelineBin& whole = one.details.front().timeline.front();
     for (const std::int64_t bins : {2, 7, 64, 1000, 4096}) {
       SCOPED_TRACE(std::to_string(bins) + " bins");
-      const plan::RunResult run = run_of(sets, bins, false);
-      const plan::ReplicaDetails& replica = run.details.front();
+      const runs::RunResult run = run_of(sets, bins, false);
+      const runs::ReplicaDetails& replica = run.details.front();
       for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
         std::int64_t least = INT64_MAX;
         std::int64_t greatest = 0;
@@ -192,11 +192,11 @@ TEST(Timeline, NoNumberOfBinsLosesAPeak) {
           least = std::min(least, bin.least[row]);
           greatest = std::max(greatest, bin.greatest[row]);
         }
-        EXPECT_EQ(least, whole.least[row]) << plan::timeline_row_name(row);
-        EXPECT_EQ(greatest, whole.greatest[row]) << plan::timeline_row_name(row);
+        EXPECT_EQ(least, whole.least[row]) << runs::timeline_row_name(row);
+        EXPECT_EQ(greatest, whole.greatest[row]) << runs::timeline_row_name(row);
       }
       const auto holds_peak = [&](const TimelineBin& bin) {
-        const plan::BinNumbers numbers = plan::bin_numbers(replica, bin);
+        const runs::BinNumbers numbers = runs::bin_numbers(replica, bin);
         if (!bin.seen || seconds(bin.begin.since_start) > run.memory->peak_time_s ||
             seconds(bin.end.since_start) <= run.memory->peak_time_s)
           return false;
@@ -207,7 +207,7 @@ TEST(Timeline, NoNumberOfBinsLosesAPeak) {
       };
       EXPECT_EQ(std::count_if(replica.timeline.begin(), replica.timeline.end(), holds_peak), 1);
       EXPECT_EQ(run.hole_bytes_peak,
-                plan::bin_numbers(one.details.front(), whole).greatest[index(observe::State::kHole)]);
+                runs::bin_numbers(one.details.front(), whole).greatest[index(observe::State::kHole)]);
     }
   }
 }

@@ -59,9 +59,9 @@ void read_scenario(const std::string& bytes) {
   traces::Input input = input_of(bytes);
   const auto settings = io::read_scenario(input);
   if (!is_read(settings)) return;
-  const auto scenario = plan::resolve(settings.value());
+  const auto scenario = runs::resolve(settings.value());
   if (!is_read(scenario)) return;
-  const auto written = [](const plan::Scenario& from) {
+  const auto written = [](const runs::Scenario& from) {
     std::string out;
     const Status done = io::write_scenario_binary(from, "-", [&](std::string_view more) -> Status {
       out += more;
@@ -74,7 +74,7 @@ void read_scenario(const std::string& bytes) {
   traces::Input again = input_of(once);
   const auto second = io::read_scenario(again);
   if (!second.ok()) std::abort();
-  const auto resolved = plan::resolve(second.value());
+  const auto resolved = runs::resolve(second.value());
   if (!resolved.ok() || written(resolved.value()) != once) std::abort();
 }
 
@@ -86,7 +86,7 @@ void read_report(const std::string& bytes, int more) {
   const Status lines = io::copy_timeline_csv(for_timeline, [](std::string_view) -> Status { return Done{}; });
   if (report.ok() && report.value().timeline != lines.ok()) std::abort();
   traces::Input as_run = input_of(bytes);
-  const auto run = io::read_reported_run(as_run, [](std::int64_t, const plan::BinNumbers& bin) -> Status {
+  const auto run = io::read_reported_run(as_run, [](std::int64_t, const runs::BinNumbers& bin) -> Status {
     if (bin.begin_ns < 0 || bin.end_ns < bin.begin_ns) std::abort();
     return Done{};
   });
@@ -132,7 +132,7 @@ std::vector<std::string> fuzz_seeds() {
   row.add_least_step(1);
   row.add_greatest_step(2);
   const auto part = [](const std::string& message) { return with_length(message) + message; };
-  const auto resolved = plan::resolve({});
+  const auto resolved = runs::resolve({});
   v1::Scenario scenario;
   if (!resolved.ok() || !io::fill_message(resolved.value(), scenario).ok()) std::abort();
   const std::string scenario_parts = part(scenario.SerializeAsString());

@@ -16,9 +16,9 @@ std::vector<std::string> fuzz_seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto prices = kvplan::io::parse_prices({reinterpret_cast<const char*>(data), size}, "p.json");
   if (!prices.ok()) return prices.error().to_string().find('\n') == std::string::npos ? 0 : (std::abort(), 0);
-  for (const kvplan::plan::DevicePrice& each : prices.value().devices)
+  for (const kvplan::runs::DevicePrice& each : prices.value().devices)
     for (const std::int64_t gpus : {1, 7, 1'000'000}) {
-      const auto cost = kvplan::plan::cost_of(prices.value(), each.device, gpus);
+      const auto cost = kvplan::runs::cost_of(prices.value(), each.device, gpus);
       if (!cost.ok() || cost.value().nodes * each.gpus_per_node < gpus) std::abort();
       if (!std::isfinite(cost.value().per_hour) || cost.value().per_hour < 0) std::abort();
     }

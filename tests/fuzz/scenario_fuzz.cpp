@@ -16,10 +16,10 @@ std::vector<std::string> fuzz_seeds() {
 }
 
 /// The scenario as a report begins with it, without the origins.
-static std::string printed(const kvplan::plan::Scenario& scenario) {
+static std::string printed(const kvplan::runs::Scenario& scenario) {
   kvplan::JsonWriter json;
   json.begin_object();
-  kvplan::plan::write_scenario(json, scenario);
+  kvplan::runs::write_scenario(json, scenario);
   json.end_object();
   const std::string both = json.take();
   const std::size_t begin = both.find('{', 1);
@@ -34,23 +34,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto one_line = [](const Error& error) {
     if (error.to_string().find('\n') != std::string::npos) std::abort();
   };
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   if (io::looks_like_scenario_json(text)) {
     auto parsed = io::parse_scenario(text, "folder/scenario.json");
     if (!parsed.ok()) return one_line(parsed.error()), 0;
     settings = std::move(parsed).value();
   } else {
-    auto parsed = plan::parse_setting(text);
+    auto parsed = runs::parse_setting(text);
     if (!parsed.ok()) return one_line(parsed.error()), 0;
     settings.push_back(std::move(parsed).value());
   }
-  const auto scenario = plan::resolve(settings);
+  const auto scenario = runs::resolve(settings);
   if (!scenario.ok()) return one_line(scenario.error()), 0;
   // The scenario inside a report can be read back.
   const std::string once = printed(scenario.value());
   const auto again = io::parse_scenario(once, "printed.json");
   if (!again.ok()) std::abort();
-  const auto resolved = plan::resolve(again.value());
+  const auto resolved = runs::resolve(again.value());
   if (!resolved.ok() || printed(resolved.value()) != once) std::abort();
   return 0;
 }

@@ -32,10 +32,10 @@ QString value_of(const MainWindow& window, const QString& name) {
   return {};
 }
 
-double figure(const plan::RunSummary& run, std::string_view name) {
-  for (const plan::Figure& each : plan::figures()) {
+double figure(const runs::RunSummary& run, std::string_view name) {
+  for (const runs::Figure& each : runs::figures()) {
     if (each.name != name) continue;
-    const plan::FigureValue value = each.value(run);
+    const runs::FigureValue value = each.value(run);
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
     if (const auto* real = std::get_if<double>(&value)) return *real;
   }
@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, std::string>> texts(const std::vector<Headlin
 
 TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
   using Rows = std::vector<std::pair<std::string, std::string>>;
-  plan::RunResult run;
+  runs::RunResult run;
   run.scenario = scenario_of({});
   EXPECT_EQ(texts(fit_rows(run)), (Rows{{"No rejections or preemptions", "–"}}))
       << "nothing arrived, nothing is asked for";
@@ -70,7 +70,7 @@ TEST(GuiFits, RowsSayWhatHoldsWhatItNeedsAndWhatItHas) {
                      {.name = "e2e.p100", .need_s = 9, .have_s = {}, .holds = false}};
   run.saturation.emplace().saturated = true;
   run.replicas.resize(1);
-  run.cost = plan::Cost{7, 12.5, "USD", {}};
+  run.cost = runs::Cost{7, 12.5, "USD", {}};
   EXPECT_EQ(texts(fit_rows(run)),
             (Rows{{"Memory suffices to start", "no"},
                   {"Outside the engine's share", "needs 3.00 GiB, has 2.00 GiB"},
@@ -105,7 +105,7 @@ TEST(GuiFits, TargetsTypedIntoTheFormAreJudged) {
     ASSERT_TRUE(wait_settled(*window));
   };
   type("ttft.p99=1000,tpot.p50=1e-9");
-  const plan::RunSummary& run = window->result()->run;
+  const runs::RunSummary& run = window->result()->run;
   EXPECT_EQ(value_of(*window, QStringLiteral("Targets hold")), QStringLiteral("no"));
   EXPECT_EQ(value_of(*window, QStringLiteral("TTFT p99 at most 16 min 40 s")),
             QStringLiteral("yes: ") + format_seconds(figure(run, "latency_s.ttft.p99")));
@@ -123,7 +123,7 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));
   window->edit(QStringLiteral("prices"), to_qstring(kPrices));
   ASSERT_TRUE(wait_settled(*window));
-  const plan::RunSummary& run = window->result()->run;
+  const runs::RunSummary& run = window->result()->run;
   EXPECT_EQ(value_of(*window, QStringLiteral("Memory suffices to start")), QStringLiteral("no"));
   ASSERT_EQ(run.obstacles.size(), 1U) << "a request of 262,144 tokens";
   EXPECT_EQ(value_of(*window, QStringLiteral("Longest request")),

@@ -94,12 +94,12 @@ std::set<std::string> texts_of_the_catalogues() {
     }
   };
   const auto help = [&](std::string_view text) { texts.emplace(text); };
-  for (const plan::Field& field : plan::scenario_fields()) {
+  for (const runs::Field& field : runs::scenario_fields()) {
     words(field.path);
     help(field.help);
     help(unit_name(field.unit));
-    if (field.kind != plan::FieldKind::kComponent) continue;
-    for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+    if (field.kind != runs::FieldKind::kComponent) continue;
+    for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
       help(descriptor->summary);
       for (const Param& param : descriptor->params) {
         words(param.name);

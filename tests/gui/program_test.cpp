@@ -137,7 +137,7 @@ TEST(GuiProgram, TheCopiedCommandGivesTheNumbersThatAreShown) {
       run_program(QStringLiteral("/bin/sh"), {QStringLiteral("-c"), command + QStringLiteral(" --json -")});
   ASSERT_EQ(ended.code, 0) << to_utf8(ended.err);
   const QJsonObject report = QJsonDocument::fromJson(ended.out.toUtf8()).object();
-  const plan::RunSummary& run = window->result()->run;
+  const runs::RunSummary& run = window->result()->run;
   EXPECT_EQ(report[QStringLiteral("preemptions")].toInteger(-1), run.preemptions);
   EXPECT_EQ(report[QStringLiteral("iterations")].toInteger(-1), run.iterations);
   EXPECT_EQ(report[QStringLiteral("makespan_s")].toDouble(-1), seconds(run.makespan));

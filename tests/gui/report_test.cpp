@@ -43,15 +43,15 @@ class GuiReport : public testing::Test {
     return {QStringLiteral("--timeline"), folder_.filePath(QStringLiteral("t.csv")),
             QStringLiteral("--timeline-bins"), QString::number(bins)};
   }
-  static plan::RunResult direct(const std::vector<std::string>& sets, std::int64_t bins) {
-    plan::RunOptions options;
+  static runs::RunResult direct(const std::vector<std::string>& sets, std::int64_t bins) {
+    runs::RunOptions options;
     options.timeline_bins = bins;
-    return plan::run_scenario(scenario_of(sets), micro_trace()->trace, options).value();
+    return runs::run_scenario(scenario_of(sets), micro_trace()->trace, options).value();
   }
   const QTemporaryDir folder_;
 };
 
-std::vector<QString> texts(const plan::RunSummary& run) {
+std::vector<QString> texts(const runs::RunSummary& run) {
   std::vector<QString> out;
   for (const HeadlineRow& row : headline(run)) out.push_back(row.name + QLatin1Char(' ') + row.value);
   return out;
@@ -78,7 +78,7 @@ TEST_F(GuiReport, IsShownAsTheRunWas) {
   drop(*window, path);
   ASSERT_TRUE(wait_for([&] { return window->shows_report(); }));
   EXPECT_TRUE(window->settled());
-  const plan::RunResult run = direct({"memory.pool_blocks=2000"}, 300);
+  const runs::RunResult run = direct({"memory.pool_blocks=2000"}, 300);
   EXPECT_EQ(texts(window->result()->run), texts(run));
   expect_alike(*window->timeline()->data(), *TimelineData::from(run));
   EXPECT_TRUE(window->windowTitle().contains(QStringLiteral("one.kvr")));
@@ -133,7 +133,7 @@ TEST_F(GuiReport, ReplicasAreSummed) {
   const auto window = make_window(false);
   window->open({path});
   ASSERT_TRUE(wait_for([&] { return window->shows_report(); }));
-  const plan::RunResult run = direct({"memory.pool_blocks=2000", "fleet.replicas=3"}, 200);
+  const runs::RunResult run = direct({"memory.pool_blocks=2000", "fleet.replicas=3"}, 200);
   expect_alike(*window->timeline()->data(), *TimelineData::from(run));
 }
 
@@ -185,7 +185,7 @@ TEST_F(GuiReport, BadFilesAreOneLineAndChangeNothing) {
 
 TEST(GuiReportedTimeline, RefusesBinsThatDoNotFit) {
   const auto bin = [](std::int64_t begin, std::int64_t end, std::int64_t greatest = 5) {
-    plan::BinNumbers b;
+    runs::BinNumbers b;
     b.begin_ns = begin;
     b.end_ns = end;
     b.greatest.fill(greatest);

@@ -97,7 +97,7 @@ TEST_F(GuiSession, TheRunOfASavedSessionIsWhatTheWindowShows) {
   ASSERT_EQ(run.exitCode(), 0) << run.readAllStandardError().constData();
   const QJsonObject report = QJsonDocument::fromJson(run.readAllStandardOutput()).object();
   const QJsonObject shown =
-      QJsonDocument::fromJson(QByteArray::fromStdString(plan::report_json(window->result()->run))).object();
+      QJsonDocument::fromJson(QByteArray::fromStdString(runs::report_json(window->result()->run))).object();
   for (const QString& key : shown.keys()) {
     // The scenario names the trace by another path, and a window has no lines of a file.
     if (key == QStringLiteral("scenario") || key == QStringLiteral("scenario_sources")) continue;
@@ -110,7 +110,7 @@ TEST_F(GuiSession, OpensAsItWasSaved) {
   const QString file = path("s.json");
   QString numbers;
   TimeRange range;
-  std::vector<plan::Setting> settings;
+  std::vector<runs::Setting> settings;
   {
     const auto window = make_window();
     window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("2500"));
@@ -180,7 +180,7 @@ TEST_F(GuiSession, ATraceBesideItMovesWithIt) {
 }
 
 TEST_F(GuiSession, TextIsAScenario) {
-  const std::vector<plan::Setting> settings{{"workload.trace", "/data/t.kvt", {}, 0},
+  const std::vector<runs::Setting> settings{{"workload.trace", "/data/t.kvt", {}, 0},
                                             {"workload.rate_scale", "3/2", {}, 0},
                                             {"seed", "7", {}, 0},
                                             {"memory.pool_tokens", "4000", {}, 0},
@@ -205,7 +205,7 @@ TEST_F(GuiSession, TextIsAScenario) {
 }
 
 TEST_F(GuiSession, EveryFileOfASettingIsFoundFromElsewhere) {
-  const std::vector<plan::Setting> settings{{"workload.trace", "/data/sessions/7", {}, 0},
+  const std::vector<runs::Setting> settings{{"workload.trace", "/data/sessions/7", {}, 0},
                                             {"workload.attention", "/data/a.kva,/data/sessions/b.kva", {}, 0},
                                             {"model", "/data/sessions/own/config.json", {}, 0},
                                             {"latency", "calibrated:file=/data/measured.json", {}, 0}};

@@ -31,10 +31,10 @@ TracePtr long_trace() {
   return std::make_shared<LoadedTrace>(std::move(loaded));
 }
 
-plan::Scenario scenario_of(const std::vector<std::string>& sets) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& set : sets) settings.push_back(plan::parse_setting(set).value());
-  return plan::resolve(settings).value();
+runs::Scenario scenario_of(const std::vector<std::string>& sets) {
+  std::vector<runs::Setting> settings;
+  for (const std::string& set : sets) settings.push_back(runs::parse_setting(set).value());
+  return runs::resolve(settings).value();
 }
 
 std::unique_ptr<MainWindow> make_window(bool open) {

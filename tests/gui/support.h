@@ -29,7 +29,7 @@ const TracePtr& micro_trace();
 TracePtr long_trace();
 
 /// The scenario of settings given as PATH=VALUE.
-plan::Scenario scenario_of(const std::vector<std::string>& sets);
+runs::Scenario scenario_of(const std::vector<std::string>& sets);
 
 /// A window of fixed size with fixed looks, shown, and with the micro trace in it if `open`.
 std::unique_ptr<MainWindow> make_window(bool open = true);

@@ -20,10 +20,10 @@ namespace {
 class GuiTimelineView : public testing::Test {
  protected:
   GuiTimelineView() {
-    plan::RunOptions options;
+    runs::RunOptions options;
     options.timeline_bins = 2000;
     const auto run =
-        plan::run_scenario(scenario_of({"memory.pool_blocks=3000"}), micro_trace()->trace, options);
+        runs::run_scenario(scenario_of({"memory.pool_blocks=3000"}), micro_trace()->trace, options);
     view.resize(900, 500);
     view.set_data(TimelineData::from(run.value()));
     view.show();

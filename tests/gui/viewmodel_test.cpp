@@ -58,9 +58,9 @@ TEST(GuiFormatting, MarksLieInsideTheAxisAtRoundValues) {
 }
 
 std::shared_ptr<const TimelineData> timeline_of(const std::vector<std::string>& sets, std::int64_t bins) {
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.timeline_bins = bins;
-  return TimelineData::from(plan::run_scenario(scenario_of(sets), micro_trace()->trace, options).value());
+  return TimelineData::from(runs::run_scenario(scenario_of(sets), micro_trace()->trace, options).value());
 }
 
 TEST(GuiTimeline, EveryColumnSumsToTheCapacityAndLosesNothing) {
@@ -97,9 +97,9 @@ TEST(GuiTimeline, EveryColumnSumsToTheCapacityAndLosesNothing) {
 }
 
 TEST(GuiTimeline, OneColumnIsTheMeanThatTheReportHas) {
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.timeline_bins = 500;
-  const auto run = plan::run_scenario(scenario_of({}), micro_trace()->trace, options).value();
+  const auto run = runs::run_scenario(scenario_of({}), micro_trace()->trace, options).value();
   const auto data = TimelineData::from(run);
   const TimelineColumn whole = data->columns(data->whole(), 1).front();
   for (std::size_t s = 0; s < observe::kStates; ++s)
@@ -146,7 +146,7 @@ TEST(GuiDocument, DefaultsOfABinaryScenarioAreNotGiven) {
   ScenarioDocument document;
   ASSERT_TRUE(document.load(read.value()).ok());
   std::vector<std::string> kept;
-  for (const plan::Setting& setting : document.settings()) kept.push_back(setting.path + "=" + setting.text);
+  for (const runs::Setting& setting : document.settings()) kept.push_back(setting.path + "=" + setting.text);
   auto expected = given;
   expected[3] = "memory.allocator=paged:block_tokens=32";
   std::sort(expected.begin(), expected.end());
@@ -161,9 +161,9 @@ TEST(GuiDocument, DefaultsOfABinaryScenarioAreNotGiven) {
 }
 
 TEST(GuiDocument, DefaultsOfAnotherVersionStayAndAreNotGiven) {
-  using plan::Origin;
+  using runs::Origin;
   // As in a file of a program with other defaults.
-  const std::vector<plan::Setting> settings{
+  const std::vector<runs::Setting> settings{
       {"memory.pool_bytes", "1073741824", "old.kvs", 0, Origin::kDefault, {}},
       {"engine", "vllm-v1:max_seqs=32,token_budget=1000", "old.kvs", 0, Origin::kGiven, {"max_seqs"}}};
   ScenarioDocument document;
@@ -255,7 +255,7 @@ std::vector<std::string> shell_words(const std::string& text) {
 
 TEST(GuiDocument, TheCommandResolvesToTheSameScenario) {
   ScenarioDocument document;
-  const std::vector<plan::Setting> given{{"workload.trace", "it's a trace.csv", {}, 0},
+  const std::vector<runs::Setting> given{{"workload.trace", "it's a trace.csv", {}, 0},
                                          {"memory.allocator", "paged:block_tokens=64", {}, 0},
                                          {"engine.max_seqs", "17", {}, 0},
                                          {"eviction", "streaming-llm:sink=4,recent=252", {}, 0},
@@ -264,20 +264,20 @@ TEST(GuiDocument, TheCommandResolvesToTheSameScenario) {
   const auto words = shell_words(command_line(document.settings()));
   ASSERT_GE(words.size(), 3U);
   EXPECT_EQ(words[0] + " " + words[1], "kvplan run");
-  std::vector<plan::Setting> settings{{"workload.trace", words[2], {}, 0}};
+  std::vector<runs::Setting> settings{{"workload.trace", words[2], {}, 0}};
   for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
     EXPECT_EQ(words[i], "--set");
-    settings.push_back(plan::parse_setting(words[i + 1]).value());
+    settings.push_back(runs::parse_setting(words[i + 1]).value());
   }
-  EXPECT_EQ(plan::resolve(settings).value().texts, document.scenario().texts);
-  EXPECT_EQ(plan::resolve(given).value().texts, document.scenario().texts);
+  EXPECT_EQ(runs::resolve(settings).value().texts, document.scenario().texts);
+  EXPECT_EQ(runs::resolve(given).value().texts, document.scenario().texts);
 }
 
 TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
   for (const char* eviction : {"full", "window:window=100", "streaming-llm:sink=4,recent=100"}) {
     for (const char* pool :
          {"memory.pool_bytes=1073741824", "memory.pool_tokens=70000", "memory.pool_blocks=5000"}) {
-      const plan::Scenario scenario = scenario_of({std::string("eviction=") + eviction, pool});
+      const runs::Scenario scenario = scenario_of({std::string("eviction=") + eviction, pool});
       for (std::size_t kind = 0; kind < kSliders; ++kind) {
         const SliderModel model = slider_model(static_cast<SliderKind>(kind), scenario, {512, 0});
         ASSERT_FALSE(model.path.empty());
@@ -285,7 +285,7 @@ TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
         for (const std::string& stop : model.stops) {
           EXPECT_TRUE(once.insert(stop).second) << model.path << " " << stop;
           ScenarioDocument document;
-          std::vector<plan::Setting> base{{"eviction", eviction, {}, 0}};
+          std::vector<runs::Setting> base{{"eviction", eviction, {}, 0}};
           ASSERT_TRUE(document.load(base).ok());
           ASSERT_TRUE(document.set(model.path, stop).ok()) << model.path << "=" << stop;
           const auto again = slider_model(static_cast<SliderKind>(kind), document.scenario(), {512, 0});
@@ -297,12 +297,12 @@ TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
 }
 
 TEST(GuiSliders, ADerivedPoolStandsWhereItCameOut) {
-  const plan::Scenario derived = scenario_of({"deployment.device=h100-sxm", "model=llama-3-8b"});
+  const runs::Scenario derived = scenario_of({"deployment.device=h100-sxm", "model=llama-3-8b"});
   ASSERT_TRUE(derived.derives_pool);
   const SliderModel before = slider_model(SliderKind::kPool, derived, {});
   EXPECT_TRUE(before.path.empty()) << "nothing to move as long as the start is unknown";
   EXPECT_FALSE(before.explanation.isEmpty());
-  const auto run = plan::run_scenario(derived, micro_trace()->trace, {}).value();
+  const auto run = runs::run_scenario(derived, micro_trace()->trace, {}).value();
   const std::int64_t bytes = run.replicas.front().pool.capacity_bytes;
   ASSERT_GT(bytes, std::int64_t{40} << 30);
   const SliderModel after = slider_model(SliderKind::kPool, derived, {0, bytes});

@@ -120,7 +120,7 @@ TEST(GuiWindow, ShowsTheNumbersOfTheCommandLine) {
   window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("3000"));
   window->edit(QStringLiteral("workload.rate_scale"), QStringLiteral("4"));
   ASSERT_TRUE(wait_settled(*window));
-  const auto run = plan::run_scenario(scenario_of({"memory.pool_blocks=3000", "workload.rate_scale=4"}),
+  const auto run = runs::run_scenario(scenario_of({"memory.pool_blocks=3000", "workload.rate_scale=4"}),
                                       micro_trace()->trace, {});
   QString expected;
   for (const HeadlineRow& row : headline(run.value()))
@@ -227,10 +227,10 @@ TEST(GuiWindow, RemembersItsLayout) {
 
 TEST(GuiForm, HasARowForEveryFieldAndParameter) {
   const auto window = make_window(false);
-  for (const plan::Field& field : plan::scenario_fields()) {
+  for (const runs::Field& field : runs::scenario_fields()) {
     ASSERT_NE(window->form()->editor(to_qstring(field.path)), nullptr) << field.path;
-    if (field.kind != plan::FieldKind::kComponent) continue;
-    for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+    if (field.kind != runs::FieldKind::kComponent) continue;
+    for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
       window->edit(to_qstring(field.path), to_qstring(descriptor->name));
       if (!window->messages()->text().isEmpty()) {  // a policy that a run refuses, and says so
         window->messages()->clear();
@@ -249,7 +249,7 @@ TEST(GuiForm, ListsHaveWhatTheScenarioNames) {
   auto* model = qobject_cast<QComboBox*>(window->form()->editor(QStringLiteral("model")));
   ASSERT_NE(model, nullptr);
   EXPECT_GE(model->findText(QStringLiteral("recording")), 0);
-  for (const plan::Field& field : plan::scenario_fields()) {
+  for (const runs::Field& field : runs::scenario_fields()) {
     auto* list = qobject_cast<QComboBox*>(window->form()->editor(to_qstring(field.path)));
     if (list == nullptr) continue;
     const std::string text = window->document().scenario().text(field.path);

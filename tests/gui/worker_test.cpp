@@ -33,13 +33,13 @@ struct Answers {
 TEST(GuiWorker, GivesTheNumbersOfTheLibrary) {
   SimulationWorker worker;
   Answers answers(worker);
-  const plan::Scenario scenario = scenario_of({"memory.pool_blocks=2000", "workload.rate_scale=3"});
+  const runs::Scenario scenario = scenario_of({"memory.pool_blocks=2000", "workload.rate_scale=3"});
   worker.run(scenario, micro_trace(), 300, true);
   ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
   ASSERT_EQ(answers.results.size(), 1U);
-  plan::RunOptions options;
-  const auto direct = plan::run_scenario(scenario, micro_trace()->trace, options).value();
-  EXPECT_EQ(plan::report_json(answers.results[0]->run), plan::report_json(direct));
+  runs::RunOptions options;
+  const auto direct = runs::run_scenario(scenario, micro_trace()->trace, options).value();
+  EXPECT_EQ(runs::report_json(answers.results[0]->run), runs::report_json(direct));
   // At most the requested number of bins, and more than half of it.
   EXPECT_LE(answers.results[0]->timeline->bins().size(), 300U);
   EXPECT_GT(answers.results[0]->timeline->bins().size(), 150U);
@@ -138,7 +138,7 @@ TEST(GuiWorker, OpensTracesAndSaysWhatIsWrongWithOthers) {
   ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
   ASSERT_EQ(answers.opened.size(), 1U);
   EXPECT_EQ(answers.opened[0].trace->trace.size(), 3000);
-  EXPECT_EQ(plan::resolve(answers.opened[0].settings).value().replicas, 2) << "the scenario stays";
+  EXPECT_EQ(runs::resolve(answers.opened[0].settings).value().replicas, 2) << "the scenario stays";
   worker.open({std::string(KVPLAN_SOURCE_DIR) + "/README.md"}, {});
   ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
   ASSERT_EQ(answers.errors.size(), 1U);

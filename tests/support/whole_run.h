@@ -13,29 +13,29 @@
 namespace kvplan::test {
 
 /// REQUIRES: the settings are valid.
-inline plan::Scenario scenario_of(const std::vector<std::string>& texts) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
+inline runs::Scenario scenario_of(const std::vector<std::string>& texts) {
+  std::vector<runs::Setting> settings;
+  for (const std::string& text : texts) settings.push_back(runs::parse_setting(text).value());
+  auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   return std::move(scenario).value();
 }
 
 /// Report, requests and timeline, or the error.
-inline std::string text_of(const Result<plan::RunResult>& result) {
+inline std::string text_of(const Result<runs::RunResult>& result) {
   if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
+  return runs::report_json(result.value()) + runs::requests_csv(result.value()) +
+         runs::timeline_csv(result.value());
 }
 
-inline std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step,
+inline std::string outputs(const runs::Scenario& scenario, const traces::Trace& trace, bool step_by_step,
                            int threads = 1) {
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
   options.threads = threads;
   options.timeline_bins = 7;
   options.request_memory = true;
-  return text_of(plan::run_scenario(scenario, trace, options));
+  return text_of(runs::run_scenario(scenario, trace, options));
 }
 
 }  // namespace kvplan::test

@@ -11,25 +11,25 @@
 
 namespace kvplan::test {
 
-FleetRunLog log_of_fleet(const plan::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
+FleetRunLog log_of_fleet(const runs::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
                          int threads) {
   FleetRunLog out;
   io::RunEventLog log([&](std::string_view more) -> Status {
     out.bytes += more;
     return Done{};
   });
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.step_by_step = stepping == Stepping::kNaive;
   options.threads = threads;
   log.attach(scenario, trace, options);
-  auto result = plan::run_scenario(scenario, trace, options);
+  auto result = runs::run_scenario(scenario, trace, options);
   if (!result.ok()) ADD_FAILURE() << result.error().to_string();
   out.result = std::move(result).value();
   EXPECT_TRUE(log.close().ok());
   return out;
 }
 
-plan::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router) {
+runs::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router) {
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::to_string(random.between(low, high));
   };

@@ -10,14 +10,14 @@
 namespace kvplan::test {
 
 struct FleetRunLog {
-  plan::RunResult result;
+  runs::RunResult result;
   std::string bytes;
 };
-FleetRunLog log_of_fleet(const plan::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
+FleetRunLog log_of_fleet(const runs::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
                          int threads = 1);
 
 /// Replicas with one of kFleetMemories ways to store tokens, and that router.
-plan::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router);
+runs::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router);
 /// vLLM V1 on blocks, with and without windows and courses, on ranges, on memory in bytes and without KV memory;
 /// SGLang with and without its tree.
 inline constexpr std::int64_t kFleetMemories = 15;

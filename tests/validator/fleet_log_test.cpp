@@ -28,7 +28,7 @@ std::map<std::string, std::int64_t> measured(const Report& report) {
 }
 
 /// What the replay worked out is what the run's report says.
-void expect_as_reported(const Report& replayed, const plan::RunResult& run) {
+void expect_as_reported(const Report& replayed, const runs::RunResult& run) {
   if (!run.memory) return;  // nothing ran
   const auto found = measured(replayed);
   EXPECT_EQ(static_cast<double>(found.at("peak_tick")) / 1024 / 1e9, run.memory->peak_time_s);
@@ -43,7 +43,7 @@ TEST(FleetLog, EveryFleetReplaysEqualHoweverItWasRun) {
     for (std::int64_t i = 0; i < 2 * test::kFleetMemories; ++i) {
       SCOPED_TRACE(router + " " + std::to_string(i));
       const traces::Trace trace = test::fleet_trace(random);
-      const plan::Scenario scenario = test::draw_fleet(random, i % test::kFleetMemories, router);
+      const runs::Scenario scenario = test::draw_fleet(random, i % test::kFleetMemories, router);
       const auto fast = test::log_of_fleet(scenario, trace, Stepping::kFast);
       const auto naive = test::log_of_fleet(scenario, trace, Stepping::kNaive, 3);
       ASSERT_TRUE(fast.bytes == naive.bytes);
@@ -72,7 +72,7 @@ TEST(FleetLog, ReplicasThatNothingJoinsLogTheSameOnAnyNumberOfThreads) {
   Random random(20261125);
   for (std::int64_t i = 0; i < 2 * test::kFleetMemories; ++i) {
     const traces::Trace trace = test::fleet_trace(random);
-    const plan::Scenario scenario = test::draw_fleet(random, i % test::kFleetMemories, "round-robin");
+    const runs::Scenario scenario = test::draw_fleet(random, i % test::kFleetMemories, "round-robin");
     const std::string alone = test::log_of_fleet(scenario, trace, Stepping::kFast).bytes;
     for (const int threads : {2, 16})
       ASSERT_TRUE(test::log_of_fleet(scenario, trace, Stepping::kFast, threads).bytes == alone) << i;

@@ -17,7 +17,7 @@ struct Sample {
 };
 
 std::vector<Sample> samples() {
-  const plan::RunResult result =
+  const runs::RunResult result =
       report::testing::result_of(report::testing::small_settings(), report::testing::small_trace(), 3);
   return {{DocumentKind::kScenario, testing::scenario_bytes(result.scenario)},
           {DocumentKind::kReport, testing::report_bytes(result, true)}};

@@ -25,12 +25,12 @@ std::string document(DocumentKind kind, const std::string& body, std::uint32_t v
                 {{"HEAD", header.SerializeAsString()}, {"BODY", body}, {"TAIL", tail.SerializeAsString()}});
 }
 
-std::string scenario_bytes(const plan::Scenario& scenario, const std::string& path) {
+std::string scenario_bytes(const runs::Scenario& scenario, const std::string& path) {
   return bytes_of(
       [&](const DocumentWriter::Sink& sink) { return write_scenario_binary(scenario, path, sink); });
 }
 
-std::string report_bytes(const plan::RunResult& result, bool timeline) {
+std::string report_bytes(const runs::RunResult& result, bool timeline) {
   return bytes_of(
       [&](const DocumentWriter::Sink& sink) { return write_report_binary(result, timeline, sink); });
 }

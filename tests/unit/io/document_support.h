@@ -32,8 +32,8 @@ std::string framed(DocumentKind kind, const std::vector<std::pair<std::string, s
 /// HEAD, BODY and TAIL around a message, with another version if asked.
 std::string document(DocumentKind kind, const std::string& body, std::uint32_t version = kDocumentVersion);
 
-std::string scenario_bytes(const plan::Scenario& scenario, const std::string& path = "-");
-std::string report_bytes(const plan::RunResult& result, bool timeline = false);
+std::string scenario_bytes(const runs::Scenario& scenario, const std::string& path = "-");
+std::string report_bytes(const runs::RunResult& result, bool timeline = false);
 
 /// The error line of reading a file of that kind; "no error" if it can be read.
 std::string error_of(DocumentKind kind, std::string_view bytes);

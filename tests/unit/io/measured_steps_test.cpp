@@ -64,7 +64,7 @@ TEST(MeasuredSteps, OfSeveralMeasurementsTheMiddleOne) {
   };
   EXPECT_EQ(steps_of({70}).assumptions.size(), 2U);
   for (const auto& [median, taken] : {std::pair{std::vector<double>{60, 50}, 50}, {{90, 10, 30}, 30}}) {
-    const plan::MeasuredSteps steps = steps_of(median);
+    const runs::MeasuredSteps steps = steps_of(median);
     EXPECT_EQ(steps.table.piece(1, 1, 1).at_begin, taken * 1024);
     EXPECT_EQ(steps.assumptions.back(),
               "1 step was measured more than once: their median duration counts, and the shorter of two.");

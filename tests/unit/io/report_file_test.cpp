@@ -11,9 +11,9 @@
 namespace kvplan::io {
 namespace {
 
-using plan::Setting;
 using report::testing::kMicroTrace;
 using report::testing::result_of;
+using runs::Setting;
 
 struct Case {
   const char* name;
@@ -55,7 +55,7 @@ std::vector<Case> cases() {
        true}};
 }
 
-plan::RunResult run(const Case& c, std::int64_t bins = 0) {
+runs::RunResult run(const Case& c, std::int64_t bins = 0) {
   return result_of(c.settings,
                    c.micro ? traces::open_trace(kMicroTrace).value() : report::testing::small_trace(), bins);
 }
@@ -75,8 +75,8 @@ std::string copied(std::string_view bytes) {
 TEST(ReportBinary, GivesTheJsonOfTheRun) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const plan::RunResult result = run(c);
-    const std::string json = plan::report_json(result);
+    const runs::RunResult result = run(c);
+    const std::string json = runs::report_json(result);
     const std::string bytes = testing::report_bytes(result);
     const ReportFile file = read(bytes);
     EXPECT_EQ(file.json, json);
@@ -94,13 +94,13 @@ TEST(ReportBinary, HasTheTimelineWhereItWasAskedFor) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     for (const std::int64_t bins : {1, 7, 5000}) {  // 5,000: several parts
-      const plan::RunResult result = run(c, bins);
+      const runs::RunResult result = run(c, bins);
       const std::string bytes = testing::report_bytes(result, true);
       traces::Input input = testing::input_of(bytes);
       EXPECT_EQ(testing::bytes_of([&](const DocumentWriter::Sink& s) { return copy_timeline_csv(input, s); }),
-                plan::timeline_csv(result));
+                runs::timeline_csv(result));
       const ReportFile file = read(bytes);
-      EXPECT_EQ(file.json, plan::report_json(result));
+      EXPECT_EQ(file.json, runs::report_json(result));
       EXPECT_TRUE(file.timeline);
       EXPECT_EQ(copied(bytes), bytes);
       EXPECT_FALSE(read(testing::report_bytes(result)).timeline);
@@ -114,7 +114,7 @@ TEST(ReportBinary, HasTheTimelineWhereItWasAskedFor) {
 }
 
 TEST(ReportBinary, NumbersAreTheMessagesNumbers) {
-  const plan::RunResult result = run(cases()[5]);
+  const runs::RunResult result = run(cases()[5]);
   v1::Report message;
   ASSERT_TRUE(fill_message(result, message).ok());
   EXPECT_EQ(message.requests().completed(), result.completed);
@@ -130,17 +130,17 @@ TEST(ReportBinary, NumbersAreTheMessagesNumbers) {
 }
 
 TEST(ReportBinary, NamesOfFilesStayWhatTheyAre) {
-  plan::RunResult result = run(cases()[0]);
+  runs::RunResult result = run(cases()[0]);
   result.scenario.texts[0] = "folder/\xFFname";
   v1::Report message;
   ASSERT_TRUE(fill_message(result, message).ok());
   EXPECT_EQ(message.scenario().workload().trace().value(), "folder/\xFFname");
-  EXPECT_EQ(report_json(message).value(), plan::report_json(result));
+  EXPECT_EQ(report_json(message).value(), runs::report_json(result));
 }
 
 /// The largest and least numbers there are, and texts that JSON has to escape.
 TEST(ReportBinary, ExtremeValues) {
-  plan::RunResult result = run(cases()[0]);
+  runs::RunResult result = run(cases()[0]);
   result.computed_tokens = INT64_MAX;
   result.recomputed_tokens = INT64_MIN;
   result.capacity_bytes = (std::int64_t{1} << 53) + 1;
@@ -150,20 +150,20 @@ TEST(ReportBinary, ExtremeValues) {
   result.ttft->p50 = -0.0;
   result.ttft->p90 = 0.1;
   result.warnings = {"", "\"quoted\" \\ \n \x01 \xE6\xB1\x89 end"};
-  EXPECT_EQ(read(testing::report_bytes(result)).json, plan::report_json(result));
+  EXPECT_EQ(read(testing::report_bytes(result)).json, runs::report_json(result));
   result.ttft->p95 = std::numeric_limits<double>::quiet_NaN();  // null, as in JSON
-  EXPECT_EQ(read(testing::report_bytes(result)).json, plan::report_json(result));
+  EXPECT_EQ(read(testing::report_bytes(result)).json, runs::report_json(result));
 }
 
 TEST(ReportBinary, FieldsOfALaterVersionAreLeftOutAndSaid) {
-  const plan::RunResult result = run(cases()[0]);
+  const runs::RunResult result = run(cases()[0]);
   v1::Report message;
   ASSERT_TRUE(fill_message(result, message).ok());
   v1::ReportTokens& tokens = *message.mutable_tokens();
   tokens.GetReflection()->MutableUnknownFields(&tokens)->AddVarint(99, 5);
   const std::string bytes = testing::document(DocumentKind::kReport, message.SerializeAsString());
   const ReportFile file = read(bytes);
-  EXPECT_EQ(file.json, plan::report_json(result));
+  EXPECT_EQ(file.json, runs::report_json(result));
   EXPECT_TRUE(file.later_fields);
 }
 
@@ -179,7 +179,7 @@ TEST(ReportBinary, WhatAnEarlierVersionDidNotWriteIsNull) {
 
 /// The error of a JSON report in which `from` became `to`.
 std::string json_error(const std::string& from, const std::string& to) {
-  static const std::string kJson = plan::report_json(run(cases()[0]));
+  static const std::string kJson = runs::report_json(run(cases()[0]));
   std::string text = kJson;
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -209,7 +209,7 @@ TEST(ReportJson, WhatIsNoReport) {
           .substr(0, 70),
       "file: scenario.engine: vllm-v2: unknown engine \"vllm-v2\"; did you mean");
   EXPECT_EQ(json_error("\"scenario\"", "\"scene\""), "file: scene: this is not a report key");
-  const std::string json = plan::report_json(run(cases()[0]));
+  const std::string json = runs::report_json(run(cases()[0]));
   EXPECT_EQ(testing::error_of(DocumentKind::kReport, json + "{}"), "file: expected nothing after the object");
   EXPECT_EQ(testing::error_of(DocumentKind::kReport, "[]"), "file: expected a JSON object");
   for (std::size_t size = 0; size + 1 < json.size(); size += 7) {
@@ -220,7 +220,7 @@ TEST(ReportJson, WhatIsNoReport) {
 }
 
 TEST(ReportJson, KnownByItsFirstKey) {
-  EXPECT_TRUE(looks_like_report(plan::report_json(run(cases()[0]))));
+  EXPECT_TRUE(looks_like_report(runs::report_json(run(cases()[0]))));
   EXPECT_TRUE(looks_like_report("\xEF\xBB\xBF {\n\t\"scenario\" : {"));
   for (const char* other :
        {"", "{", "{}", "[\"scenario\"]", R"({"seed": 1, "scenario": {}})", R"({"scenarios": 1})"})

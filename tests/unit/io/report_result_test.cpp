@@ -19,11 +19,11 @@
 namespace kvplan::io {
 namespace {
 
-using Bins = std::vector<std::pair<std::int64_t, plan::BinNumbers>>;
+using Bins = std::vector<std::pair<std::int64_t, runs::BinNumbers>>;
 
 Result<ReportedRun> read(std::string_view bytes, Bins& bins) {
   traces::Input input = testing::input_of(bytes);
-  return read_reported_run(input, [&](std::int64_t replica, const plan::BinNumbers& bin) -> Status {
+  return read_reported_run(input, [&](std::int64_t replica, const runs::BinNumbers& bin) -> Status {
     bins.emplace_back(replica, bin);
     return Done{};
   });
@@ -35,13 +35,13 @@ std::string error_of(std::string_view bytes) {
   return run.ok() ? "no error" : run.error().to_string();
 }
 
-plan::RunResult sample(std::int64_t replicas, std::int64_t bins) {
+runs::RunResult sample(std::int64_t replicas, std::int64_t bins) {
   auto settings = report::testing::small_settings();
   settings.push_back({"fleet.replicas", std::to_string(replicas), {}, 0});
   return report::testing::result_of(settings, report::testing::small_trace(), bins);
 }
 
-void expect_same(const std::optional<plan::LatencySummary>& a, const std::optional<plan::LatencySummary>& b) {
+void expect_same(const std::optional<runs::LatencySummary>& a, const std::optional<runs::LatencySummary>& b) {
   ASSERT_EQ(a.has_value(), b.has_value());
   if (!a) return;
   EXPECT_EQ(a->mean, b->mean);
@@ -50,7 +50,7 @@ void expect_same(const std::optional<plan::LatencySummary>& a, const std::option
   EXPECT_EQ(a->max, b->max);
 }
 
-void expect_numbers(const plan::RunSummary& read, const plan::RunSummary& run) {
+void expect_numbers(const runs::RunSummary& read, const runs::RunSummary& run) {
   EXPECT_EQ(read.arrived, run.arrived);
   EXPECT_EQ(read.completed, run.completed);
   EXPECT_EQ(read.rejected, run.rejected);
@@ -81,7 +81,7 @@ void expect_numbers(const plan::RunSummary& read, const plan::RunSummary& run) {
 TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
   for (const std::int64_t replicas : {1, 3})
     for (const std::int64_t count : {0, 7, 5000}) {
-      const plan::RunResult run = sample(replicas, count);
+      const runs::RunResult run = sample(replicas, count);
       Bins bins;
       const auto reported = read(testing::report_bytes(run, true), bins);
       ASSERT_TRUE(reported.ok()) << reported.error().to_string();
@@ -90,7 +90,7 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
       std::size_t at = 0;
       for (std::size_t r = 0; r < run.replicas.size(); ++r)
         for (const observe::TimelineBin& bin : run.details[r].timeline) {
-          const plan::BinNumbers expected = plan::bin_numbers(run.details[r], bin);
+          const runs::BinNumbers expected = runs::bin_numbers(run.details[r], bin);
           const auto& [replica, found] = bins[at++];
           ASSERT_EQ(replica, static_cast<std::int64_t>(r));
           ASSERT_EQ(found.begin_ns, expected.begin_ns);
@@ -101,53 +101,53 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
         }
       // From JSON the numbers alone.
       Bins none;
-      const auto from_json = read(plan::report_json(run), none);
+      const auto from_json = read(runs::report_json(run), none);
       ASSERT_TRUE(from_json.ok()) << from_json.error().to_string();
       expect_numbers(from_json.value().run, run);
       EXPECT_TRUE(none.empty());
     }
 }
 
-std::string shown(const plan::RunSummary& run) {
+std::string shown(const runs::RunSummary& run) {
   return report::content_text(report::run_content(run), 100);
 }
 
 /// Read back and written again, a report is what it was; so is what people are shown of it.
-void expect_complete(const std::vector<plan::Setting>& more, const traces::Trace& trace,
+void expect_complete(const std::vector<runs::Setting>& more, const traces::Trace& trace,
                      const std::shared_ptr<const attention::Recording>& recording = nullptr) {
   auto settings = report::testing::small_settings();
   std::string called;
-  for (const plan::Setting& setting : more) {
+  for (const runs::Setting& setting : more) {
     settings.push_back(setting);
     called += setting.path + "=" + setting.text + " ";
   }
   SCOPED_TRACE(called);
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.open_recording = [&](const std::string&) -> Result<std::shared_ptr<const attention::Recording>> {
     return recording;
   };
-  const auto ran = plan::run_scenario(report::testing::scenario_of(settings), trace, options);
+  const auto ran = runs::run_scenario(report::testing::scenario_of(settings), trace, options);
   ASSERT_TRUE(ran.ok()) << ran.error().to_string();
-  const plan::RunResult& run = ran.value();
-  for (const std::string& file : {plan::report_json(run), testing::report_bytes(run, false)}) {
+  const runs::RunResult& run = ran.value();
+  for (const std::string& file : {runs::report_json(run), testing::report_bytes(run, false)}) {
     Bins none;
     const auto stored = read(file, none);
     ASSERT_TRUE(stored.ok()) << stored.error().to_string();
-    EXPECT_EQ(plan::report_json(stored.value().run), plan::report_json(run));
-    EXPECT_EQ(plan::gpus_of(stored.value().run), plan::gpus_of(run));
-    EXPECT_EQ(plan::shortage_of(stored.value().run), plan::shortage_of(run));
+    EXPECT_EQ(runs::report_json(stored.value().run), runs::report_json(run));
+    EXPECT_EQ(runs::gpus_of(stored.value().run), runs::gpus_of(run));
+    EXPECT_EQ(runs::shortage_of(stored.value().run), runs::shortage_of(run));
     EXPECT_EQ(shown(stored.value().run), shown(run));
-    for (const plan::Figure& figure : plan::figures())
+    for (const runs::Figure& figure : runs::figures())
       EXPECT_EQ(figure.value(stored.value().run), figure.value(run)) << figure.name;
   }
 }
 
 TEST(ReportedRun, IsCompleteOnReadingBack) {
-  using Settings = std::vector<plan::Setting>;
-  const auto set = [](const char* path, const char* text) { return plan::Setting{path, text, {}, 0}; };
+  using Settings = std::vector<runs::Setting>;
+  const auto set = [](const char* path, const char* text) { return runs::Setting{path, text, {}, 0}; };
   const traces::Trace trace = report::testing::small_trace();
-  const plan::Setting none = set("memory.pool_blocks", "none");
-  const plan::Setting latency = set("latency", "affine:base_ns=1234567,token_ns=333.3,context_ns=0.7");
+  const runs::Setting none = set("memory.pool_blocks", "none");
+  const runs::Setting latency = set("latency", "affine:base_ns=1234567,token_ns=333.3,context_ns=0.7");
   for (const Settings& more : {
            Settings{},
            Settings{set("fleet.replicas", "3"), latency},
@@ -175,13 +175,13 @@ TEST(ReportedRun, IsCompleteOnReadingBack) {
 }
 
 TEST(ReportedRun, HasObstaclesAndCost) {
-  plan::RunResult run = sample(1, 0);
+  runs::RunResult run = sample(1, 0);
   run.starts = false;
   run.obstacles = {{model::kNoRoom, 30, 20, Unit::kBytes, {"deployment.tp=2", "deployment.weight_bits=8"}},
                    {model::kLongestRequest, 10, 9, Unit::kBlocks, {}}};
-  run.cost = plan::Cost{7, 12.5, "USD", {}};
+  run.cost = runs::Cost{7, 12.5, "USD", {}};
   Bins none;
-  for (const std::string& text : {plan::report_json(run), testing::report_bytes(run, false)}) {
+  for (const std::string& text : {runs::report_json(run), testing::report_bytes(run, false)}) {
     const auto reported = read(text, none);
     ASSERT_TRUE(reported.ok()) << reported.error().to_string();
     expect_numbers(reported.value().run, run);
@@ -204,7 +204,7 @@ TEST(ReportedRun, EveryTruncationIsOneLine) {
 
 /// A file of correct frames around messages that were changed.
 std::string changed(const std::function<void(v1::Report&, v1::TimelineChunk&)>& change) {
-  const plan::RunResult run = sample(1, 3);
+  const runs::RunResult run = sample(1, 3);
   v1::Report report;
   v1::TimelineChunk chunk;
   EXPECT_TRUE(fill_message(run, report).ok());
@@ -262,7 +262,7 @@ TEST(ReportedRun, WhatTheVisitorSaysEndsIt) {
   const std::string bytes = testing::report_bytes(sample(1, 3), true);
   traces::Input input = testing::input_of(bytes);
   const auto run = read_reported_run(
-      input, [](std::int64_t, const plan::BinNumbers&) -> Status { return interrupted_error(); });
+      input, [](std::int64_t, const runs::BinNumbers&) -> Status { return interrupted_error(); });
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().kind, ErrorKind::kInterrupted);
 }

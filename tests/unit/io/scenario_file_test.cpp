@@ -14,12 +14,12 @@
 namespace kvplan::io {
 namespace {
 
-using plan::FieldKind;
-using plan::Origin;
-using plan::Setting;
+using runs::FieldKind;
+using runs::Origin;
+using runs::Setting;
 
-plan::Scenario scenario_of(const std::vector<Setting>& settings) {
-  const auto scenario = plan::resolve(settings);
+runs::Scenario scenario_of(const std::vector<Setting>& settings) {
+  const auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   return scenario.value();
 }
@@ -32,7 +32,7 @@ std::vector<Setting> settings_in(std::string_view bytes) {
 }
 
 /// The fields alone: without asking whether they go together.
-void expect_round_trip(const plan::Scenario& scenario) {
+void expect_round_trip(const runs::Scenario& scenario) {
   v1::Scenario message;
   const Status filled = fill_message(scenario, message);
   ASSERT_TRUE(filled.ok()) << filled.error().to_string();
@@ -41,8 +41,8 @@ void expect_round_trip(const plan::Scenario& scenario) {
   const auto settings = settings_of(again);
   ASSERT_TRUE(settings.ok()) << settings.error().to_string();
   std::size_t values = 0;
-  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
-    const std::string path(plan::scenario_fields()[i].path);
+  for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i) {
+    const std::string path(runs::scenario_fields()[i].path);
     const auto found = std::find_if(settings.value().begin(), settings.value().end(),
                                     [&](const Setting& s) { return s.path == path; });
     ASSERT_EQ(found != settings.value().end(), !scenario.texts[i].empty()) << path;
@@ -58,7 +58,7 @@ void expect_round_trip(const plan::Scenario& scenario) {
   EXPECT_TRUE(write_scenario(from_message, again).ok());
   from_message.end_object();
   from_scenario.begin_object();
-  plan::write_scenario(from_scenario, scenario);
+  runs::write_scenario(from_scenario, scenario);
   from_scenario.end_object();
   EXPECT_EQ(from_message.take(), from_scenario.take());
 }
@@ -79,10 +79,10 @@ std::string other_value(const Param& param) {
 }
 
 TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
-  plan::Scenario all = scenario_of({});
-  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
-    const plan::Field& field = plan::scenario_fields()[i];
-    plan::Scenario one = scenario_of({});
+  runs::Scenario all = scenario_of({});
+  for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i) {
+    const runs::Field& field = runs::scenario_fields()[i];
+    runs::Scenario one = scenario_of({});
     std::string text;
     switch (field.kind) {
       case FieldKind::kText:
@@ -105,7 +105,7 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
         break;
     }
     one.texts[i] = all.texts[i] = text;
-    one.sources[i] = all.sources[i] = {plan::Source::From::kGiven};
+    one.sources[i] = all.sources[i] = {runs::Source::From::kGiven};
     SCOPED_TRACE(field.path);
     expect_round_trip(one);
   }
@@ -113,10 +113,10 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
 }
 
 TEST(ScenarioBinary, EveryComponentWithEveryParameter) {
-  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
-    const plan::Field& field = plan::scenario_fields()[i];
+  for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i) {
+    const runs::Field& field = runs::scenario_fields()[i];
     if (field.kind != FieldKind::kComponent) continue;
-    for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+    for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
       std::string text(descriptor->name);
       for (const Param& param : descriptor->params)
         text.append(text.size() == descriptor->name.size() ? ":" : ",")
@@ -124,9 +124,9 @@ TEST(ScenarioBinary, EveryComponentWithEveryParameter) {
             .append("=")
             .append(other_value(param));
       SCOPED_TRACE(text);
-      const auto choice = parse_component(text, field.family, plan::family_descriptors(field.family));
+      const auto choice = parse_component(text, field.family, runs::family_descriptors(field.family));
       ASSERT_TRUE(choice.ok()) << choice.error().to_string();
-      plan::Scenario scenario = scenario_of({});
+      runs::Scenario scenario = scenario_of({});
       scenario.texts[i] = choice.value().to_string();
       expect_round_trip(scenario);
     }
@@ -148,16 +148,16 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
       {{"seed", "9223372036854775807", {}, 0},
        {"latency", "affine:base_ns=0.10,token_ns=1e3,context_ns=0", {}, 0}}};
   for (const auto& settings : cases) {
-    const plan::Scenario scenario = scenario_of(settings);
+    const runs::Scenario scenario = scenario_of(settings);
     const std::string bytes = testing::scenario_bytes(scenario);
-    const plan::Scenario again = scenario_of(settings_in(bytes));
-    for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
+    const runs::Scenario again = scenario_of(settings_in(bytes));
+    for (std::size_t i = 0; i < runs::scenario_fields().size(); ++i) {
       EXPECT_EQ(again.origin(i), scenario.texts[i].empty() ? Origin::kDefault : scenario.origin(i))
-          << plan::scenario_fields()[i].path;
-      if (plan::scenario_fields()[i].kind == FieldKind::kInteger && !scenario.texts[i].empty()) {
+          << runs::scenario_fields()[i].path;
+      if (runs::scenario_fields()[i].kind == FieldKind::kInteger && !scenario.texts[i].empty()) {
         EXPECT_EQ(parse_integer(again.texts[i]), parse_integer(scenario.texts[i]));
       } else {
-        EXPECT_EQ(again.texts[i], scenario.texts[i]) << plan::scenario_fields()[i].path;
+        EXPECT_EQ(again.texts[i], scenario.texts[i]) << runs::scenario_fields()[i].path;
       }
     }
     EXPECT_EQ(testing::scenario_bytes(again), bytes) << "same content, same bytes";
@@ -174,7 +174,7 @@ TEST(ScenarioBinary, ASettingAfterItCountsAndIsGiven) {
   std::vector<Setting> settings = settings_in(testing::scenario_bytes(scenario_of({})));
   settings.push_back({"memory.pool_tokens", "100000", {}, 0});
   settings.push_back({"engine.max_seqs", "3", {}, 0});
-  const plan::Scenario scenario = scenario_of(settings);
+  const runs::Scenario scenario = scenario_of(settings);
   EXPECT_EQ(scenario.text("memory.pool_bytes"), "");
   EXPECT_EQ(scenario.pool.tokens, 100000);
   EXPECT_EQ(scenario.engine.integer("max_seqs"), 3);
@@ -183,7 +183,7 @@ TEST(ScenarioBinary, ASettingAfterItCountsAndIsGiven) {
 }
 
 TEST(ScenarioBinary, FilesCountFromTheFolderOfTheFile) {
-  const plan::Scenario scenario = scenario_of({{"workload.trace", "data/t.kvt", {}, 0}});
+  const runs::Scenario scenario = scenario_of({{"workload.trace", "data/t.kvt", {}, 0}});
   const auto trace_of = [&](const std::string& written_for, const std::string& read_at) {
     const std::string bytes = testing::scenario_bytes(scenario, written_for);
     traces::Input input = testing::input_of(bytes, read_at);
@@ -198,19 +198,19 @@ TEST(ScenarioBinary, FilesCountFromTheFolderOfTheFile) {
     EXPECT_EQ(std::filesystem::absolute(trace_of(file, file)).lexically_normal(),
               std::filesystem::absolute("data/t.kvt"))
         << file;
-  const plan::Scenario recorded = scenario_of(
+  const runs::Scenario recorded = scenario_of(
       {{"workload.attention", "data/a.kva,/b.kva,c.kva", {}, 0}, {"eviction", "h2o:hh=4,recent=4", {}, 0}});
   const std::string bytes = testing::scenario_bytes(recorded, "data/s.kvs");
   EXPECT_EQ(scenario_of(settings_in(bytes)).text("workload.attention"), "a.kva,/b.kva,../c.kva");
   traces::Input at_its_place = testing::input_of(bytes, "data/s.kvs");
   EXPECT_EQ(scenario_of(read_scenario(at_its_place).value()).text("workload.attention"),
             recorded.text("workload.attention"));
-  const plan::Scenario measured = scenario_of({{"latency", "calibrated:file=data/c.json", {}, 0}});
+  const runs::Scenario measured = scenario_of({{"latency", "calibrated:file=data/c.json", {}, 0}});
   const std::string with_latency = testing::scenario_bytes(measured, "data/s.kvs");
   EXPECT_EQ(scenario_of(settings_in(with_latency)).text("latency"), "calibrated:file=c.json");
   traces::Input beside = testing::input_of(with_latency, "other/s.kvs");
   EXPECT_EQ(scenario_of(read_scenario(beside).value()).text("latency"), "calibrated:file=other/c.json");
-  const plan::Scenario absolute = scenario_of({{"workload.trace", "/data/t.kvt", {}, 0}});
+  const runs::Scenario absolute = scenario_of({{"workload.trace", "/data/t.kvt", {}, 0}});
   EXPECT_EQ(settings_in(testing::scenario_bytes(absolute, "x/y.kvs")).front().text, "/data/t.kvt");
 }
 
@@ -261,7 +261,7 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
 std::string json_error(const std::string& text) {
   const auto settings = parse_scenario(text, "s.json");
   if (!settings.ok()) return settings.error().to_string();
-  const auto scenario = plan::resolve(settings.value());
+  const auto scenario = runs::resolve(settings.value());
   return scenario.ok() ? "no error" : scenario.error().to_string();
 }
 
@@ -309,12 +309,12 @@ TEST(ScenarioJson, OriginsAreReadAndChecked) {
 }
 
 TEST(ScenarioOrigins, ParametersHaveTheirOwn) {
-  const auto origins = [](std::vector<plan::Setting> settings) {
-    const auto scenario = plan::resolve(settings);
+  const auto origins = [](std::vector<runs::Setting> settings) {
+    const auto scenario = runs::resolve(settings);
     EXPECT_TRUE(scenario.ok());
     std::string given;
-    plan::each_source(scenario.value(), [&](std::string_view path, const plan::Source& source) {
-      if (plan::origin_of(source) == Origin::kGiven) given.append(given.empty() ? "" : " ").append(path);
+    runs::each_source(scenario.value(), [&](std::string_view path, const runs::Source& source) {
+      if (runs::origin_of(source) == Origin::kGiven) given.append(given.empty() ? "" : " ").append(path);
     });
     return given;
   };

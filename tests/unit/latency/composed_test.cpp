@@ -103,22 +103,22 @@ TEST(Composed, SaysWhatItIsMadeOf) {
   EXPECT_NE(other[2].find("(extrapolated)"), std::string::npos) << "tables of another version";
 }
 
-plan::Scenario scenario_of(const std::vector<std::string>& texts) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
+runs::Scenario scenario_of(const std::vector<std::string>& texts) {
+  std::vector<runs::Setting> settings;
+  for (const std::string& text : texts) settings.push_back(runs::parse_setting(text).value());
+  auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   return std::move(scenario).value();
 }
 
-std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
-  plan::RunOptions options;
+std::string outputs(const runs::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
   options.timeline_bins = 5;
-  const auto result = plan::run_scenario(scenario, trace, options);
+  const auto result = runs::run_scenario(scenario, trace, options);
   if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
+  return runs::report_json(result.value()) + runs::requests_csv(result.value()) +
+         runs::timeline_csv(result.value());
 }
 
 /// Long answers, so that contexts pass many knots of the tables.
@@ -153,7 +153,7 @@ TEST(Composed, RunsInClosedFormAreRunsStepByStep) {
         random.chance(1, 3) ? "latency=composed:overhead_ns=1000.3,kernel_ns=0.7" : "latency=composed"};
     if (memory == "paged" && random.chance(1, 4)) texts.emplace_back("eviction=window:window=512");
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + texts[0] + " " + texts[1] + " " + memory);
-    const plan::Scenario scenario = scenario_of(texts);
+    const runs::Scenario scenario = scenario_of(texts);
     const std::string fast = outputs(scenario, trace, false);
     ASSERT_EQ(fast, outputs(scenario, trace, true));
     completed += fast.find("\"completed\"") != std::string::npos ? 1 : 0;
@@ -164,7 +164,7 @@ TEST(Composed, RunsInClosedFormAreRunsStepByStep) {
 TEST(Composed, ARunRepeatsIt) {
   Random random(2, "composed report");
   const traces::Trace trace = drawn_trace(random);
-  const auto result = plan::run_scenario(
+  const auto result = runs::run_scenario(
       scenario_of({"model=gpt-oss-20b", "deployment.device=L40S", "deployment.tp=2", "latency=composed"}),
       trace, {});
   ASSERT_TRUE(result.ok()) << result.error().to_string();
@@ -219,11 +219,11 @@ TEST(Composed, IsTheDefaultWhereTablesCoverDeviceAndModel) {
   begins({"engine=sglang", "deployment.device=h100-sxm"}, "roofline:");
   // A given value is used; an older report states it as a default too.
   begins({"latency=roofline", "deployment.device=h100-sxm"}, "roofline:");
-  std::vector<plan::Setting> stored{{"deployment.device", "h100-sxm", {}, 0}, {"latency", "roofline", {}, 0}};
-  stored.back().origin = plan::Origin::kDefault;
-  EXPECT_EQ(plan::resolve(stored).value().latency.name(), "roofline");
-  const plan::Scenario told = scenario_of({"deployment.device=h100-sxm"});
-  EXPECT_EQ(told.origin("latency"), plan::Origin::kDefault);
+  std::vector<runs::Setting> stored{{"deployment.device", "h100-sxm", {}, 0}, {"latency", "roofline", {}, 0}};
+  stored.back().origin = runs::Origin::kDefault;
+  EXPECT_EQ(runs::resolve(stored).value().latency.name(), "roofline");
+  const runs::Scenario told = scenario_of({"deployment.device=h100-sxm"});
+  EXPECT_EQ(told.origin("latency"), runs::Origin::kDefault);
   EXPECT_EQ(told.text("latency"), told.latency.to_string());
 }
 

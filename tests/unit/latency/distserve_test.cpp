@@ -232,14 +232,14 @@ TEST(DistServe, HugeLoadsAreCutAndHugeCoefficientsRefused) {
     }
 }
 
-std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
-  plan::RunOptions options;
+std::string outputs(const runs::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+  runs::RunOptions options;
   options.step_by_step = step_by_step;
   options.timeline_bins = 5;
-  const auto result = plan::run_scenario(scenario, trace, options);
+  const auto result = runs::run_scenario(scenario, trace, options);
   if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
+  return runs::report_json(result.value()) + runs::requests_csv(result.value()) +
+         runs::timeline_csv(result.value());
 }
 
 TEST(DistServe, RunsInClosedFormAreRunsStepByStep) {
@@ -263,9 +263,9 @@ TEST(DistServe, RunsInClosedFormAreRunsStepByStep) {
                             : "latency=distserve"};
     if (memory == "paged" && random.chance(1, 4)) texts.emplace_back("eviction=window:window=512");
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + texts[0] + " " + memory);
-    std::vector<plan::Setting> settings;
-    for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-    const auto scenario = plan::resolve(settings);
+    std::vector<runs::Setting> settings;
+    for (const std::string& text : texts) settings.push_back(runs::parse_setting(text).value());
+    const auto scenario = runs::resolve(settings);
     ASSERT_TRUE(scenario.ok()) << scenario.error().to_string();
     const std::string fast = outputs(scenario.value(), trace, false);
     ASSERT_EQ(fast, outputs(scenario.value(), trace, true));

@@ -21,9 +21,9 @@ namespace kvplan::report {
 namespace {
 
 using observe::State;
-using plan::Comparison;
-using plan::RunResult;
-using plan::Variant;
+using runs::Comparison;
+using runs::RunResult;
+using runs::Variant;
 
 /// A run of 1,000 requests that all completed, in 100 GiB of memory.
 struct Made {
@@ -52,9 +52,9 @@ RunResult run_of(const Made& made) {
   r.mean_running = made.mean_running;
   r.max_running = 5;  // max_seqs is 6
   r.output_tokens_per_s = made.tokens_per_s;
-  r.ttft = plan::LatencySummary{.p99 = made.ttft_p99};
+  r.ttft = runs::LatencySummary{.p99 = made.ttft_p99};
   r.capacity_bytes = std::int64_t{100} << 30;
-  plan::MemorySummary memory;
+  runs::MemorySummary memory;
   memory.capacity_bytes = r.capacity_bytes;
   memory.timed = true;
   memory.mean_fraction[index(State::kLive)] = made.live;
@@ -128,16 +128,16 @@ TEST(Answer, WhatTheCacheBuysIsSaid) {
                                    {"paged", {.mean_running = 8, .tokens_per_s = 400}}});
   RunResult& none = *comparison.variants[0].result;
   auto settings = testing::small_settings();
-  settings.push_back(plan::parse_setting("memory.allocator=no-cache").value());
-  std::erase_if(settings, [](const plan::Setting& s) { return s.path == "memory.pool_blocks"; });
+  settings.push_back(runs::parse_setting("memory.allocator=no-cache").value());
+  std::erase_if(settings, [](const runs::Setting& s) { return s.path == "memory.pool_blocks"; });
   none.scenario = testing::scenario_of(settings);
   ASSERT_TRUE(none.scenario.keeps_nothing());
   none.computed_tokens = 90'000'000;
-  none.tpot = plan::LatencySummary{.p50 = 3};
+  none.tpot = runs::LatencySummary{.p50 = 3};
   for (const std::size_t v : {std::size_t{1}, std::size_t{2}}) {
     RunResult& r = *comparison.variants[v].result;
     r.computed_tokens = 300'000;
-    r.tpot = plan::LatencySummary{.p50 = 0.02};
+    r.tpot = runs::LatencySummary{.p50 = 0.02};
     r.memory->mean_bytes[index(State::kLive)] = 5.0 * (std::int64_t{1} << 30);
     r.memory->peak_bytes[index(State::kLive)] = std::int64_t{7} << 30;
   }
@@ -267,7 +267,7 @@ TEST(Answer, OtherWorkIsNotPutIntoRelation) {
           "max_model_len=300 was given other requests than max_model_len=100, so the two are not compared.",
           "max_model_len=500 rejected every request on arrival."}));
   std::size_t ratios = 0;
-  for (const plan::Fact& fact : plan::facts_of(comparison)) {
+  for (const runs::Fact& fact : runs::facts_of(comparison)) {
     if (!fact.ratio) continue;
     ++ratios;
     EXPECT_EQ(fact.variant, 3U) << fact.metric;
@@ -407,22 +407,22 @@ TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
 }
 
 TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
-  std::vector<plan::Setting> settings = testing::small_settings();
+  std::vector<runs::Setting> settings = testing::small_settings();
   settings[0].text = "4000";
   settings.push_back({"fleet.replicas", "3", {}, 0});
   const RunResult r = testing::result_of(settings, testing::small_trace(), 0);
   ASSERT_GT(r.memory->mean_fraction[index(State::kCached)], 0);
-  EXPECT_EQ(plan::shortage_of(r), plan::Shortage::kNever) << "the largest request fits into what was idle";
-  EXPECT_LE(plan::least_idle(r), plan::idle_at_peak(r) / 3);
+  EXPECT_EQ(runs::shortage_of(r), runs::Shortage::kNever) << "the largest request fits into what was idle";
+  EXPECT_LE(runs::least_idle(r), runs::idle_at_peak(r) / 3);
   RunResult full = r;
   full.replicas[1].least_idle_bytes = r.details[1].layout.alloc_unit_bytes();
-  EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
+  EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
   full.replicas[1].least_idle_bytes = 0;
-  EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
+  EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
   // One replica's own peak is that of the run.
   settings.back().text = "1";
   const RunResult one = testing::result_of(settings, testing::small_trace(), 0);
-  EXPECT_EQ(plan::least_idle(one), plan::idle_at_peak(one));
+  EXPECT_EQ(runs::least_idle(one), runs::idle_at_peak(one));
 }
 
 TEST(Answer, NotesNameTheirVariants) {
@@ -447,7 +447,7 @@ TEST(Answer, NotesNameTheirVariants) {
 TEST(Answer, SaysWhereStepTimesAreMadeInDifferentWays) {
   auto comparison = comparison_of("deployment.device", {{"h100-sxm", {}}, {"mi300x", {}}});
   const auto resolved = [](const char* device, const char* latency) {
-    std::vector<plan::Setting> settings{{"deployment.device", device, {}, 0}};
+    std::vector<runs::Setting> settings{{"deployment.device", device, {}, 0}};
     if (latency != nullptr) settings.push_back({"latency", latency, {}, 0});
     return testing::scenario_of(settings);
   };
@@ -481,10 +481,10 @@ TEST(Answer, ManyVariantsAreNotAllDescribed) {
 }
 
 TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
-  std::vector<plan::Vary> varies{plan::parse_vary("memory.pool_blocks=40;60;4000").value(),
-                                 plan::parse_vary("engine.max_seqs=2;6").value()};
-  plan::Inputs inputs(testing::small_inputs());
-  const auto result = plan::compare(testing::small_settings(), varies, inputs, {});
+  std::vector<runs::Vary> varies{runs::parse_vary("memory.pool_blocks=40;60;4000").value(),
+                                 runs::parse_vary("engine.max_seqs=2;6").value()};
+  runs::Inputs inputs(testing::small_inputs());
+  const auto result = runs::compare(testing::small_settings(), varies, inputs, {});
   ASSERT_TRUE(result.ok());
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -529,7 +529,7 @@ TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
     ++ratios;
     EXPECT_EQ(double(fact["ratio"]), value / figure(fact["versus"], metric)) << metric;
   }
-  EXPECT_EQ(facts, 6 * plan::answer_metrics().size());
+  EXPECT_EQ(facts, 6 * runs::answer_metrics().size());
   // The larger pools complete one request more, so that only the other batch of the smallest is the same work.
   EXPECT_GT(ratios, 5U);
   std::vector<std::string> sentences;
@@ -577,9 +577,9 @@ TEST(Knee, IsWhatItsDefinitionSays) {
     // Given in another order than by size.
     std::rotate(pools.begin(), pools.begin() + 1, pools.end());
     const Comparison comparison = comparison_of("memory.pool_tokens", pools);
-    const auto knees = plan::knees_of(comparison);
+    const auto knees = runs::knees_of(comparison);
     ASSERT_EQ(knees.size(), 3U);
-    for (const plan::Knee& knee : knees) {
+    for (const runs::Knee& knee : knees) {
       EXPECT_EQ(knee.at, naive_knee(made, std::string(knee.metric))) << knee.metric;
       inside += knee.at && *knee.at > 0 && *knee.at + 1 < made.size() ? 1 : 0;
     }
@@ -611,7 +611,7 @@ TEST(Knee, ChartPointsAreThePoolsAndFigures) {
   const Comparison comparison = comparison_of("memory.pool_tokens", {{"10000", {.tokens_per_s = 500}},
                                                                      {"20000", {.tokens_per_s = 960}},
                                                                      {"40000", {.tokens_per_s = 1000}}});
-  const auto knees = plan::knees_of(comparison);
+  const auto knees = runs::knees_of(comparison);
   const testing::Element svg = testing::parse_xml(knee_chart(comparison, knees[0], "k"));
   const auto points = testing::path_points(svg.with("class", "line l0").at(0)->attributes.at("d"));
   ASSERT_EQ(points.size(), 3U);

@@ -17,28 +17,28 @@ traces::Trace small_trace() {
   return traces::testing::import_text(rows).value();
 }
 
-plan::InputReaders small_inputs() {
-  return {{}, [](const plan::Scenario&) -> Result<traces::Trace> { return small_trace(); }, {}, {}};
+runs::InputReaders small_inputs() {
+  return {{}, [](const runs::Scenario&) -> Result<traces::Trace> { return small_trace(); }, {}, {}};
 }
 
-std::vector<plan::Setting> small_settings() {
+std::vector<runs::Setting> small_settings() {
   return {{"memory.pool_blocks", "40", {}, 0},
           {"engine.max_seqs", "6", {}, 0},
           {"latency", "affine:base_ns=1000000,token_ns=2000,context_ns=3", {}, 0},
           {"targets.ttft_s", "0.05", {}, 0}};
 }
 
-plan::Scenario scenario_of(const std::vector<plan::Setting>& settings) {
-  const auto scenario = plan::resolve(settings);
+runs::Scenario scenario_of(const std::vector<runs::Setting>& settings) {
+  const auto scenario = runs::resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   return scenario.value();
 }
 
-plan::RunResult result_of(const std::vector<plan::Setting>& settings, const traces::Trace& trace,
+runs::RunResult result_of(const std::vector<runs::Setting>& settings, const traces::Trace& trace,
                           std::int64_t timeline_bins) {
-  plan::RunOptions options;
+  runs::RunOptions options;
   options.timeline_bins = timeline_bins;
-  auto result = plan::run_scenario(scenario_of(settings), trace, options);
+  auto result = runs::run_scenario(scenario_of(settings), trace, options);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return std::move(result).value();
 }

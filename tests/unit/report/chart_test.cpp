@@ -44,19 +44,19 @@ std::vector<double> heights(const std::vector<Point>& path, std::size_t bins, co
   return out;
 }
 
-double bytes_of(const plan::ReplicaDetails& replica, std::size_t bin, std::size_t state) {
+double bytes_of(const runs::ReplicaDetails& replica, std::size_t bin, std::size_t state) {
   return replica.timeline[bin].mean(state) * static_cast<double>(replica.layout.count_bytes()) +
          (state == index(State::kPadding) ? static_cast<double>(replica.layout.padding_bytes()) : 0);
 }
 
-void expect_stacked(const plan::RunResult& result) {
+void expect_stacked(const runs::RunResult& result) {
   const Plot plot;
   const Element svg = parse_xml(memory_chart(result, "m"));
   std::vector<double> expected(kBins, 0);
   std::size_t drawn = 0;
   for (const State state : kStackOrder) {
     std::vector<double> add(kBins, 0);
-    for (const plan::ReplicaDetails& replica : result.details)
+    for (const runs::ReplicaDetails& replica : result.details)
       for (std::size_t b = 0; b < add.size(); ++b) add[b] += bytes_of(replica, b, index(state));
     const auto paths = svg.with("id", "m-" + std::string(kStateNames[index(state)]));
     if (*std::max_element(add.begin(), add.end()) == 0) {
@@ -102,15 +102,15 @@ TEST(Charts, ReplicasAreSummed) {
 }
 
 TEST(Charts, ManyBinsAreJoinedExactly) {
-  const plan::RunResult many = result_of(small_settings(), small_trace(), 640);
-  const plan::RunResult few = result_of(small_settings(), small_trace(), 320);
+  const runs::RunResult many = result_of(small_settings(), small_trace(), 640);
+  const runs::RunResult few = result_of(small_settings(), small_trace(), 320);
   EXPECT_EQ(memory_chart(many, "m"), memory_chart(few, "m"));
   EXPECT_EQ(batch_chart(many, "b"), batch_chart(few, "b"));
 }
 
 TEST(Charts, LinesAreMeansWithTheirRange) {
   const Plot plot;
-  const plan::RunResult result = result_of(small_settings(), small_trace(), kBins);
+  const runs::RunResult result = result_of(small_settings(), small_trace(), kBins);
   const Element svg = parse_xml(batch_chart(result, "b"));
   const auto& bins = result.details[0].timeline;
   double most = 6;  // running slots are drawn: they are within half again of the largest value
@@ -134,8 +134,8 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
 
 TEST(Charts, DistributionIsThatOfTheRequests) {
   const Plot plot;
-  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
-  EXPECT_TRUE(plan::is_saturated(result));  // so that what waits has no curve
+  runs::RunResult result = result_of(small_settings(), small_trace(), 0);
+  EXPECT_TRUE(runs::is_saturated(result));  // so that what waits has no curve
   EXPECT_TRUE(parse_xml(latency_chart(result, "l")).with("class", "line l1 d-TTFT").empty());
   EXPECT_EQ(parse_xml(latency_chart(result, "l")).with("class", "line l2 d-TPOT").size(), 1U);
   result.saturation->saturated = false;
@@ -192,7 +192,7 @@ TEST(Charts, SharesAreBarsOfTheirLength) {
 }
 
 TEST(Charts, HaveDescriptionsForScreenReaders) {
-  const plan::RunResult result = result_of(small_settings(), small_trace(), kBins);
+  const runs::RunResult result = result_of(small_settings(), small_trace(), kBins);
   for (const std::string& chart :
        {memory_chart(result, "a"), batch_chart(result, "b"), latency_chart(result, "c")}) {
     const Element svg = parse_xml(chart);

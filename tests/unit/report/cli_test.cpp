@@ -252,9 +252,9 @@ TEST(CliList, HasEveryComponentAndExplainEveryParameter) {
     }
     return std::nullopt;
   };
-  for (const auto family : plan::families()) {
+  for (const auto family : runs::families()) {
     const Outcome one = run_kvplan("list " + std::string(family));
-    for (const Descriptor* d : plan::family_descriptors(family)) {
+    for (const Descriptor* d : runs::family_descriptors(family)) {
       if (d->family != family) continue;  // a scenario's format may be a codec, which is listed as such
       const std::string name(d->name);
       EXPECT_NE(text.out.find(name), std::string::npos) << name;
@@ -275,7 +275,7 @@ TEST(CliList, HasEveryComponentAndExplainEveryParameter) {
       }
     }
   }
-  for (const plan::Field& field : plan::scenario_fields()) {
+  for (const runs::Field& field : runs::scenario_fields()) {
     EXPECT_TRUE(in_json("scenario", field.path)) << field.path;
     EXPECT_EQ(run_kvplan("explain " + std::string(field.path)).exit_code, 0);
   }

@@ -19,7 +19,7 @@ using testing::small_settings;
 using testing::small_trace;
 
 TEST(Html, HasTheTextsContentAndTheCharts) {
-  const plan::RunResult result = result_of(small_settings(), small_trace(), 20);
+  const runs::RunResult result = result_of(small_settings(), small_trace(), 20);
   const Element page = parse_xml(run_html(result, "kvplan run 'my trace.csv' --html page.html"));
   EXPECT_EQ(page.name, "html");
   EXPECT_EQ(page.attributes.at("lang"), "en");
@@ -78,7 +78,7 @@ TEST(Html, FetchesAndRunsNothing) {
 }
 
 TEST(Html, AnyNameIsSafe) {
-  plan::RunResult result = result_of(small_settings(), small_trace(), 5);
+  runs::RunResult result = result_of(small_settings(), small_trace(), 5);
   const std::string hostile = "a<script>\"'&\xff\x01\xed\xa0\x80 \xc3\xa9";
   result.warnings.push_back(hostile);
   const std::string page = run_html(result, hostile);

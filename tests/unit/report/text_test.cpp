@@ -101,7 +101,7 @@ TEST(ReportText, NamesFromFilesAreHarmless) {
 }
 
 TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
-  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  runs::RunResult result = result_of(small_settings(), small_trace(), 0);
   const auto shown = [&] { return content_text(run_content(result), 100); };
   const auto line_of = [&](const std::string& label) {
     const std::string text = shown();
@@ -122,7 +122,7 @@ TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
 }
 
 TEST(ReportText, SaysEveryNumberOfTheResult) {
-  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  runs::RunResult result = result_of(small_settings(), small_trace(), 0);
   ASSERT_GT(result.preemptions, 0);
   ASSERT_EQ(result.rejected, 1);
   result.saturation->saturated = false;  // else what waits is left out
@@ -160,14 +160,14 @@ bool any_has(const std::vector<std::string>& sentences, const std::string& part)
 }
 
 TEST(ReportText, SentencesFollowFromTheNumbers) {
-  const plan::RunResult tight = result_of(small_settings(), small_trace(), 0);
+  const runs::RunResult tight = result_of(small_settings(), small_trace(), 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "Memory limits: " + grouped(tight.preemptions) + " preemption"));
   EXPECT_TRUE(any_has(verdict_of(tight), "One request was rejected"));
 
   auto settings = small_settings();
   settings.push_back({"memory.pool_blocks", "4000", {}, 0});
   settings.push_back({"engine.max_seqs", "2", {}, 0});
-  const plan::RunResult full = result_of(settings, small_trace(), 0);
+  const runs::RunResult full = result_of(settings, small_trace(), 0);
   ASSERT_EQ(full.preemptions, 0);
   EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
   // The trace has no prefixes: only preempted requests get hits.
@@ -184,7 +184,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   // show.
   settings.push_back({"engine.max_seqs", "2", {}, 0});
   settings.push_back({"memory.pool_blocks", "34", {}, 0});
-  const plan::RunResult close = result_of(settings, small_trace(), 0);
+  const runs::RunResult close = result_of(settings, small_trace(), 0);
   ASSERT_EQ(close.preemptions, 0);
   ASSERT_EQ(close.memory->mean_fraction[index(State::kStranded)], 0);
   EXPECT_TRUE(any_has(meaning_of(close), "an admission may have waited for memory"));
@@ -197,7 +197,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   settings.push_back({"memory.pool_blocks", "none", {}, 0});
   settings.push_back({"memory.allocator", "contiguous:reserve=max", {}, 0});
   settings.push_back({"engine.max_model_len", "6000", {}, 0});
-  const plan::RunResult whole = result_of(settings, small_trace(), 0);
+  const runs::RunResult whole = result_of(settings, small_trace(), 0);
   EXPECT_TRUE(any_has(meaning_of(whole),
                       "mostly internal (" + percent(whole.memory->mean_fraction[index(State::kInternal)])));
 
@@ -209,7 +209,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
 }
 
 TEST(Overview, BeginsWithTheVerdictAndLeavesDefaultsOut) {
-  const plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  const runs::RunResult result = result_of(small_settings(), small_trace(), 0);
   const std::string text = overview_text(result, 100);
   std::size_t at = 0;
   for (const char* title :
@@ -231,7 +231,7 @@ TEST(Overview, BeginsWithTheVerdictAndLeavesDefaultsOut) {
 /// A label with its cell is a statement; none of them contradicts another.
 TEST(Overview, SaysNoBareYesOrNo) {
   for (const bool saturated : {false, true}) {
-    plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+    runs::RunResult result = result_of(small_settings(), small_trace(), 0);
     result.saturation.emplace().saturated = saturated;
     result.starts = false;
     result.obstacles = {{model::kLongestRequest, 262144, 1000, Unit::kTokens, {"deployment.tp=2"}}};
@@ -249,7 +249,7 @@ TEST(Overview, SaysNoBareYesOrNo) {
 }
 
 TEST(Overview, KeepsWithinAScreenAndAHalf) {
-  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  runs::RunResult result = result_of(small_settings(), small_trace(), 0);
   for (int i = 0; i < 60; ++i) {
     result.assumptions.push_back("Assumption " + std::to_string(i) + ": " + std::string(150, 'x') +
                                  " and more.");

@@ -17,19 +17,19 @@
 namespace kvplan::scheduling {
 namespace {
 
-plan::Setting set(const std::string& path, const std::string& text) {
-  plan::Setting setting;
+runs::Setting set(const std::string& path, const std::string& text) {
+  runs::Setting setting;
   setting.path = path;
   setting.text = text;
   return setting;
 }
 
-Result<plan::Scenario> resolved(const std::vector<plan::Setting>& settings) {
-  return plan::resolve(settings);
+Result<runs::Scenario> resolved(const std::vector<runs::Setting>& settings) {
+  return runs::resolve(settings);
 }
 
 /// The pool rule on a device.
-std::string rule_of(std::vector<plan::Setting> settings) {
+std::string rule_of(std::vector<runs::Setting> settings) {
   settings.push_back(set("deployment.device", "h100-sxm"));
   const auto scenario = resolved(settings);
   return scenario.ok() ? scenario.value().text("deployment.pool_rule") : scenario.error().to_string();
@@ -65,7 +65,7 @@ TEST(PoolRule, IsThatOfTheEngineWithoutAnother) {
             "vllm-v1:memory_utilization=0.9");
   // A rule that is given stays, wherever it stands.
   for (const bool first : {true, false}) {
-    std::vector<plan::Setting> settings{set("engine", "sglang"), set("deployment.pool_rule", "trt-llm")};
+    std::vector<runs::Setting> settings{set("engine", "sglang"), set("deployment.pool_rule", "trt-llm")};
     if (first) std::swap(settings.front(), settings.back());
     EXPECT_EQ(rule_of(settings), "trt-llm:free_gpu_memory_fraction=0.9");
     settings = {set("engine", "sglang"), set("deployment.pool_rule.mem_fraction_static", "0.7")};
@@ -78,36 +78,36 @@ TEST(PoolRule, IsThatOfTheEngineWithoutAnother) {
 }
 
 TEST(PoolRule, IsToldWhereItComesFrom) {
-  const auto from = [](std::vector<plan::Setting> settings) {
+  const auto from = [](std::vector<runs::Setting> settings) {
     settings.push_back(set("deployment.device", "h100-sxm"));
-    const plan::Scenario s = resolved(settings).value();
-    plan::Source::From out{};
-    plan::each_source(s, [&](std::string_view path, const plan::Source& source) {
+    const runs::Scenario s = resolved(settings).value();
+    runs::Source::From out{};
+    runs::each_source(s, [&](std::string_view path, const runs::Source& source) {
       if (path == "deployment.pool_rule") out = source.from;
     });
     return out;
   };
-  EXPECT_EQ(from({}), plan::Source::From::kDefault);
-  EXPECT_EQ(from({set("engine", "vllm-v1")}), plan::Source::From::kDefault);
-  EXPECT_EQ(from({set("engine", "sglang")}), plan::Source::From::kDerived);
+  EXPECT_EQ(from({}), runs::Source::From::kDefault);
+  EXPECT_EQ(from({set("engine", "vllm-v1")}), runs::Source::From::kDefault);
+  EXPECT_EQ(from({set("engine", "sglang")}), runs::Source::From::kDerived);
   EXPECT_EQ(from({set("engine", "sglang"), set("deployment.pool_rule", "sglang")}),
-            plan::Source::From::kGiven);
+            runs::Source::From::kGiven);
 }
 
 /// A resolved scenario that is read back has its defaults written down.
 TEST(PoolRule, OfAStoredScenarioFollowsAnotherEngine) {
-  plan::Setting stored = set("deployment.pool_rule", "vllm-v1:memory_utilization=0.9");
-  stored.origin = plan::Origin::kDefault;
+  runs::Setting stored = set("deployment.pool_rule", "vllm-v1:memory_utilization=0.9");
+  stored.origin = runs::Origin::kDefault;
   EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "sglang:mem_fraction_static=0.843");
   stored.text = "vllm-v1:memory_utilization=0.8";
   EXPECT_EQ(rule_of({stored}), "vllm-v1:memory_utilization=0.8");
-  stored.origin = plan::Origin::kGiven;
+  stored.origin = runs::Origin::kGiven;
   EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "vllm-v1:memory_utilization=0.8");
 }
 
 /// The pool of SGLang on a device, by its formula: what is free after loading, less a share of what was free before.
 TEST(PoolRule, OfSglangDividesADevice) {
-  const plan::Scenario s =
+  const runs::Scenario s =
       resolved({set("engine", "sglang"), set("deployment.device", "h100-sxm"), set("model", "llama-3-8b")})
           .value();
   ASSERT_TRUE(s.derives_pool);

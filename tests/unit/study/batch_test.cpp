@@ -8,7 +8,7 @@
 
 #include "simulator/study/batch.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 /// Numbers 0..count-1; `run` may be replaced.
@@ -125,4 +125,4 @@ TEST_P(Batches, RunsWithoutMemoryRunAgainAlone) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

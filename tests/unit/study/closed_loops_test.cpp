@@ -12,7 +12,7 @@
 #include "traces/import/open_trace.h"
 #include "traces/record/turns.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -163,4 +163,4 @@ TEST(ClosedLoops, RecordedSessions) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -9,7 +9,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/report/xml.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using report::testing::small_inputs;
@@ -184,4 +184,4 @@ TEST(Compare, TraceIsReadOncePerName) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -6,7 +6,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using model::Obstacle;
@@ -203,4 +203,4 @@ TEST(Fits, ASweepHasARowForWhatDoesNotStart) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

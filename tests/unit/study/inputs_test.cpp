@@ -12,7 +12,7 @@
 #include "simulator/study/compare.h"
 #include "tests/unit/report/cases.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using report::testing::small_settings;
@@ -278,4 +278,4 @@ TEST(Cases, HandOutWhatIsWantedAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -5,7 +5,7 @@
 #include "simulator/run/run.h"
 #include "tests/support/random_trace.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 RunResult run_of(const std::vector<std::string>& sets, const traces::Trace& trace) {
@@ -110,4 +110,4 @@ TEST(KnownTruths, TwiceTheLoadOnTwiceTheReplicasIsTheSameForEveryRequest) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

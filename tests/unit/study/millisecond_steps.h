@@ -10,7 +10,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
-namespace kvplan::plan::testing {
+namespace kvplan::runs::testing {
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
@@ -37,4 +37,4 @@ inline traces::Trace apart(const std::vector<int>& output) {
   return traces::testing::import_text(rows).value();
 }
 
-}  // namespace kvplan::plan::testing
+}  // namespace kvplan::runs::testing

@@ -5,7 +5,7 @@
 #include "simulator/observe/ledger_sink.h"
 #include "tests/unit/study/millisecond_steps.h"
 
-namespace kvplan::plan::testing {
+namespace kvplan::runs::testing {
 namespace {
 
 traces::Trace at_once(int requests, int input, int output) {
@@ -69,4 +69,4 @@ TEST(FoundingNotes, ThroughputIsTheInverseOfTheTimes) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan::testing
+}  // namespace kvplan::runs::testing

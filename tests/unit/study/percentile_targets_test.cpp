@@ -9,7 +9,7 @@
 #include "simulator/base/random.h"
 #include "tests/unit/study/millisecond_steps.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using testing::apart;
@@ -266,4 +266,4 @@ TEST(PercentileTargets, ASweepHasThemAsAFigure) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -9,7 +9,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using traces::testing::Outcome;
@@ -202,4 +202,4 @@ TEST(Prices, ASweepKnowsItsCasesByTheListToo) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

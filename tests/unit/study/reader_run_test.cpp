@@ -7,7 +7,7 @@
 #include "simulator/run/run.h"
 #include "tests/support/random_trace.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using Sets = std::vector<std::string>;
@@ -224,4 +224,4 @@ TEST(RunsWithReaders, RefuseWhatIsNotFollowed) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

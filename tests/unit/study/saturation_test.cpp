@@ -7,7 +7,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using traces::testing::run_kvplan;
@@ -121,4 +121,4 @@ TEST(Saturation, IsSaidInsteadOfALatency) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

@@ -257,7 +257,7 @@ TEST(ScenarioErrors, NumbersSayTheirRangeAndAreShortened) {
     expect_error(std::string("{\"seed\": ") + number + "}", ":1: seed: expected ");
   // For an unknown name an error lists all paths.
   std::size_t most = 150;
-  for (const plan::Field& field : plan::scenario_fields()) most += field.path.size() + 2;
+  for (const runs::Field& field : runs::scenario_fields()) most += field.path.size() + 2;
   const std::string key(3000, 'k');
   for (const std::string& scenario :
        {"{\"" + key + "\": 1}", "{\"memory\": {\"" + key + "\": 1}}", "{\"model\": \"" + key + "\"}",

@@ -7,7 +7,7 @@
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using report::testing::kMicroTrace;
@@ -132,4 +132,4 @@ TEST(Source, TablesShowWhatIsDerived) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

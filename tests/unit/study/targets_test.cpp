@@ -7,7 +7,7 @@
 #include "simulator/base/random.h"
 #include "tests/unit/study/millisecond_steps.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 using traces::testing::Outcome;
@@ -134,4 +134,4 @@ TEST(Targets, TheRunSaysWhetherTheyHold) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

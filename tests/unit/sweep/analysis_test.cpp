@@ -23,7 +23,7 @@
 namespace kvplan::sweep {
 namespace {
 
-using plan::Better;
+using runs::Better;
 
 /// At least as good everywhere and better somewhere, tested on every pair.
 std::vector<std::int64_t> naive_front(const std::vector<Point>& points,

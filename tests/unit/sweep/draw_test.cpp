@@ -55,7 +55,7 @@ std::vector<Spread> spreads(const std::vector<std::string>& texts) {
   return all;
 }
 
-std::string text_of(const plan::Combinations& cases) {
+std::string text_of(const runs::Combinations& cases) {
   std::string text;
   for (std::int64_t i = 0; i < cases.count(); ++i) {
     for (const auto& [path, value] : cases.at(i)) text += path + "=" + value + " ";
@@ -81,7 +81,7 @@ TEST(Draw, EveryCaseOnce) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const auto cases = draw_cases(spreads({"a=1..4", "b=x;y;z", "c=1..2:log"}), 24, seed);
     ASSERT_TRUE(cases.ok());
-    std::set<plan::Varied> seen;
+    std::set<runs::Varied> seen;
     for (std::int64_t i = 0; i < 24; ++i) seen.insert(cases.value().at(i));
     EXPECT_EQ(seen.size(), 24U);
     EXPECT_EQ(cases.value().varies()[0].values, (std::vector<std::string>{"1", "2", "3", "4"}));

@@ -6,7 +6,7 @@
 #include "simulator/results/report.h"
 #include "tests/unit/report/cases.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string text_of(const FigureValue& value) {
@@ -100,4 +100,4 @@ TEST(Figures, AreNullWhereTheReportIs) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs

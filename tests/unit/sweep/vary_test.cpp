@@ -4,7 +4,7 @@
 #include "simulator/scenario/vary.h"
 #include "simulator/sweep/shard.h"
 
-namespace kvplan::plan {
+namespace kvplan::runs {
 namespace {
 
 std::string values_of(const std::string& text) {
@@ -77,4 +77,4 @@ TEST(Shard, IsWritten) {
 }
 
 }  // namespace
-}  // namespace kvplan::plan
+}  // namespace kvplan::runs
