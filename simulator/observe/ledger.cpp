@@ -471,17 +471,6 @@ void Ledger::set_groups() {
   set_held(held);
 }
 
-void Ledger::tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const {
-  std::array<StateCounts, std::tuple_size_v<GroupAccount::ByKind>> counts, each_step;
-  const std::size_t kinds = groups_->kinds().size();
-  for (std::size_t k = 0; k < kinds; ++k) {
-    counts[k] = counts_of(held[k]);
-    each_step[k] = counts_of(growth[k]);
-  }
-  for (LedgerSink* sink : sinks_)
-    sink->on_kinds(std::span(counts).first(kinds), std::span(each_step).first(kinds));
-}
-
 /// The steps of a span; what each of them adds.
 StateCounts Ledger::run_groups(std::int64_t steps) {
   const GroupAccount::ByKind held = groups_->held();

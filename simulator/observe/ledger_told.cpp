@@ -1,4 +1,8 @@
 // How the ledger reports its counts: which counts are bytes of which states.
+#include <array>
+#include <span>
+#include <tuple>
+
 #include "simulator/base/check.h"
 #include "simulator/observe/ledger.h"
 
@@ -66,6 +70,17 @@ StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
 void Ledger::set_courses() {
   set_held(courses_->held());
   cell(State::kMetadata) += courses_->alloc_units() * layout_.entry_bytes;
+}
+
+void Ledger::tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const {
+  std::array<StateCounts, std::tuple_size_v<GroupAccount::ByKind>> counts, each_step;
+  const std::size_t kinds = groups_->kinds().size();
+  for (std::size_t k = 0; k < kinds; ++k) {
+    counts[k] = counts_of(held[k]);
+    each_step[k] = counts_of(growth[k]);
+  }
+  for (LedgerSink* sink : sinks_)
+    sink->on_kinds(std::span(counts).first(kinds), std::span(each_step).first(kinds));
 }
 
 }  // namespace kvplan::observe

@@ -7,7 +7,7 @@
 
 namespace kvplan::event_log {
 
-/// Errors have the field, but not the place in the file.
+/// Errors have the field, but not the location in the file.
 Result<Header> decode_header(const ::kvplan::v1::EventLogHeader& message);
 /// For a log with this many replicas. `claim` may be null.
 Result<Record> decode_record(const ::kvplan::v1::Fact& fact, const ::kvplan::v1::Claim* claim,
