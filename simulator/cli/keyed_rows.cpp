@@ -2,26 +2,13 @@
 
 #include <algorithm>
 
-#include "simulator/base/number_input.h"
+#include "simulator/base/comma_cells.h"
 
 namespace kvplan::cli {
-namespace {
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-}  // namespace
 
 Result<KeyedRows> KeyedRows::open(std::string_view header, const std::vector<std::string_view>& names,
                                   const std::vector<std::string_view>& added) {
-  const std::vector<std::string_view> columns = cells_of(header);
+  const std::vector<std::string_view> columns = comma_cells(header);
   KeyedRows rows;
   rows.cells_ = columns.size();
   for (const std::string_view name : added)
@@ -38,7 +25,7 @@ Result<KeyedRows> KeyedRows::open(std::string_view header, const std::vector<std
 }
 
 Result<std::vector<std::string>> KeyedRows::read(std::string_view line) const {
-  const std::vector<std::string_view> cells = cells_of(line);
+  const std::vector<std::string_view> cells = comma_cells(line);
   if (cells.size() != cells_)
     return bad_input("expected " + std::to_string(cells_) + " cells, found " + std::to_string(cells.size()));
   std::vector<std::string> out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/base/comma_cells.h"
 #include "simulator/base/number_input.h"
 
 namespace kvplan::kernels {
@@ -9,16 +10,6 @@ namespace {
 
 constexpr WholeRange kCounts{1, 1 << 30};
 constexpr NumberRange kTimes{1e-3, 1e9};
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (std::size_t comma = line.find(','); comma != std::string_view::npos; comma = line.find(',')) {
-    cells.push_back(line.substr(0, comma));
-    line.remove_prefix(comma + 1);
-  }
-  cells.push_back(line);
-  return cells;
-}
 
 class TableReader {
  public:
@@ -55,7 +46,7 @@ class TableReader {
     const std::string_view line = rest_.substr(0, end);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
     ++line_;
-    return cells_of(line);
+    return comma_cells(line);
   }
 
   Result<std::string> head(std::string_view name) {

@@ -4,22 +4,13 @@
 #include <cstdlib>
 #include <limits>
 
+#include "simulator/base/comma_cells.h"
 #include "simulator/base/number_input.h"
 
 namespace kvplan::kernels {
 namespace {
 
 constexpr double kMostUs = 1e12;
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 bool is_number(std::string_view cell) {
   return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
@@ -66,7 +57,7 @@ Result<TimeTable> parse_time_table(std::string_view text, std::span<const std::s
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     const auto here = [&](Error error) { return std::move(error).at_file(file).at_line(number); };
-    const std::vector<std::string_view> cells = cells_of(line);
+    const std::vector<std::string_view> cells = comma_cells(line);
     const bool header = table.axis.empty();
     if (header) {
       for (std::size_t i = 0; i < cells.size() && !is_number(cells[i]); ++i) {
