@@ -1,5 +1,6 @@
 // The program `kvplan`: one line per command.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -46,6 +47,30 @@ int fail(std::string message) {
   return static_cast<int>(ErrorKind::kBadInput);
 }
 
+struct Adder {
+  std::string_view name;  ///< first word of its command line
+  void (*add)(Command& app, Outcome& outcome);
+};
+/// In the order of `kvplan --help`.
+constexpr std::array<Adder, 19> kAdders{{
+    {"bytes", add_bytes},       {"cache", add_cache},         {"run", add_run},
+    {"scenario", add_scenario}, {"compare", add_compare},     {"sweep", add_sweep},
+    {"merge", add_merge},       {"report", add_report},       {"convert", add_convert},
+    {"list", add_list},         {"pool", add_pool},           {"trace", add_trace},
+    {"evict", add_evict},       {"budget", add_budget},       {"format", add_format},
+    {"frontier", add_frontier}, {"attention", add_attention}, {"calibration", add_calibration},
+    {"latency", add_latency},
+}};
+
+/// The command that `first` names alone, since the options of all others cost a fifth of a small run; or else all
+/// commands, for their list and for suggestions.
+void add_commands(Command& app, Outcome& outcome, std::string_view first) {
+  const auto named =
+      std::find_if(kAdders.begin(), kAdders.end(), [&](const Adder& adder) { return adder.name == first; });
+  if (named != kAdders.end()) return named->add(app, outcome);
+  for (const Adder& adder : kAdders) adder.add(app, outcome);
+}
+
 int run(int argc, char** argv) {
   CommandLine line(
       "kvplan", "kvplan: where the KV-cache bytes of an LLM server go, and what another policy would change",
@@ -54,28 +79,10 @@ int run(int argc, char** argv) {
   app.require_subcommand();
   app.footer("With KVPLAN_ERRORS=json in the environment, an error is one line of JSON for other programs.");
   Outcome outcome;
-  add_bytes(app, outcome);
-  add_cache(app, outcome);
-  add_run(app, outcome);
-  add_scenario(app, outcome);
-  add_compare(app, outcome);
-  add_sweep(app, outcome);
-  add_merge(app, outcome);
-  add_report(app, outcome);
-  add_convert(app, outcome);
-  add_list(app, outcome);
-  add_pool(app, outcome);
-  add_trace(app, outcome);
-  add_evict(app, outcome);
-  add_budget(app, outcome);
-  add_format(app, outcome);
-  add_frontier(app, outcome);
-  add_attention(app, outcome);
-  add_calibration(app, outcome);
-  add_latency(app, outcome);
+  std::vector<std::string> words = arguments(argc, argv);
+  add_commands(app, outcome, words.empty() ? std::string_view() : words.back());
   refuse_empty_values(app);
 
-  std::vector<std::string> words = arguments(argc, argv);
   const Status known = check_words(app, {words.rbegin(), words.rend()});
   if (!known.ok()) return fail(known.error().message);
   const auto text = line.run(std::move(words));

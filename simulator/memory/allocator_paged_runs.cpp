@@ -340,10 +340,12 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   }
 
   /// Where contents may have copies: which of a request's blocks in the queue have an older one, or a gap before them.
-  void recount(Life& l) {
-    if (l.copies.empty() && l.runs != kNone) return;
-    std::int64_t duplicates = 0;
-    std::int64_t unreachable = 0;
+  void recount(
+      Life& l) {  // apart from the count itself, so that it is inlined: it is asked for with every block
+    if (!l.copies.empty() || l.runs == kNone) recount_copies(l);
+  }
+  void recount_copies(Life& l) {
+    std::int64_t duplicates = 0, unreachable = 0;
     if (l.runs != kNone) {
       list_copies(l);
       bool reached = edges_.front() == 0;

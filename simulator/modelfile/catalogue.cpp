@@ -3,20 +3,17 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/modelfile/config.h"
 
 namespace kvplan::model {
 namespace {
-
-struct ModelCatalogue {
-  std::vector<ModelShape> shapes;                 ///< by name
-  std::vector<std::vector<std::string>> aliases;  ///< of each, in the same order
-};
 
 /// REQUIRES: an embedded config, which is well-formed.
 std::vector<std::string> aliases_in(std::string_view text) {
@@ -30,21 +27,57 @@ std::vector<std::string> aliases_in(std::string_view text) {
   return out;
 }
 
-const ModelCatalogue& catalogue() {
-  static const ModelCatalogue kCatalogue = [] {
-    std::vector<std::pair<ModelShape, std::vector<std::string>>> all;
-    for (const EmbeddedConfig& config : embedded_configs())
-      all.emplace_back(parse_config(config.text, std::string(config.file)).value(), aliases_in(config.text));
-    std::sort(all.begin(), all.end(),
-              [](const auto& a, const auto& b) { return a.first.name < b.first.name; });
-    ModelCatalogue out;
-    for (auto& [shape, aliases] : all) {
-      out.shapes.push_back(std::move(shape));
-      out.aliases.push_back(std::move(aliases));
-    }
-    return out;
-  }();
-  return kCatalogue;
+/// The models by name. The config of a model NAME is the file NAME.json, and is read when the model is asked for: most
+/// runs need one model. Calls from several threads are safe.
+class ModelCatalogue {
+ public:
+  ModelCatalogue() : read_(embedded_configs().size()), shapes_(read_.size()) {
+    for (const EmbeddedConfig& config : embedded_configs()) configs_.push_back(&config);
+    std::sort(configs_.begin(), configs_.end(),
+              [](const EmbeddedConfig* a, const EmbeddedConfig* b) { return name_of(*a) < name_of(*b); });
+  }
+
+  [[nodiscard]] std::size_t size() const { return configs_.size(); }
+  [[nodiscard]] std::string_view name(std::size_t i) const { return name_of(*configs_[i]); }
+  const ModelShape& shape(std::size_t i) {
+    std::call_once(read_[i], [&] {
+      shapes_[i] = parse_config(configs_[i]->text, std::string(configs_[i]->file)).value();
+      KVPLAN_CHECK(shapes_[i].name == name(i));
+    });
+    return shapes_[i];
+  }
+  std::span<const ModelShape> shapes() {
+    for (std::size_t i = 0; i < size(); ++i) shape(i);
+    return shapes_;
+  }
+  /// Of each model, in the order of their names.
+  const std::vector<std::vector<std::string>>& aliases() {
+    std::call_once(aliases_read_, [&] {
+      for (const EmbeddedConfig* config : configs_) aliases_.push_back(aliases_in(config->text));
+    });
+    return aliases_;
+  }
+  /// REQUIRES: it is one of the shapes.
+  [[nodiscard]] std::size_t index(const ModelShape& shape) const {
+    return static_cast<std::size_t>(&shape - shapes_.data());
+  }
+
+ private:
+  static std::string_view name_of(const EmbeddedConfig& config) {
+    const std::string_view file = config.file;
+    return file.substr(0, file.rfind('.'));
+  }
+
+  std::vector<const EmbeddedConfig*> configs_;
+  std::vector<std::once_flag> read_;
+  std::vector<ModelShape> shapes_;
+  std::once_flag aliases_read_;
+  std::vector<std::vector<std::string>> aliases_;
+};
+
+ModelCatalogue& catalogue() {
+  static ModelCatalogue all;
+  return all;
 }
 
 char lower(char c) {
@@ -63,14 +96,15 @@ std::string_view repository(std::string_view name) {
 
 /// The model of this name or alias; null where there is none.
 const ModelShape* known(std::string_view name) {
-  const ModelCatalogue& all = catalogue();
-  for (std::size_t i = 0; i < all.shapes.size(); ++i) {
-    const auto& aliases = all.aliases[i];
-    const auto is_it = [&](const std::string& alias) {
-      return same_name(name, alias) || same_name(name, repository(alias));
-    };
-    if (same_name(name, all.shapes[i].name) || std::any_of(aliases.begin(), aliases.end(), is_it))
-      return &all.shapes[i];
+  ModelCatalogue& all = catalogue();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (same_name(name, all.name(i))) return &all.shape(i);
+  const auto is_it = [&](const std::string& alias) {
+    return same_name(name, alias) || same_name(name, repository(alias));
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& aliases = all.aliases()[i];
+    if (std::any_of(aliases.begin(), aliases.end(), is_it)) return &all.shape(i);
   }
   return nullptr;
 }
@@ -78,12 +112,12 @@ const ModelShape* known(std::string_view name) {
 }  // namespace
 
 std::span<const ModelShape> models() {
-  return catalogue().shapes;
+  return catalogue().shapes();
 }
 
 std::span<const std::string> model_aliases(const ModelShape& shape) {
-  const ModelCatalogue& all = catalogue();
-  return all.aliases[static_cast<std::size_t>(&shape - all.shapes.data())];
+  ModelCatalogue& all = catalogue();
+  return all.aliases()[all.index(shape)];
 }
 
 Result<const ModelShape*> find_model(std::string_view name) {
