@@ -11,6 +11,7 @@
 #include "simulator/base/utf8.h"
 #include "simulator/modelfile/attention_keys.h"
 #include "simulator/modelfile/json_keys.h"
+#include "simulator/modelfile/layer_families.h"
 
 namespace kvplan::model {
 namespace {
@@ -305,6 +306,20 @@ Status read_weights(const Config& config, ModelShape& shape) {
   return Done{};
 }
 
+/// A family with different layers, in a file without the keys that say which.
+Status refuse_silent_family(const Config& config) {
+  const std::string type = config.text("model_type");
+  const LayerFamily* const family = find_layer_family(type);
+  if (family == nullptr) return Done{};
+  for (const char* key : family->keys)
+    if (config.present({key}) != nullptr) return Done{};
+  std::string text = "expected keys and values for each token in each layer; models of the family \"" + type +
+                     "\" have " + std::string(family->what);
+  if (!family->keys.empty())
+    text.append(", and the file does not say which layers (").append(family->keys[0]).append(")");
+  return config.wrong(std::move(text), "model_type");
+}
+
 Status refuse_other_caches(const Config& config) {
   for (const Refusal& refusal : kRefusals) {
     std::int64_t number = -1;
@@ -327,7 +342,7 @@ Status refuse_other_caches(const Config& config) {
         "expected attention in keys that kvplan reads, found one that it does not: what "
         "layers keep may depend on it",
         *unknown);
-  return Done{};
+  return refuse_silent_family(config);
 }
 
 /// Broken JSON in kvplan's words, where the library's do not name an expectation.

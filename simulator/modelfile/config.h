@@ -7,9 +7,10 @@
 // use_sliding_window and max_window_layers, or sliding_window_pattern; for the number of weights intermediate_size,
 // vocab_size, tie_word_embeddings and the sizes of experts. The older names n_layer, n_embd, n_head, num_kv_heads,
 // n_inner, ffn_dim are accepted too. If the language model is a part of a larger model, its part is read (text_config,
-// llm_config or language_config). Errors are keys of caches that are not keys and values per token, every
-// other attention key that is not read (attention_keys.h), and a key that occurs twice: a result without them would be
-// wrong. Other keys are ignored. A member "kvplan" {"name", "source"} names the model; without it the file's name does.
+// llm_config or language_config). Errors are keys of caches that are not keys and values per token, every other
+// attention key that is not read (attention_keys.h), a family with different layers in a file that does not say which
+// (layer_families.h), and a key that occurs twice: a result without them would be wrong. Other keys are ignored. A
+// member "kvplan" {"name", "source"} names the model; without it the file's name does.
 //
 // Layers with a window, if the file does not list them, by model_type: gemma2 and gpt_oss every other layer, gemma3 all
 // but every sixth, cohere2 all but every fourth (huggingface/transformers v4.53, configuration_*.py of these); with

@@ -189,6 +189,35 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
     EXPECT_EQ(error("{" + kDims + "," + silent + "}"), "no error") << silent;
 }
 
+/// Keys with default values may be left out: then the family alone says that layers differ (issue 44).
+TEST(ModelConfig, AFamilyWithDifferentLayersSaysWhich) {
+  const auto of_type = [](const std::string& type, const std::string& more = "") {
+    return error("{" + kDims + R"(,"model_type":")" + type + "\"" + more + "}");
+  };
+  EXPECT_EQ(of_type("qwen3_next"),
+            "c.json: model_type: expected keys and values for each token in each layer; models of the family "
+            "\"qwen3_next\" have layers of linear attention, and the file does not say which layers "
+            "(layer_types)");
+  EXPECT_EQ(of_type("mamba2"),
+            "c.json: model_type: expected keys and values for each token in each layer; models of the family "
+            "\"mamba2\" have layers with a state in place of a KV cache");
+  for (const char* type : {"jamba", "bamba", "recurrent_gemma", "zamba2", "granitemoehybrid", "nemotron_h",
+                           "falcon_h1", "minimax_m1", "kimi_linear", "lfm2", "plamo2", "gemma3n_text",
+                           "llama4_text", "qwen3_5_moe_text", "deepseek_v4", "nemotron-nas"})
+    EXPECT_EQ(of_type(type).substr(0, 19), "c.json: model_type:") << type;
+  EXPECT_EQ(error(R"({"model_type":"x","text_config":{)" + kDims + R"(,"model_type":"qwen3_5_text"}})")
+                .substr(0, 31),
+            "c.json: text_config.model_type:");
+  // A file that says which layers is read, or refused by the key that says it.
+  const std::string full =
+      R"(,"layer_types":["full_attention","full_attention","full_attention","full_attention",)"
+      R"("full_attention","full_attention"])";
+  EXPECT_EQ(of_type("qwen3_next", full), "no error");
+  EXPECT_EQ(of_type("qwen3_next", R"(,"layer_types":null)").substr(0, 19), "c.json: model_type:");
+  for (const char* alike : {"llama", "qwen3", "gemma3_text", "minimax_m2", "deepseek_v3", "text", ""})
+    EXPECT_EQ(of_type(alike), "no error") << alike;
+}
+
 TEST(ModelConfig, EachKvHeadServesAsManyHeads) {
   const std::string dims = R"("num_hidden_layers":6,"hidden_size":64,"head_dim":8,"num_attention_heads":7)";
   EXPECT_EQ(
