@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "simulator/base/suggest.h"
 
@@ -55,10 +56,18 @@ int most_arguments(const Command& command) {
   return most;
 }
 
-Error unexpected(const Command& command, const std::vector<std::string>& words) {
+/// "--threads= 2": an option with an empty value, and the argument right behind it. Both empty: there are none.
+struct Parted {
+  std::string option, argument;
+};
+
+Error unexpected(const Command& command, const std::vector<std::string>& words, const Parted& parted) {
   std::string text = words.size() == 1 ? "The following argument was not expected:"
                                        : "The following arguments were not expected:";
   for (const std::string& word : words) text += " " + word;
+  if (!parted.option.empty())
+    return bad_input(text + "; " + parted.option + "= has no value: write " + parted.option + "=" +
+                     parted.argument + ", without a space");
   std::vector<std::string> names;
   for (const Option* option : command.options())
     for (std::string& name : option->names()) names.push_back(std::move(name));
@@ -78,21 +87,27 @@ Status check_words(const Command& program, const std::vector<std::string>& all) 
   int to_option = 0;   // next words that are values of the latest option
   bool maybe = false;  // further words may be its values too
   bool only_arguments = false;
+  std::string empty_option;  // the option before this word, if its value is empty
+  Parted parted;
   for (const std::string& word : words) {
     if (to_option > 0) {
       --to_option;
+      if (!word.empty()) empty_option.clear();
       continue;
     }
+    const std::string before = std::exchange(empty_option, {});
     const std::string_view name = only_arguments ? std::string_view() : option_name(word);
     if (word == "--" && !only_arguments) {
       only_arguments = true;
       maybe = false;
     } else if (name.empty()) {
+      if (!before.empty() && parted.option.empty()) parted = {before, word};
       if (!maybe && ++arguments > most_arguments(*command)) none_takes.push_back(word);
     } else if (const Option* const option = find_option(*command, name); option != nullptr) {
       const bool has_value = word.size() > name.size();
       to_option = std::max(option->least_values() - (has_value ? 1 : 0), 0);
       maybe = option->most_values() > std::max(option->least_values(), 1);
+      if (to_option == 1) empty_option = name;
     } else {
       if (std::find(std::begin(kHelp), std::end(kHelp), name) != std::end(kHelp)) return Done{};
       none_takes.push_back(word);
@@ -100,7 +115,7 @@ Status check_words(const Command& program, const std::vector<std::string>& all) 
     }
   }
   if (none_takes.empty()) return Done{};
-  return unexpected(*command, none_takes);
+  return unexpected(*command, none_takes, parted);
 }
 
 }  // namespace kvplan::cli

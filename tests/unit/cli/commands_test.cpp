@@ -64,6 +64,22 @@ TEST(Commands, ArgumentsThatNothingTakesAreNamedInOrder) {
   EXPECT_EQ(said("run --json --one -- --two").find("not expected"), std::string::npos);
 }
 
+/// The surplus word alone would not say what is wrong.
+TEST(Commands, AValueStandsRightBehindItsEqualsSign) {
+  const auto said = [](const std::string& arguments) {
+    const Outcome ended = run_kvplan(arguments);
+    EXPECT_EQ(ended.exit_code, 2) << arguments;
+    return ended.err;
+  };
+  const std::string surplus = "kvplan: The following argument was not expected: ";
+  const std::string why = "; --threads= has no value: write --threads=2, without a space (see --help)\n";
+  EXPECT_EQ(said("compare T --vary seed=1 --threads= 2"), surplus + "2" + why);
+  EXPECT_EQ(said("compare --threads= 2 T --vary seed=1"), surplus + "T" + why);
+  EXPECT_EQ(said("compare T --threads 3 --vary seed=1 2"), surplus + "2 (see --help)\n");
+  EXPECT_EQ(said("compare T --vary seed=1 --threads=").find("kvplan: --threads: expected a whole number"),
+            0U);
+}
+
 TEST(Commands, ErrorsAreJsonForProgramsThatAskForIt) {
   const traces::testing::TemporaryFolder folder;
   const std::string file = folder.file("a: \"b\".json");
