@@ -57,6 +57,44 @@ TEST(GuiProgram, TakesAScreenshotWithoutADisplay) {
   }
 }
 
+/// Issue 44: a picture took the place of the trace that it shows. By any name of the file, and also where the scenario
+/// names it.
+TEST(GuiProgram, APictureReplacesNoFileThatWasRead) {
+  const QTemporaryDir folder;
+  const QString trace = folder.filePath(QStringLiteral("t.kvt"));
+  ASSERT_TRUE(QFile::copy(to_qstring(kMicroTrace), trace));
+  const QString link = folder.filePath(QStringLiteral("link.kvt"));
+  ASSERT_TRUE(QFile::link(trace, link));
+  const QString scenario = folder.filePath(QStringLiteral("s.json"));
+  const auto write = [](const QString& path, const QByteArray& text) {
+    QFile file(path);
+    return file.open(QIODevice::WriteOnly) && file.write(text) == text.size();
+  };
+  ASSERT_TRUE(write(scenario, R"({"workload": {"trace": "t.kvt"}})"));
+  const auto bytes = [](const QString& path) {
+    QFile file(path);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return file.readAll();
+  };
+  const QByteArray trace_before = bytes(trace), scenario_before = bytes(scenario);
+  for (const auto& [shown, picture] :
+       {std::pair{trace, trace}, std::pair{link, trace}, std::pair{trace, link},
+        std::pair{scenario, scenario}, std::pair{scenario, trace}}) {
+    const Ended ended = gui(
+        {QStringLiteral("--screenshot"), QStringLiteral("timeline"), shown, QStringLiteral("-o"), picture});
+    EXPECT_EQ(ended.code, 2) << to_utf8(shown) << " " << to_utf8(picture);
+    EXPECT_TRUE(ended.err.startsWith(QStringLiteral("kvplan-gui: ") + picture)) << to_utf8(ended.err);
+    EXPECT_EQ(bytes(trace), trace_before);
+    EXPECT_EQ(bytes(scenario), scenario_before);
+  }
+  // A file that was not read may be replaced.
+  ASSERT_TRUE(write(folder.filePath(QStringLiteral("p.png")), "old"));
+  EXPECT_EQ(gui({QStringLiteral("--screenshot"), QStringLiteral("timeline"), scenario, QStringLiteral("-o"),
+                 folder.filePath(QStringLiteral("p.png"))})
+                .code,
+            0);
+}
+
 TEST(GuiProgram, WhatCannotBePrintedIsAnError) {
   for (const char* option : {"--version", "--help"}) {
     const Ended ended = run_program(

@@ -144,6 +144,18 @@ TEST(ScenarioErrors, ManyKeysTakeTheTimeOfReadingThem) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+/// Issue 44: ranks that no engine takes were refused, if at all, after half a minute of routes between them.
+TEST(ScenarioErrors, RanksAreRefusedBeforeTheWorkBegins) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const char* ranks : {"--set deployment.tp=100 --set deployment.pp=32", "--set deployment.tp=4000"}) {
+    const Outcome outcome =
+        run_kvplan(std::string("run ") + kMicroTrace + " --set deployment.device=H100 " + ranks);
+    EXPECT_EQ(outcome.exit_code, 2) << ranks;
+    EXPECT_NE(outcome.err.find(": deployment.tp: "), std::string::npos) << outcome.err;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
 /// What is wrong with what a file says comes with its name, and a file that is not there is called so.
 TEST(ScenarioErrors, FilesThatValuesNameAreNamed) {
   const TemporaryFolder folder;
@@ -158,6 +170,15 @@ TEST(ScenarioErrors, FilesThatValuesNameAreNamed) {
   EXPECT_EQ(error(far),
             "kvplan: " + far +
                 ": workload: request 1 arrives more than 52 days after the first; a run holds 52 days\n");
+  const std::string waits = folder.file("waits.jsonl");
+  const auto row = [](const std::string& id, const std::string& more) {
+    return R"({"timestamp":0,"input_length":9,"output_length":3,"hash_ids":[1],"request_id":")" + id + "\"" +
+           more + "}\n";
+  };
+  write_file(waits, row("a", R"(,"wait_for":["b"])") + row("b", R"(,"wait_for":["a"])"));
+  EXPECT_EQ(error(waits),
+            "kvplan: " + waits +
+                ": waits: requests wait for each other in a circle: request 0 before 1 before 0\n");
   write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,2,2\n");
   const std::string recorded = trace + " --set eviction=recorded:file=" + sets;
   const std::string field = ": eviction: recorded:file: ";
