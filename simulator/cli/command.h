@@ -49,6 +49,7 @@ void add_compare(Command& app, Outcome& outcome);
 void add_convert(Command& app, Outcome& outcome);
 void add_latency(Command& app, Outcome& outcome);
 void add_list(Command& app, Outcome& outcome);  // and explain
+void add_plan(Command& app, Outcome& outcome);
 void add_pool(Command& app, Outcome& outcome);
 void add_merge(Command& app, Outcome& outcome);
 void add_report(Command& app, Outcome& outcome);

@@ -52,13 +52,26 @@ struct Adder {
   void (*add)(Command& app, Outcome& outcome);
 };
 /// In the order of `kvplan --help`.
-constexpr std::array<Adder, 19> kAdders{{
-    {"bytes", add_bytes},       {"cache", add_cache},         {"run", add_run},
-    {"scenario", add_scenario}, {"compare", add_compare},     {"sweep", add_sweep},
-    {"merge", add_merge},       {"report", add_report},       {"convert", add_convert},
-    {"list", add_list},         {"pool", add_pool},           {"trace", add_trace},
-    {"evict", add_evict},       {"budget", add_budget},       {"format", add_format},
-    {"frontier", add_frontier}, {"attention", add_attention}, {"calibration", add_calibration},
+constexpr std::array<Adder, 20> kAdders{{
+    {"bytes", add_bytes},
+    {"cache", add_cache},
+    {"run", add_run},
+    {"scenario", add_scenario},
+    {"plan", add_plan},
+    {"compare", add_compare},
+    {"sweep", add_sweep},
+    {"merge", add_merge},
+    {"report", add_report},
+    {"convert", add_convert},
+    {"list", add_list},
+    {"pool", add_pool},
+    {"trace", add_trace},
+    {"evict", add_evict},
+    {"budget", add_budget},
+    {"format", add_format},
+    {"frontier", add_frontier},
+    {"attention", add_attention},
+    {"calibration", add_calibration},
     {"latency", add_latency},
 }};
 

@@ -322,16 +322,35 @@ Result<std::optional<Database::Row>> Database::row(std::int64_t number) {
   return row;
 }
 
+Status Database::begin() {
+  if (in_transaction_) return Done{};
+  KVPLAN_TRY_DO(sql_->run("BEGIN"));
+  in_transaction_ = true;
+  return Done{};
+}
+
+Status Database::make_tables(const std::string& statements) {
+  return sql_->run(statements);
+}
+
+Status Database::add_to(const std::string& table, const Row& row) {
+  KVPLAN_TRY_DO(begin());
+  std::string marks = "?";
+  for (std::size_t i = 1; i < row.size(); ++i) marks += ", ?";
+  KVPLAN_TRY(Statement statement,
+             sql_->prepare("INSERT OR REPLACE INTO " + quoted_name(table) + " VALUES (" + marks + ")"));
+  for (std::size_t i = 0; i < row.size(); ++i) statement.bind(static_cast<int>(i) + 1, row[i]);
+  KVPLAN_TRY_DO(statement.step());
+  return Done{};
+}
+
 Status Database::add(const Row& row) {
   if (!add_) {
     std::string marks = "?";
     for (std::size_t i = 1; i < row.size(); ++i) marks += ", ?";
     KVPLAN_TRY(add_, sql_->prepare("INSERT INTO cases (" + column_list(head_) + ") VALUES (" + marks + ")"));
   }
-  if (!in_transaction_) {
-    KVPLAN_TRY_DO(sql_->run("BEGIN"));
-    in_transaction_ = true;
-  }
+  KVPLAN_TRY_DO(begin());
   for (std::size_t i = 0; i < row.size(); ++i) add_->bind(static_cast<int>(i) + 1, row[i]);
   KVPLAN_TRY_DO(add_->step());
   add_->reset();

@@ -70,6 +70,10 @@ class Database {
   Status add(const Row& row);
   Status add(const CaseRow& of, const runs::Varied& varied);
   Status commit();
+  /// Runs CREATE TABLE IF NOT EXISTS for tables beside those of a sweep; they are committed at once.
+  Status make_tables(const std::string& statements);
+  /// Adds a row to such a table, or replaces the row with its key, in the transaction that `commit` ends.
+  Status add_to(const std::string& table, const Row& row);
   /// Rows in the order of cases.
   Status each(const std::function<Status(const Row&)>& told);
   /// The rows of any query.
@@ -80,6 +84,7 @@ class Database {
  private:
   Database(std::unique_ptr<Sql> sql, Head head) : sql_(std::move(sql)), head_(std::move(head)) {}
   static Result<Database> make(std::unique_ptr<Sql> sql, const Head& head);
+  Status begin();             // a transaction, if none is open
   std::unique_ptr<Sql> sql_;  // before its statements
   Head head_;
   std::optional<Statement> has_, row_, add_;

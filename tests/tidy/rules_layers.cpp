@@ -93,6 +93,10 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/report", below});
     below.emplace_back("simulator/report");
     table.push_back({"simulator/sweep", below});
+    // A plan's cases are rows of a sweep; it cuts traces into parts of the day.
+    std::vector<std::string_view> of_planner = below;
+    of_planner.insert(of_planner.end(), {"simulator/sweep", "traces/edit"});
+    table.push_back({"simulator/planner", of_planner});
     table.push_back({"simulator/frontier",
                      {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     table.push_back({"simulator/survey",
@@ -107,9 +111,9 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io", "simulator/startup"});
     level({"simulator/io"});
-    below.insert(below.end(),
-                 {"simulator/formats", "simulator/frontier", "simulator/picture", "simulator/report",
-                  "simulator/survey", "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/picture",
+                               "simulator/planner", "simulator/report", "simulator/survey", "simulator/sweep",
+                               "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -1,0 +1,40 @@
+// What a plan settles before it runs anything: prices, the space, which shapes start, targets, the trace and its slice.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/deployment/prices.h"
+#include "simulator/planner/planner.h"
+
+namespace kvplan::planner {
+
+/// A shape that can be searched.
+struct LiveShape {
+  std::size_t shape{0};  ///< in the space
+  std::size_t group{0};  ///< its device
+  std::int64_t gpus{1};  ///< of a replica
+  std::int64_t pool_tokens{0};
+};
+
+struct Prepared {
+  Space space;
+  std::vector<std::string> devices;  ///< canonical names, by group; one empty name: the scenario has none
+  std::optional<runs::PriceList> prices;
+  std::vector<LiveShape> shapes;
+  std::vector<Refusal> refused;
+  runs::Scenario first;  ///< of the first live shape
+  std::vector<Target> targets;
+  runs::TracePtr trace, slice;
+  std::int64_t longest_tokens{0};  ///< prompt and output tokens of the longest request
+  std::vector<std::string> notes;  ///< whole sentences
+
+  /// Price of GPUs of a group in an hour; without a price list their number.
+  [[nodiscard]] double cost(std::size_t group, std::int64_t gpus) const;
+};
+
+/// Errors: those of make_plan that need no run.
+Result<Prepared> prepare(const PlanRequest& request);
+
+}  // namespace kvplan::planner
