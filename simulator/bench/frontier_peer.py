@@ -14,22 +14,15 @@ import sys
 import tempfile
 import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"  # read when numpy and torch are imported
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "traces/python"))
 
 try:
-    import numpy as np
+    from frontier_libraries import Numpy, Torch, np
 
     from kvplan_traces import AttentionHeader, AttentionModel, AttentionSequence, AttentionWriter
 except ImportError as missing:
     sys.exit(f"frontier_peer.py: {missing.name} is missing (pip install numpy zstandard)")
-try:
-    import torch
-except ImportError:
-    torch = None
 
 POLICIES = ("window", "streaming-llm", "tova", "h2o")
 FORMATS = {"full": None, "int-token:bits=8": 8, "int-token:bits=4": 4}  # and the bits of a code; the first is exact
@@ -77,69 +70,7 @@ class Case:
                         write(0, layer, head, numbers)
 
 
-# The peers. Both libraries run the same pass, with what they spell alike; the rest is here.
-
-
-class Numpy:
-    name = f"numpy {np.__version__}"
-    xp = np
-    half, single, double = np.float16, np.float32, np.float64
-
-    @staticmethod
-    def tensor(numbers, kind):
-        return numbers.astype(kind)
-
-    @staticmethod
-    def cast(numbers, kind):
-        return numbers.astype(kind)
-
-    @staticmethod
-    def packed(numbers):
-        return np.ascontiguousarray(numbers)
-
-    @staticmethod
-    def greatest(rows, count):
-        """Of the last axis, the greatest first."""
-        return np.sort(rows, axis=-1)[..., : -count - 1 : -1]
-
-    @staticmethod
-    def ascending(rows):
-        """The places of the last axis by their numbers; of equals the older first."""
-        return np.argsort(rows, axis=-1, kind="stable")
-
-    @staticmethod
-    def sorted(rows):
-        return np.sort(rows, axis=-1)
-
-
-class Torch:
-    name = f"torch {torch.__version__}" if torch else "torch"
-    xp = torch
-    half, single, double = (torch.float16, torch.float32, torch.float64) if torch else (None, None, None)
-
-    @staticmethod
-    def tensor(numbers, kind):
-        return torch.from_numpy(numbers).to(kind)
-
-    @staticmethod
-    def cast(numbers, kind):
-        return numbers.to(kind)
-
-    @staticmethod
-    def packed(numbers):
-        return numbers.contiguous()
-
-    @staticmethod
-    def greatest(rows, count):
-        return torch.topk(rows, count, dim=-1).values
-
-    @staticmethod
-    def ascending(rows):
-        return torch.argsort(rows, dim=-1, stable=True)
-
-    @staticmethod
-    def sorted(rows):
-        return torch.sort(rows, dim=-1).values
+# The peers. Both libraries run the same pass.
 
 
 def as_stored(lib, numbers, bits):

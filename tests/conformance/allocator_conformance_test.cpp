@@ -14,103 +14,31 @@
 #include "simulator/core/observer.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/replacement/replacements.h"
+#include "tests/conformance/allocator_settings.h"
 #include "tests/support/allocator_parts.h"
 #include "tests/support/ids.h"
 #include "tests/support/random_cases.h"
 #include "traces/record/trace.h"
 
-namespace kvplan::memory::allocator_slots_example {
-extern const AllocatorEntry
-    kMember;  // of simulator/docs/adding_an_allocator.md, compiled exactly as on the page
-}
-
 namespace kvplan {
 namespace {
 
-using test::operator""_r;
-
 using core::Allocator;
-
-/// The catalogue, and the example of the manual.
-std::vector<const memory::AllocatorEntry*> members() {
-  const auto all = memory::allocators();
-  std::vector<const memory::AllocatorEntry*> out(all.begin(), all.end());
-  out.push_back(&memory::allocator_slots_example::kMember);
-  return out;
-}
+using Setting = test::AllocatorSetting;
 
 Catalogue member_descriptors() {
   static const auto kAll = [] {
     std::vector<const Descriptor*> out;
-    for (const auto* entry : members()) out.push_back(&entry->descriptor);
+    for (const auto* entry : test::allocator_members()) out.push_back(&entry->descriptor);
     return out;
   }();
   return kAll;
 }
 
 const memory::AllocatorEntry& entry_of(const Choice& choice) {
-  for (const auto* entry : members())
+  for (const auto* entry : test::allocator_members())
     if (&entry->descriptor == &choice.descriptor()) return *entry;
   std::abort();
-}
-
-struct Setting {
-  std::string component;
-  bool prefix_cache;
-  bool block_ids;             ///< false: no content is shared, and block ids are not needed
-  std::string replacement{};  ///< empty: the pool's own way
-};
-
-/// Every combination of the choices of text parameters, and small and odd values of whole numbers.
-std::vector<Setting> settings() {
-  std::vector<Setting> out;
-  for (const memory::AllocatorEntry* entry : members()) {
-    const std::string name(entry->descriptor.name);
-    std::vector<std::string> variants{name};
-    const auto times = [&](const Param& param, std::vector<std::string_view> choices) {
-      std::vector<std::string> more;
-      for (const std::string& variant : variants)
-        for (const auto choice : choices)
-          more.push_back(variant + (variant.find(':') == std::string::npos ? ":" : ",") +
-                         std::string(param.name) + "=" + std::string(choice));
-      variants = more;
-    };
-    for (const Param& param : entry->descriptor.params) {
-      if (!param.choices.empty()) times(param, {param.choices.begin(), param.choices.end()});
-      if (param.kind == ParamKind::kFlag) times(param, {"true", "false"});
-    }
-    // One by one, each in addition to every combination of the above.
-    const std::vector<std::string> combinations = variants;
-    for (const Param& param : entry->descriptor.params) {
-      std::vector<std::string> values;
-      if (param.kind == ParamKind::kInteger) values = {"1", "3", "8"};
-      if (param.name == "factor") values = {"1", "1.3"};
-      for (const std::string& value : values)
-        for (const std::string& c : combinations)
-          variants.push_back(c + (c == name ? ":" : ",") + std::string(param.name) + "=" + value);
-    }
-    if (name == "caching")  // what has no list of values, and several that meet
-      for (const char* const more :
-           {"reserve=oracle,expandable_segments=true", "reserve=pow2,per=request,expandable_segments=true",
-            "reserve=oracle,per=request,max_split_size_mb=21",
-            "reserve=pow2,garbage_collection_threshold=0.3",
-            "reserve=oracle,per=request,garbage_collection_threshold=0.1,max_split_size_mb=40"})
-        variants.push_back(name + ":" + more);
-    for (const std::string& variant : variants) {
-      for (const bool block_ids : {true, false}) {
-        out.push_back({variant, false, block_ids});
-        if (entry->shares_prefixes) out.push_back({variant, true, block_ids});
-      }
-    }
-    if (!entry->shares_prefixes) continue;
-    for (const replacement::ReplacementEntry* policy : replacement::replacements()) {
-      if (policy->make == nullptr) continue;
-      for (const char* const block : {":block_tokens=1", ":block_tokens=3"})
-        out.push_back({name + block, true, true, std::string(policy->descriptor.name)});
-      out.push_back({name + ":block_tokens=2", true, false, std::string(policy->descriptor.name)});
-    }
-  }
-  return out;
 }
 
 class AllocatorConformance : public testing::TestWithParam<Setting> {};
@@ -537,7 +465,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(settings()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(test::allocator_settings()),
                          [](const auto& suite) {
                            std::string name =
                                suite.param.component + (suite.param.prefix_cache ? "_cached" : "_plain") +
@@ -550,91 +478,9 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(sett
 
 /// Every member states what must be evicted before memory is freed: it decides what a token policy frees.
 TEST(Descriptors, EveryAllocatorSaysWhatOneBlockSpans) {
-  for (const auto* entry : members()) {
+  for (const auto* entry : test::allocator_members()) {
     const std::string_view spans = entry->descriptor.spans;
     EXPECT_TRUE(!spans.empty() && spans.back() == '.') << entry->descriptor.name;
-  }
-}
-
-/// Two copies of the same contents in the queue: the older one is found first, and what is left of the
-/// younger one on both sides of a hit stays where it was.
-TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
-  core::Workload workload;
-  workload.arrival.assign(3, SimTime{});
-  workload.input = {10, 4, 20};
-  workload.output = {9, 9, 20};
-  const Choice choice =
-      parse_component("paged:block_tokens=1", "allocator", memory::allocator_descriptors()).value();
-  for (const bool block_ids : {true, false}) {
-    const memory::AllocatorRequest request{
-        .workload = &workload, .pool = {.blocks = 31}, .block_ids = block_ids};
-    const auto fast = memory::allocator_entry(choice).make(choice, request).value();
-    const auto model = memory::allocator_entry(choice).make_model(choice, request).value();
-    ASSERT_EQ(fast->layout().block_ids(), block_ids);
-    const auto live = [&](RequestId r, std::int64_t goal, std::int64_t found, std::int64_t tokens) {
-      for (Allocator* a : {fast.get(), model.get()}) {
-        const core::PrefixHit hits = a->contents()->lookup(r, goal);
-        EXPECT_EQ(hits.tokens, found);
-        ASSERT_TRUE(a->admit(r, hits, tokens, goal));
-        a->contents()->insert(r, tokens);
-      }
-    };
-    const auto release = [&](RequestId r, std::int64_t written) {
-      fast->release(r, written);
-      model->release(r, written);
-    };
-    live(0_r, 10, 0, 3);  // the older copy of [0, 3)
-    release(0_r, 3);
-    live(0_r, 1, 0, 10);  // a request that computes one token hits nothing: a copy of [0, 10)
-    release(0_r, 10);
-    live(1_r, 4, 0, 4);
-    release(1_r, 4);
-    live(0_r, 8, 7, 8);  // [0, 3) of the older copy, [3, 7) of the younger one
-    live(2_r, 20, 0, 1);
-    for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // hands out the queue, block by block
-      for (Allocator* a : {fast.get(), model.get()}) {
-        ASSERT_TRUE(a->grow(2_r, tokens));
-        a->contents()->insert(2_r, tokens);
-      }
-      ASSERT_EQ(fast->counts(), model->counts()) << tokens;
-    }
-  }
-}
-
-/// Room is refused at exactly the size that does not fit.
-TEST(PoolSizes, BoundariesFromBothSides) {
-  core::Workload workload;
-  workload.arrival = {SimTime{}};
-  workload.input = {40};
-  workload.output = {9};  // 48 tokens in the end: three blocks of 16
-  const Choice paged =
-      parse_component("paged:block_tokens=16", "allocator", memory::allocator_descriptors()).value();
-  const auto fits = [&](std::int64_t blocks) {
-    const memory::AllocatorRequest request{.workload = &workload, .pool = {.blocks = blocks}};
-    return memory::allocator_entry(paged).make(paged, request).value()->fits_empty(0_r);
-  };
-  EXPECT_TRUE(fits(4));  // three and the null block
-  EXPECT_FALSE(fits(3));
-  // A pool beyond what our own memory could book is refused, not tried.
-  const memory::AllocatorRequest huge{.workload = &workload, .pool = {.blocks = 1'000'000'000}};
-  EXPECT_FALSE(memory::allocator_entry(paged).make(paged, huge).ok());
-  EXPECT_FALSE(memory::allocator_entry(paged).make_model(paged, huge).ok());
-  const memory::AllocatorRequest none{.workload = &workload, .pool = {.blocks = 1}};
-  EXPECT_FALSE(memory::allocator_entry(paged).make(paged, none).ok());
-  const Choice power =
-      parse_component("contiguous:reserve=pow2", "allocator", memory::allocator_descriptors()).value();
-  const memory::AllocatorRequest blocks{.workload = &workload, .pool = {.blocks = 100}};
-  EXPECT_FALSE(memory::allocator_entry(power).make(power, blocks).ok());
-  for (const auto& [tokens, expected] : {std::pair{64, true}, std::pair{63, false}}) {
-    const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(memory::allocator_entry(power).make(power, request).value()->fits_empty(0_r), expected);
-  }
-  // The prompt and the 16 that its output is rounded to, less the last token.
-  const Choice output =
-      parse_component("contiguous:reserve=output-pow2", "allocator", memory::allocator_descriptors()).value();
-  for (const auto& [tokens, expected] : {std::pair{55, true}, std::pair{54, false}}) {
-    const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(memory::allocator_entry(output).make(output, request).value()->fits_empty(0_r), expected);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "simulator/io/log/reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/validator/hand_log.h"
+#include "tests/validator/hand_log_courses.h"
 #include "validator/replay/fleet_replay.h"
 
 namespace {

@@ -48,7 +48,7 @@ Findings check_members(const Tree& tree);
 Findings check_lines(const Tree& tree);
 /// No marks of unfinished work.
 Findings check_marks(const Tree& tree);
-/// No source file beyond 700 lines.
+/// No source file beyond 500 lines.
 Findings check_sizes(const Tree& tree);
 /// Headers are guarded and open no namespace to the files that include them.
 Findings check_headers(const Tree& tree);

@@ -182,8 +182,8 @@ TEST(TidyRules, MarksOfUnfinishedWork) {
 }
 
 TEST(TidyRules, Sizes) {
-  EXPECT_TRUE(check_sizes({{"a.cpp", std::string(700, '\n')}}).empty());
-  EXPECT_EQ(places(check_sizes({{"a.cpp", std::string(701, '\n')}})), Places{"a.cpp:0"});
+  EXPECT_TRUE(check_sizes({{"a.cpp", std::string(500, '\n')}}).empty());
+  EXPECT_EQ(places(check_sizes({{"a.cpp", std::string(501, '\n')}})), Places{"a.cpp:0"});
 }
 
 TEST(TidyRules, Headers) {

@@ -206,13 +206,13 @@ Findings check_marks(const Tree& tree) {
 }
 
 Findings check_sizes(const Tree& tree) {
-  constexpr std::ptrdiff_t kMostLines = 700;
+  constexpr std::ptrdiff_t kMostLines = 500;
   Findings findings;
   for (const auto& file : tree) {
     if (!is_code(file.path)) continue;
     const auto lines = std::count(file.text.begin(), file.text.end(), '\n');
     if (lines > kMostLines)
-      findings.push_back({file.path, 0, std::to_string(lines) + " lines, more than 700"});
+      findings.push_back({file.path, 0, std::to_string(lines) + " lines, more than 500"});
   }
   return findings;
 }

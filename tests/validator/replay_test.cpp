@@ -9,6 +9,7 @@
 #include "tests/support/ids.h"
 #include "tests/support/random_cases.h"
 #include "tests/validator/hand_log.h"
+#include "tests/validator/hand_log_courses.h"
 #include "tests/validator/mutations.h"
 #include "tests/validator/replays.h"
 

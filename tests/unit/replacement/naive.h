@@ -19,6 +19,8 @@ bool in(const List& list, Id id);
 bool take(List& list, Id id);
 /// The first one that may be evicted; kNoId: none.
 Id first_that(const List& list, const May& may);
+/// Makes it the youngest.
+void renew(List& list, Id id);
 /// Removes the oldest ones until at most `most` are left.
 void trim(List& list, std::int64_t most);
 inline std::int64_t count(const List& list) {
@@ -42,6 +44,7 @@ class Naive {
 /// Null: there is no model of this name (a test checks that every policy has one).
 std::unique_ptr<Naive> make_naive(const Choice& choice, const Room& room);
 std::unique_ptr<Naive> make_naive_ranked(const Choice& choice, const Room& room);
+std::unique_ptr<Naive> make_naive_wtinylfu(const Choice& choice, const Room& room);
 
 /// A parameter's share of the room, in thousandths.
 inline std::int64_t part(const Choice& choice, std::string_view param, std::int64_t whole) {

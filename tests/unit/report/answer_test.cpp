@@ -1,18 +1,15 @@
 // The answer of a comparison: sentences against figures made by hand, facts against the reports beside them, knees
 // against their definition written as a loop.
-#include "simulator/report/answer.h"
-
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include <cmath>
-#include <tuple>
-
 #include "simulator/base/random.h"
+#include "simulator/report/answer.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/comparison_charts.h"
 #include "simulator/report/markup.h"
 #include "simulator/study/shortage.h"
+#include "tests/unit/report/answer_cases.h"
 #include "tests/unit/report/cases.h"
 #include "tests/unit/report/xml.h"
 #include "tests/unit/traces/support.h"
@@ -23,63 +20,6 @@ namespace {
 using observe::State;
 using runs::Comparison;
 using runs::RunResult;
-using runs::Variant;
-
-/// A run of 1,000 requests that all completed, in 100 GiB of memory.
-struct Made {
-  double live{0.5};
-  State loss{State::kInternal};
-  double lost{0};
-  double idle_at_peak{0.25};
-  double mean_running{10};
-  double tokens_per_s{1000};
-  double ttft_p99{1};
-  std::int64_t preemptions{0};
-  std::int64_t rejected{0};
-  std::string digest{"00"};
-};
-
-RunResult run_of(const Made& made) {
-  RunResult r;
-  r.scenario = testing::scenario_of(testing::small_settings());
-  r.trace_digest = made.digest;
-  r.arrived = 1000;
-  r.rejected = made.rejected;
-  r.completed = 1000 - made.rejected;
-  r.input_tokens = 100 * r.completed;
-  r.output_tokens = 200 * r.completed;
-  r.preemptions = made.preemptions;
-  r.mean_running = made.mean_running;
-  r.max_running = 5;  // max_seqs is 6
-  r.output_tokens_per_s = made.tokens_per_s;
-  r.ttft = runs::LatencySummary{.p99 = made.ttft_p99};
-  r.capacity_bytes = std::int64_t{100} << 30;
-  runs::MemorySummary memory;
-  memory.capacity_bytes = r.capacity_bytes;
-  memory.timed = true;
-  memory.mean_fraction[index(State::kLive)] = made.live;
-  memory.mean_fraction[index(made.loss)] = made.lost;
-  memory.peak_bytes[index(State::kFree)] =
-      std::llround(made.idle_at_peak * static_cast<double>(r.capacity_bytes));
-  r.memory = memory;
-  r.replicas.resize(1);
-  r.replicas[0].max_running = r.max_running;
-  r.replicas[0].least_idle_bytes = memory.peak_bytes[index(State::kFree)];
-  return r;
-}
-
-Comparison comparison_of(const std::string& path, const std::vector<std::pair<std::string, Made>>& made) {
-  Comparison comparison{{{path, {}}}, {}};
-  for (const auto& [value, one] : made) {
-    comparison.varies[0].values.push_back(value);
-    Variant variant;
-    variant.varied = {{path, value}};
-    variant.result = run_of(one);
-    if (path == "memory.pool_tokens") variant.result->scenario.pool = {.tokens = std::stoll(value)};
-    comparison.variants.push_back(std::move(variant));
-  }
-  return comparison;
-}
 
 TEST(Answer, SaysWhatTheIssueAsksFor) {
   const auto sentences = answer_sentences(comparison_of("memory.allocator", {{"contiguous:reserve=max",
@@ -276,155 +216,6 @@ TEST(Answer, OtherWorkIsNotPutIntoRelation) {
                            "what is 0 has no ratio";
 }
 
-/// Fleets at one load; `met` are shares of requests that met their targets, below 0 without targets.
-Comparison fleets_of(const std::vector<std::tuple<std::int64_t, Made, double>>& fleets) {
-  std::vector<std::pair<std::string, Made>> made;
-  for (const auto& [replicas, one, met] : fleets) made.emplace_back(std::to_string(replicas), one);
-  Comparison comparison = comparison_of("fleet.replicas", made);
-  for (std::size_t v = 0; v < fleets.size(); ++v) {
-    RunResult& r = *comparison.variants[v].result;
-    const auto& [replicas, one, met] = fleets[v];
-    auto settings = testing::small_settings();
-    settings.push_back({"fleet.replicas", std::to_string(replicas), {}, 0});
-    r.scenario = testing::scenario_of(settings);
-    r.capacity_bytes *= replicas;
-    r.ranks.tensor_ranks = 4;
-    r.replicas.resize(static_cast<std::size_t>(replicas), r.replicas[0]);
-    if (met < 0) continue;
-    r.slo_met_fraction = met;
-    r.goodput_per_s = 8 * met;
-    r.slo_met = met >= 0.99;  // the default of targets.fraction
-  }
-  return comparison;
-}
-
-std::vector<std::string> first_of(const std::vector<std::string>& all, std::size_t count) {
-  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()))};
-}
-
-TEST(Answer, ALargerBatchIsNoMeritOfOtherHardware) {
-  // The slowest fleet has most requests at once, all are as far through.
-  const Comparison comparison = fleets_of({{1, {.mean_running = 27.8, .ttft_p99 = 1.2, .preemptions = 4}, -1},
-                                           {2, {.mean_running = 19.6, .ttft_p99 = 0.4}, -1},
-                                           {4, {.mean_running = 17.5, .ttft_p99 = 0.3}, -1}});
-  const auto sentences = answer_sentences(comparison);
-  EXPECT_EQ(first_of(sentences, 4),
-            (std::vector<std::string>{"All variants output 1,000 tokens per second, within half a percent.",
-                                      "TTFT is 300 ms at the 99th percentile with replicas=4 and 1.20 s with "
-                                      "replicas=1, 4.00 times as long.",
-                                      "Output per GPU is highest with replicas=1 (4 GPUs): 250 tokens per "
-                                      "second, against 62.5 with replicas=4 (16 GPUs).",
-                                      "replicas=2 has no preemptions; replicas=1 has 4."}));
-  for (const std::string& sentence : sentences)
-    EXPECT_EQ(sentence.find("as many requests at once"), std::string::npos) << sentence;
-  const std::string text = comparison_text(comparison, 100, true);
-  EXPECT_NE(text.find("Results per GPU\n              GPUs  out tok/s\n  replicas=1     4        250\n"),
-            std::string::npos)
-      << text;
-  EXPECT_EQ(comparison_text(comparison_of("eviction", {{"none", {}}, {"a", {}}}), 100, true).find("GPUs"),
-            std::string::npos)
-      << "as many everywhere";
-}
-
-TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
-  const std::string enough = "at least 99 % of the requests meet all targets: ";
-  const auto sentences = [](double one, double two, double four) {
-    return answer_sentences(fleets_of({{1, {}, one}, {2, {}, two}, {4, {}, four}}));
-  };
-  EXPECT_EQ(first_of(sentences(0.5, 0.995, 1), 3),
-            (std::vector<std::string>{
-                "Goodput is 8.00 requests per second with replicas=4, 4.00 with replicas=1.",
-                "replicas=2 takes the fewest GPUs with which " + enough + "8 (99.50 %).",
-                "Goodput per GPU is highest with replicas=1 (4 GPUs): 1.00 requests per second, against "
-                "0.500 with replicas=4 (16 GPUs)."}));
-  EXPECT_EQ(sentences(0.5, 0.6, 0.9899)[1],
-            "In no variant do 99 % of the requests meet all targets; the nearest is replicas=4 (16 GPUs): "
-            "98.99 %.");
-  EXPECT_EQ(sentences(0.99, 0.6, 1)[1],
-            "replicas=1 takes the fewest GPUs with which " + enough + "4 (99.00 %).");
-  // At other loads a number of devices says nothing.
-  Comparison loads = fleets_of({{1, {}, 1}, {2, {}, 1}});
-  auto settings = testing::small_settings();
-  settings.push_back({"workload.rate_scale", "2", {}, 0});
-  loads.variants[1].result->scenario = testing::scenario_of(settings);
-  for (const std::string& sentence : answer_sentences(loads))
-    EXPECT_EQ(sentence.find("fewest"), std::string::npos) << sentence;
-}
-
-TEST(Answer, TheFewestGpusForPercentilesAreNamed) {
-  const auto sentences = [](double one, double two, std::optional<double> four) {
-    Comparison fleets = fleets_of({{1, {}, -1}, {2, {}, -1}, {4, {}, -1}});
-    const std::array<std::optional<double>, 3> had{one, two, four};
-    for (std::size_t v = 0; v < had.size(); ++v) {
-      RunResult& r = *fleets.variants[v].result;
-      r.percentiles = {{.name = "ttft.p99", .need_s = 2, .have_s = had[v], .holds = had[v] && *had[v] <= 2},
-                       {.name = "tpot.p50", .need_s = 0.05, .have_s = 0.01, .holds = true}};
-      r.slo_met = *r.percentiles.front().holds;
-    }
-    return answer_sentences(fleets);
-  };
-  const auto has = [](const std::vector<std::string>& all, const std::string& sentence) {
-    return std::find(all.begin(), all.end(), sentence) != all.end();
-  };
-  EXPECT_TRUE(has(sentences(9, 1.5, 1),
-                  "replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is at "
-                  "most 50.0 ms: 8 (TTFT p99 is 1.50 s, TPOT p50 is 10.0 ms)."));
-  EXPECT_TRUE(has(sentences(9, 3, std::nullopt),
-                  "In no variant do the targets hold (TTFT p99 is at most 2.00 s, TPOT p50 is at most 50.0 "
-                  "ms); the nearest is replicas=2 (8 GPUs): TTFT p99 is 3.00 s, TPOT p50 is 10.0 ms."));
-  EXPECT_TRUE(has(sentences(9, 2, 1),
-                  "replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is at "
-                  "most 50.0 ms: 8 (TTFT p99 is 2.00 s, TPOT p50 is 10.0 ms)."));
-}
-
-/// Four of one kind are not more than two of another.
-TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
-  const auto sentences = [](double one, double two, double four) {
-    Comparison fleets = fleets_of({{1, {}, one}, {2, {}, two}, {4, {}, four}});
-    for (const std::size_t v : {std::size_t{1}, std::size_t{2}}) {
-      auto settings = testing::small_settings();
-      settings.push_back({"fleet.replicas", std::to_string(2 * v), {}, 0});
-      settings.push_back({"deployment.device", "l40s", {}, 0});
-      fleets.variants[v].result->scenario = testing::scenario_of(settings);
-    }
-    auto settings = testing::small_settings();
-    settings.push_back({"deployment.device", "h100-sxm", {}, 0});
-    fleets.variants[0].result->scenario = testing::scenario_of(settings);
-    return answer_sentences(fleets);
-  };
-  const std::string each =
-      "The fewest GPUs of each kind with which at least 99 % of the requests meet all targets: ";
-  EXPECT_EQ(sentences(1, 0.5, 1)[1],
-            each + "h100-sxm: 4 with replicas=1 (100.00 %); l40s: 16 with replicas=4 (100.00 %).");
-  EXPECT_EQ(sentences(0.995, 0.5, 0.75)[1],
-            each + "h100-sxm: 4 with replicas=1 (99.50 %); l40s: none (the nearest is replicas=4: 75.00 %).");
-  EXPECT_EQ(sentences(1, 0.5, 1)[2],
-            "Goodput per GPU is highest with replicas=1 (4 GPUs of kind h100-sxm): 2.00 requests per second, "
-            "against 0.500 with replicas=2 (8 GPUs of kind l40s).");
-  EXPECT_EQ(sentences(0.5, 0.6, 0.9)[1],
-            "In no variant do 99 % of the requests meet all targets; the nearest is replicas=4 (16 GPUs of "
-            "kind l40s): 90.00 %.");
-}
-
-TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
-  std::vector<runs::Setting> settings = testing::small_settings();
-  settings[0].text = "4000";
-  settings.push_back({"fleet.replicas", "3", {}, 0});
-  const RunResult r = testing::result_of(settings, testing::small_trace(), 0);
-  ASSERT_GT(r.memory->mean_fraction[index(State::kCached)], 0);
-  EXPECT_EQ(runs::shortage_of(r), runs::Shortage::kNever) << "the largest request fits into what was idle";
-  EXPECT_LE(runs::least_idle(r), runs::idle_at_peak(r) / 3);
-  RunResult full = r;
-  full.replicas[1].least_idle_bytes = r.details[1].layout.alloc_unit_bytes();
-  EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
-  full.replicas[1].least_idle_bytes = 0;
-  EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
-  // One replica's own peak is that of the run.
-  settings.back().text = "1";
-  const RunResult one = testing::result_of(settings, testing::small_trace(), 0);
-  EXPECT_EQ(runs::least_idle(one), runs::idle_at_peak(one));
-}
-
 TEST(Answer, NotesNameTheirVariants) {
   auto comparison = comparison_of("seed", {{"1", {}}, {"2", {}}, {"3", {}}, {"4", {}}, {"5", {}}, {"6", {}}});
   for (std::size_t v = 0; v < 6; ++v) {
@@ -541,108 +332,6 @@ TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
   for (const std::string& sentence : sentences) {
     EXPECT_NE(shown.find("  " + sentence + "\n"), std::string::npos) << sentence;
     EXPECT_NE(page.find(sentence), std::string::npos) << sentence;
-  }
-}
-
-/// The smallest i so that every j >= i is good.
-std::optional<std::size_t> naive_knee(const std::vector<Made>& made, const std::string& metric) {
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    bool all = true;
-    for (std::size_t j = i; j < made.size(); ++j) {
-      if (made[j].rejected != made.back().rejected) all = false;
-      if (metric == "output_tokens_per_s" && made[j].tokens_per_s / made.back().tokens_per_s < 0.95)
-        all = false;
-      if (metric == "ttft_p99_s" && made[j].ttft_p99 / made.back().ttft_p99 > 1.05) all = false;
-      if (metric == "preemptions" && made[j].preemptions != 0) all = false;
-    }
-    if (all) return i;
-  }
-  return std::nullopt;
-}
-
-TEST(Knee, IsWhatItsDefinitionSays) {
-  Random random(4, "knees");
-  std::size_t inside = 0;
-  for (int round = 0; round < 400; ++round) {
-    std::vector<Made> made(3 + random.below(5));
-    std::vector<std::pair<std::string, Made>> pools;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      // Values that are no borders of 5 %.
-      made[i].tokens_per_s = 901 + 7 * static_cast<double>(random.below(20));
-      made[i].ttft_p99 = 1.001 + 0.017 * static_cast<double>(random.below(8));
-      made[i].preemptions = static_cast<std::int64_t>(random.below(2));
-      made[i].rejected = random.below(8) == 0 ? 1 : 0;
-      pools.emplace_back(std::to_string(1000 * (i + 1)), made[i]);
-    }
-    // Given in another order than by size.
-    std::rotate(pools.begin(), pools.begin() + 1, pools.end());
-    const Comparison comparison = comparison_of("memory.pool_tokens", pools);
-    const auto knees = runs::knees_of(comparison);
-    ASSERT_EQ(knees.size(), 3U);
-    for (const runs::Knee& knee : knees) {
-      EXPECT_EQ(knee.at, naive_knee(made, std::string(knee.metric))) << knee.metric;
-      inside += knee.at && *knee.at > 0 && *knee.at + 1 < made.size() ? 1 : 0;
-    }
-  }
-  EXPECT_GT(inside, 100U);
-}
-
-TEST(Knee, IsSaidWithItsDefinition) {
-  const Comparison comparison = comparison_of(
-      "memory.pool_tokens", {{"10000", {.tokens_per_s = 500, .ttft_p99 = 9, .preemptions = 3}},
-                             {"20000", {.tokens_per_s = 960, .ttft_p99 = 3, .preemptions = 2}},
-                             {"40000", {.tokens_per_s = 1000, .ttft_p99 = 2, .preemptions = 1}}});
-  EXPECT_EQ(
-      knee_sentences(comparison),
-      (std::vector<std::string>{
-          "The knee of a figure is the smallest pool tried from which on it is within 5 % of what the "
-          "largest pool gives (preemptions: from which on there are none), with the same requests completed.",
-          "The knee of output tokens per second is a pool of 20,000 tokens (960; the largest, a pool of "
-          "40,000 tokens, gives 1,000).",
-          "The knee of p99 of the time to first token is not below the largest pool tried, a pool of 40,000 "
-          "tokens (2.00 s; the next, a pool of 20,000 tokens, gives 3.00 s): a larger one may still help.",
-          "No knee of preemptions: the largest pool tried, a pool of 40,000 tokens, still has 1.00."}));
-  EXPECT_TRUE(knee_sentences(comparison_of("memory.pool_tokens", {{"1", {}}, {"2", {}}})).empty())
-      << "two are no curve";
-  EXPECT_TRUE(knee_sentences(comparison_of("seed", {{"1", {}}, {"2", {}}, {"3", {}}})).empty());
-}
-
-TEST(Knee, ChartPointsAreThePoolsAndFigures) {
-  const Comparison comparison = comparison_of("memory.pool_tokens", {{"10000", {.tokens_per_s = 500}},
-                                                                     {"20000", {.tokens_per_s = 960}},
-                                                                     {"40000", {.tokens_per_s = 1000}}});
-  const auto knees = runs::knees_of(comparison);
-  const testing::Element svg = testing::parse_xml(knee_chart(comparison, knees[0], "k"));
-  const auto points = testing::path_points(svg.with("class", "line l0").at(0)->attributes.at("d"));
-  ASSERT_EQ(points.size(), 3U);
-  const double x0 = 2 * points[0].x - points[1].x;  // 10,000 is half of 20,000
-  EXPECT_NEAR(points[2].x - x0, 4 * (points[0].x - x0), 0.05);
-  EXPECT_NEAR((points[1].y - points[0].y) / (points[2].y - points[0].y), 460.0 / 500, 1e-3);
-  EXPECT_EQ(svg.with("class", "point knee").at(0)->attributes.at("cx"), coordinate(points[1].x));
-  EXPECT_NE(svg.all_text().find("knee: 20,000 tokens"), std::string::npos);
-}
-
-TEST(RunningChart, StripsAreTheMeansOfTheBins) {
-  std::vector<RunResult> results;
-  for (const char* seats : {"2", "6"}) {
-    auto settings = testing::small_settings();
-    settings.push_back({"engine.max_seqs", seats, {}, 0});
-    results.push_back(testing::result_of(settings, testing::small_trace(), 7));
-  }
-  const testing::Element svg =
-      testing::parse_xml(running_chart({{"two", &results[0]}, {"six", &results[1]}}, "r"));
-  const auto lines = svg.with("class", "line l0");
-  ASSERT_EQ(lines.size(), 2U);
-  double most = 0;
-  for (const RunResult& r : results)
-    for (const auto& bin : r.details[0].timeline) most = std::max(most, bin.mean(observe::kStates));
-  for (std::size_t k = 0; k < 2; ++k) {
-    const auto points = testing::path_points(lines[k]->attributes.at("d"));
-    const double bottom = std::stod(svg.with("class", "strip").at(k)->attributes.at("y1"));
-    const double top = std::stod(svg.with("class", "strip top").at(k)->attributes.at("y1"));
-    const auto& bins = results[k].details[0].timeline;
-    EXPECT_NEAR((bottom - points[0].y) / (bottom - top), bins[0].mean(observe::kStates) / most, 1e-3);
-    EXPECT_NEAR((bottom - points.back().y) / (bottom - top), bins.back().mean(observe::kStates) / most, 1e-3);
   }
 }
 
