@@ -315,8 +315,8 @@ void add_replay(CLI::App& app, Arguments& arguments) {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Replays a simulated run on real memory and checks the simulator's predictions, and measures what a "
-      "device really does.",
+      "Replays a simulated run on real memory to check the simulator's predictions, and measures devices and "
+      "kernels.",
       "kvplan-validate");
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
   app.require_subcommand(1);

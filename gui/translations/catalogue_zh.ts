@@ -68,7 +68,7 @@
         <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
     </message>
     <message>
-        <source>A recording drives requests only if the model has its shape.</source>
+        <source>A recording is used only if the model has its shape.</source>
         <translation>注意力记录只驱动与其形状相同的模型的请求。</translation>
     </message>
     <message>
@@ -180,7 +180,7 @@
         <translation>复制时每秒读写显存的字节总数（默认：NVIDIA H100 SXM 规格书）</translation>
     </message>
     <message>
-        <source>Device of every rank (kvplan list device): its memory determines the pool if no pool size is given, its bandwidth and FLOP/s the roofline</source>
+        <source>Device of every rank (kvplan list device): its memory determines the pool if no pool size is given, and its bandwidth and FLOP/s determine the roofline</source>
         <translation>每个进程的设备：未给出内存池时由其内存决定，其带宽和 FLOP/s 决定屋顶线</translation>
     </message>
     <message>
@@ -284,7 +284,7 @@
         <translation>预留多少：实际将用的量、最长请求的量，或下一个 2 的幂（对整个请求，或只对输出）</translation>
     </message>
     <message>
-        <source>Least number of tokens by which a full range grows</source>
+        <source>Minimum number of tokens by which a full range grows</source>
         <translation>写满的一段至少增长多少</translation>
     </message>
     <message>
@@ -300,7 +300,7 @@
         <translation>轨迹文件的导入格式，代替按内容判断</translation>
     </message>
     <message>
-        <source>Format of the KV cache: bytes per element (family format), or a codec; none means native</source>
+        <source>Format of the KV cache: bytes per element (family format), or a codec; none means native (the model&apos;s element size)</source>
         <translation>缓存以何种方式保存键和值：每个 token 固定字节数，或由编码方式决定</translation>
     </message>
     <message>
@@ -408,11 +408,11 @@
         <translation>内存利用率</translation>
     </message>
     <message>
-        <source>Microseconds to map one page and set its access rights: a number, or &quot;published&quot; for 40, 9, 8.5 or 8 by page size, from the paper as remembered</source>
+        <source>Microseconds to map one page and set its access rights: a number, or &quot;published&quot; for 40, 9, 8.5 or 8 by page size (the paper&apos;s figures, quoted from memory)</source>
         <translation>映射一页并设置访问权限的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：40、9、8.5 或 8</translation>
     </message>
     <message>
-        <source>Microseconds to unmap one page: a number, or &quot;published&quot; for 34, 4, 3 or 2 by page size, from the paper as remembered</source>
+        <source>Microseconds to unmap one page: a number, or &quot;published&quot; for 34, 4, 3 or 2 by page size (the paper&apos;s figures, quoted from memory)</source>
         <translation>解除一页映射的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：34、4、3 或 2</translation>
     </message>
     <message>
@@ -548,7 +548,7 @@
         <translation>回收方式</translation>
     </message>
     <message>
-        <source>Attention recordings FILE[,FILE...] (.kva); FILE@N is only sequence N. Request i is driven by recording i mod n, if the policy needs attention</source>
+        <source>Attention recordings FILE[,FILE...] (.kva); FILE@N is only sequence N of the file. If the policy needs attention, request i uses recording i mod n, with n recordings</source>
         <translation>注意力记录文件，以逗号分隔；文件@N 只取其中第 N 条序列：策略需要时，各请求依次轮流由它们驱动</translation>
     </message>
     <message>
@@ -564,7 +564,7 @@
         <translation>请求到达速度的倍数（p/q 或十进制小数）</translation>
     </message>
     <message>
-        <source>Most requests running at once (max_num_seqs)</source>
+        <source>Maximum number of requests running at once (max_num_seqs)</source>
         <translation>同时运行的请求数上限（max_num_seqs）</translation>
     </message>
     <message>
@@ -800,11 +800,11 @@
         <translation>设备价格表（JSON）：一次运行的费用</translation>
     </message>
     <message>
-        <source>Latencies and targets only count requests that arrive from this time on, since the first arrival</source>
+        <source>Only requests that arrive from this time on (counted from the first arrival) enter latencies and targets</source>
         <translation>延迟与目标只计此时及以后到达的请求，自首个请求到达起算</translation>
     </message>
     <message>
-        <source>Latencies and targets only count requests that arrive before this time, since the first arrival</source>
+        <source>Only requests that arrive before this time (counted from the first arrival) enter latencies and targets</source>
         <translation>延迟与目标只计此时之前到达的请求，自首个请求到达起算</translation>
     </message>
     <message>
@@ -840,7 +840,7 @@
         <translation>token</translation>
     </message>
     <message>
-        <source>Most tokens computed in one step (max_num_batched_tokens)</source>
+        <source>Maximum number of tokens computed in one step (max_num_batched_tokens)</source>
         <translation>一步最多计算的 token 数（max_num_batched_tokens）</translation>
     </message>
     <message>
@@ -864,11 +864,11 @@
         <translation>一块的 token 数；一块跨一组层及其全部头</translation>
     </message>
     <message>
-        <source>Tokens per prefix id (block hash) of the trace file, for formats that do not say it</source>
+        <source>Tokens per prefix id (block hash) of the trace file, for formats that do not state it</source>
         <translation>轨迹文件中一个前缀编号代表的 token 数，在格式没有规定时使用</translation>
     </message>
     <message>
-        <source>Most tokens of one prompt computed in one step; 0 = no limit (long_prefill_token_threshold)</source>
+        <source>Maximum number of tokens of one prompt computed in one step; 0 = no limit (long_prefill_token_threshold)</source>
         <translation>一个提示在一步中最多的 token 数；0 = 不限（long_prefill_token_threshold）</translation>
     </message>
     <message>
@@ -940,7 +940,7 @@
         <translation>形状与模型不同的注意力记录可以代表什么</translation>
     </message>
     <message>
-        <source>Recordings of another shape drive requests too. A layer of the model keeps the tokens of the recorded layer at the same relative depth, and a KV head those of the recorded head at the same relative index. Heads with the same stand-in keep the same tokens.</source>
+        <source>Recordings of another shape than the model&apos;s are used too. A layer of the model keeps the tokens of the recorded layer at the same relative depth, and a KV head those of the recorded head at the same relative index. Heads with the same recorded head keep the same tokens.</source>
         <translation>形状不同的注意力记录也可驱动请求：模型的每一层保留相同深度的记录层所保留的词元，每个存储头保留相同位置的记录头所保留的词元。一个记录头代表多个头时，这些头保留相同的词元。</translation>
     </message>
     <message>
@@ -1028,7 +1028,7 @@
         <translation>保留的 token 超过预算时，丢弃其中最不重要的一部分</translation>
     </message>
     <message>
-        <source>Evicts several tokens at a time: the ones that the latest rows voted important least often</source>
+        <source>A row votes for the tokens with more than an even share of its weight. Evicts several tokens at a time: those with the fewest votes in the latest rows</source>
         <translation>每次丢弃若干 token：最近各行最少标记为重要的那些</translation>
     </message>
     <message>
@@ -1140,7 +1140,7 @@
         <translation>其标记计入的最近行数</translation>
     </message>
     <message>
-        <source>Layer that provides the random stream; -1 is the layer that is being decided</source>
+        <source>Number of the layer that gives the random stream; -1: each layer uses its own stream</source>
         <translation>抽取哪一层的随机数；-1 为正在决定的那一层</translation>
     </message>
     <message>
@@ -1148,7 +1148,7 @@
         <translation>副本的负载：运行或等待的请求数、它们至今的 token 数，或它们占用的块数</translation>
     </message>
     <message>
-        <source>Most tokens kept</source>
+        <source>Maximum number of tokens kept</source>
         <translation>最多保留的 token 数</translation>
     </message>
     <message>
@@ -1388,15 +1388,15 @@
         <translation>排队顺序：先到先服务，或已缓存前缀最长者优先</translation>
     </message>
     <message>
-        <source>Most requests running at once</source>
+        <source>Maximum number of requests running at once</source>
         <translation>同时运行的请求数上限</translation>
     </message>
     <message>
-        <source>Most tokens in a prefill batch; its first request may exceed this</source>
+        <source>Maximum number of tokens in a prefill batch; its first request may exceed this</source>
         <translation>预填充批的 token 数上限，批中第一个请求可以超过</translation>
     </message>
     <message>
-        <source>Most tokens in a prefill batch, to which prompts are cut; a multiple of the block; 0 = no limit</source>
+        <source>Maximum number of tokens in a prefill batch, to which prompts are cut; a multiple of the block; 0 = no limit</source>
         <translation>预填充批的 token 数上限，提示按它切分：须为整块；0 表示不限</translation>
     </message>
     <message>
@@ -1416,7 +1416,7 @@
         <translation>该比例降至自身百分之 14 所经的解码步数</translation>
     </message>
     <message>
-        <source>Most future tokens that admission assumes for one request (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)</source>
+        <source>Maximum number of future tokens that admission assumes for one request (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)</source>
         <translation>一个请求按还将生成计入的 token 数上限</translation>
     </message>
     <message>
@@ -1464,7 +1464,7 @@
         <translation>权重、实测的解码注意力、提示、进程间链路与内核启动的时间依次相加。</translation>
     </message>
     <message>
-        <source>Engine that names the measured tables of decode attention kernels</source>
+        <source>Use decode attention times that were measured with this engine&apos;s kernels</source>
         <translation>解码注意力查表时采用哪个引擎的内核</translation>
     </message>
     <message>
@@ -1888,7 +1888,7 @@
         <translation>新块进入小的先进先出队列，主队列给予第二次机会，并记住离开小队列的块。</translation>
     </message>
     <message>
-        <source>Each use gives a block a lease; evicts the block with the lease that ends or ended first.</source>
+        <source>Each use gives a block a lease. The block with the earliest end of its lease is evicted.</source>
         <translation>使用已缓存的块会租用它一段时间；租期最先结束的块被让出。</translation>
     </message>
     <message>
@@ -1944,7 +1944,7 @@
         <translation>缓存大部分属于最近两次使用间隔短的块；其余块经过一个队列。</translation>
     </message>
     <message>
-        <source>New blocks enter a small LRU window; they stay after it only if they were used more often recently than the block that they would replace.</source>
+        <source>New blocks enter a small LRU window. A block that leaves the window enters the main region only if it was used more often recently than the block that it would replace.</source>
         <translation>新块先经过小的最近最少使用窗口，之后只有近来比被替换者用得更多才留下。</translation>
     </message>
     <message>
@@ -2008,7 +2008,7 @@
         <translation>倒数第 K 次使用最久远的块被让出；使用次数更少的块先被让出。</translation>
     </message>
     <message>
-        <source>Evicts the block with the lowest priority L + uses, and sets L to its priority.</source>
+        <source>On each use a block&apos;s priority is set to L plus its number of uses. The block with the lowest priority is evicted, and L (0 at first) becomes that priority, so blocks not used recently age out.</source>
         <translation>优先级 = L + 使用次数，最小者被让出，L 变为其优先级。</translation>
     </message>
     <message>
@@ -2312,7 +2312,7 @@
         <translation>最小数量</translation>
     </message>
     <message>
-        <source>Least number of tokens per layer</source>
+        <source>Minimum number of tokens per layer</source>
         <translation>每层都保留的 token 数</translation>
     </message>
     <message>
@@ -2436,7 +2436,7 @@
         <translation>迭代次数</translation>
     </message>
     <message>
-        <source>Most iterations of Lloyd&apos;s k-means algorithm</source>
+        <source>Maximum number of iterations of Lloyd&apos;s k-means algorithm</source>
         <translation>劳埃德方法的最多轮数</translation>
     </message>
     <message>
@@ -2488,7 +2488,7 @@
         <translation>提示中键的一个通道或一个值里超出阈值的元素比例：一半在上，一半在下</translation>
     </message>
     <message>
-        <source>Most iterations of Lloyd&apos;s algorithm for the table</source>
+        <source>Maximum number of iterations of Lloyd&apos;s algorithm for the table</source>
         <translation>求数表时劳埃德方法的最多轮数</translation>
     </message>
     <message>
@@ -2856,7 +2856,7 @@
         <translation>每个查询头至多取回先前 token 的这一份额</translation>
     </message>
     <message>
-        <source>Most earlier tokens that each query head fetches; 0: as given by fetch</source>
+        <source>Maximum number of earlier tokens that each query head fetches; 0: as given by fetch</source>
         <translation>每个查询头至多取回的先前 token 数；0：按取回份额</translation>
     </message>
     <message>

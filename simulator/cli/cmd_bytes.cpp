@@ -443,8 +443,8 @@ void add_bytes(Command& app, Outcome& outcome) {
   add_whole_number(*command, "--block-tokens", options->block_tokens, {1, std::int64_t{1} << 20},
                    "Tokens per block, for the bytes of one block");
   command->add_option("--policy", options->policy,
-                      "Token policy that decides how much stays, as NAME[:key=value,...], where its "
-                      "parameters alone determine the amount: kvplan list eviction");
+                      "Token policy as NAME[:key=value,...] (kvplan list eviction). Its parameters alone "
+                      "must determine how many tokens stay");
   add_json_option(*command, options->json, "the result");
   run_as(*command, outcome, [options] { return run_bytes(*options); });
 }

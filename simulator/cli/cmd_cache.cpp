@@ -173,7 +173,8 @@ void add_cache(Command& app, Outcome& outcome) {
   add("--window", options.window, {1, kMostWindow},
       "Sliding window of the second layer group, in tokens (seqswa)");
   add_maybe("--chunk", options.chunk, {1, kMostWindow}, "",
-            "Most prompt tokens that are allocated at once (seqswa; default 8192), or that a prefill batch "
+            "Maximum number of prompt tokens that are allocated at once (seqswa; default 8192), or that a "
+            "prefill batch "
             "computes (sglang; default: no limit)");
   add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
             "Milliseconds of trace time per step (default: hold 100, sched 50)");
@@ -181,10 +182,10 @@ void add_cache(Command& app, Outcome& outcome) {
     add(name, to, param_range("engine", scheduling::engine_descriptors(), param), help);
   };
   add_limit("--token-budget", scheduler.token_budget, "token_budget",
-            "Most tokens computed in one step (vllm-v1)");
-  add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Most requests running at once");
+            "Maximum number of tokens computed in one step (vllm-v1)");
+  add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Maximum number of requests running at once");
   add_limit("--long-prefill-threshold", scheduler.long_prefill_threshold, "long_prefill_threshold",
-            "Most tokens of one prompt computed in one step; 0 = no limit (vllm-v1)");
+            "Maximum number of tokens of one prompt computed in one step; 0 = no limit (vllm-v1)");
   add_limit("--max-model-len", scheduler.max_model_len, "max_model_len",
             "Longest allowed request; longer ones are rejected (vllm-v1)");
   scheduling::sglang::Params& sglang = options.sglang;
@@ -201,7 +202,7 @@ void add_cache(Command& app, Outcome& outcome) {
       ->one_of({"fcfs", "lpm"})
       ->default_str("fcfs");
   add("--max-prefill-tokens", sglang.max_prefill_tokens, {1, kMostWindow},
-      "Most tokens in a prefill batch, not counting its first request (sglang)");
+      "Maximum number of tokens in a prefill batch, not counting its first request (sglang)");
   command->add_flag("--ignore-eos", sglang.ignore_eos,
                     "Without a prefix cache, admit a request only if memory suffices until every running "
                     "request has generated all that it may (sglang)");
@@ -211,7 +212,7 @@ void add_cache(Command& app, Outcome& outcome) {
   add("--decay-steps", sglang.decay_steps, {1, kMostWindow},
       "Decode steps in which the new-token ratio falls to its minimum (sglang)");
   add("--clip", sglang.clip_tokens, {1, kMostWindow},
-      "Most output tokens that admission assumes for one request (sglang)");
+      "Maximum number of output tokens that admission assumes for one request (sglang)");
   add("--retract-decode-steps", sglang.retract_decode_steps, {0, kMostWindow},
       "Decode steps that must fit into memory after a retraction (sglang)");
   command->add_flag("--no-prefix-cache", flags->no_prefix_cache,

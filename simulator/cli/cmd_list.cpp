@@ -148,8 +148,9 @@ std::string family_use(std::string_view family) {
            "`budget` of a scenario.";
   if (family == kCodec)
     return "Used as `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; the "
-           "last two also take them as `--window-format` for layers with a sliding window. A scenario takes "
-           "them as `format` and `window_format`; a name that family format has too means that family there.";
+           "last two also take them as `--window-format` for layers with a sliding window. A scenario "
+           "accepts them as `format` and `window_format`. Some names exist in family format too; in a "
+           "scenario such a name means the member of family format, if that member has the given parameters.";
   if (family == readers::kFamily)
     return "Used as `kvplan attention read --reader`. A scenario's `reader` accepts the members with a "
            "number of read tokens that follows from lengths.";

@@ -157,7 +157,8 @@ Result<runs::Scenario> scenario_of(const PoolOptions& options) {
       std::find_if(fields.begin(), fields.end(), [](const auto& f) { return f.path == "memory.allocator"; });
   const auto place = static_cast<std::size_t>(allocator - fields.begin());
   if (without.param_origin(place, "block_tokens") == runs::Origin::kGiven)
-    return bad_input("expected one of the two, found --block-tokens too").at_field(kBlock);
+    return bad_input("expected either --block-tokens or block_tokens of the allocator, found both")
+        .at_field(kBlock);
   set(kBlock, std::to_string(options.block_tokens));
   return runs::resolve(settings);
 }

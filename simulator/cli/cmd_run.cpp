@@ -121,7 +121,8 @@ void add_run(Command& app, Outcome& outcome) {
                       "Write the owners of all memory at one moment as CSV: each block or range, its "
                       "requests, its bytes by state. The run is simulated step by step for this");
   command->add_option("--holders-at", flags->holders_at,
-                      "The moment for --holders, in seconds: the last settled one that is not later");
+                      "Time for --holders, in seconds. The table shows the last moment up to this time that "
+                      "follows a scheduling pass or the end of a step");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
                    "Time bins of the timeline and of the charts");

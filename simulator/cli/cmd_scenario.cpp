@@ -239,19 +239,18 @@ void add_scenario(Command& app, Outcome& outcome) {
   Command* const command = app.add_subcommand("scenario", "Scenarios made from what a server reports");
   command->require_subcommand();
   auto options = std::make_shared<LogOptions>();
-  Command* const from_log = command->add_subcommand(
-      "from-log",
-      "Read the start-up log of a vLLM or SGLang server: its limits and its KV pool, with what kvplan "
-      "predicts for the pool beside them");
+  Command* const from_log =
+      command->add_subcommand("from-log",
+                              "Read the limits and the KV pool from the start-up log of a vLLM or SGLang "
+                              "server, and compare the pool with kvplan's prediction");
   from_log
       ->add_option("LOG", options->log,
                    "Log of vLLM 0.11 or later, or of SGLang 0.5; .gz and .zst are read too")
       ->required();
   from_log->add_option("-o,--output", options->output, "Write a scenario with the pool that the log reports");
-  from_log->add_option(
-      "--model", options->model,
-      "Model, where kvplan does not know the log's name: a name of kvplan list model, or the path of "
-      "a config.json");
+  from_log->add_option("--model", options->model,
+                       "Model, if kvplan does not know the model name in the log: a name of kvplan list "
+                       "model, or the path of a config.json");
   from_log->add_option("--device", options->device, "Device of the server (kvplan list device)");
   add_json_option(*from_log, options->json, "the log's values and the predictions");
   run_as(*from_log, outcome, [options] { return run_from_log(*options); });

@@ -76,12 +76,12 @@ Result<KeptTokens> kept_by(const std::string& policy, const KeptOf& of) {
   } else {
     const std::string name = "\"" + std::string(choice.name()) + "\"";
     return bad_input(
-               "expected a policy that keeps the same number of tokens in each head of a layer, a number "
-               "that follows from lengths and parameters; " +
+               "expected a policy with the same number of kept tokens in each head of a layer, which must "
+               "follow from lengths and parameters; " +
                (traits.head_tables
                     ? name + " keeps all tokens in some heads, and the first and newest ones in others: "
                              "`kvplan run` counts its bytes"
-                    : "what " + name + " keeps must be counted token by token: use `kvplan evict`"))
+                    : "the tokens that " + name + " keeps are only known after a replay: use `kvplan evict`"))
         .at_field("--policy");
   }
   return kept;

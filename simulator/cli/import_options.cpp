@@ -19,7 +19,7 @@ void add_import_options(Command& command, traces::ImportOptions& options) {
                      "wait=,id=,after=COLUMN of the ids that a row waits for]. Times without a unit are "
                      "seconds. A column name with commas is written in double quotes");
   add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
-                   "Tokens per prefix id (block hash), for trace formats that do not say it", "",
+                   "Tokens per prefix id (block hash), for trace formats that do not state it", "",
                    [&options](std::int64_t tokens) { options.block_tokens = tokens; });
 }
 

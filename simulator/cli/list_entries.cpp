@@ -230,7 +230,7 @@ std::vector<std::string> model_lines(const model::ModelShape& m) {
 std::string other_names(const model::ModelShape& m) {
   std::string out;
   for (const std::string& alias : model::model_aliases(m))
-    out += (out.empty() ? "Taken for: " : ", ") + alias;
+    out += (out.empty() ? "Also used for these Hugging Face models: " : ", ") + alias;
   return out;
 }
 

@@ -44,7 +44,7 @@ std::string descriptor_text(const Descriptor& d);
 std::string field_text(const runs::Field& field);
 /// Shape, windows, parameters and bytes, a sentence or part of one each.
 std::vector<std::string> model_lines(const model::ModelShape& m);
-/// "Taken for: A, B": repositories with the same model (modelfile/catalogue.h).
+/// "Also used for these Hugging Face models: A, B": repositories with the same model (modelfile/catalogue.h).
 std::string other_names(const model::ModelShape& m);
 std::string model_text(const model::ModelShape& m);
 std::vector<FigureLines> figure_lines(const model::DeviceShape& d);

@@ -125,7 +125,7 @@ std::string info_text(const std::string& path, const traces::Trace& trace,
     out += "  turns          " + grouped(statistics.turns->waiting) + " requests wait for an earlier one";
     out += statistics.turns->longest_chain
                ? ", " + grouped(*statistics.turns->longest_chain) + " in the longest chain\n"
-               : "; some wait for each other in a circle, so no run can serve them\n";
+               : "; some wait for each other in a cycle, so no run can serve them\n";
   }
   for (const std::string& warning : trace.provenance.warnings)
     out += "  warning: " + printable(warning) + "\n";

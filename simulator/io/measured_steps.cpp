@@ -122,7 +122,7 @@ Result<runs::MeasuredSteps> measured_steps(const Calibration& calibration, std::
     assumptions.push_back(
         std::to_string(again) +
         (again == 1 ? " step was measured more than once" : " steps were measured more than once") +
-        ": their median duration counts, and the shorter of two.");
+        ": kvplan uses the median duration, and of two durations the shorter one.");
   KVPLAN_TRY(latency::StepTable made, latency::StepTable::make(std::move(steps)));
   return runs::MeasuredSteps{std::move(made), std::move(assumptions)};
 }

@@ -38,8 +38,8 @@ Status check_run(const runs::Scenario& scenario, const runs::Watched& watched) {
   KVPLAN_TRY_DO(runs::check_combinations(parts, scenario, runs::Known::kMemory));
   if (runs::undriven_requests(watched.tokens.retention(), watched.workload) > 0)
     return bad_input(
-               "a log records for all requests which tokens are evicted, or for none: expected recordings "
-               "that are long enough for every request (prompt + output - 1 tokens), or no recordings")
+               "an event log records the evicted tokens of all requests or of none: expected recordings that "
+               "are long enough for every request (prompt + output - 1 tokens), or no recordings")
         .at_field("--events");
   return Done{};
 }

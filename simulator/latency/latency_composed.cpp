@@ -118,7 +118,7 @@ class Composed final : public core::LatencyModel {
     if (experts_ > 0)
       text += " A layer has " + std::to_string(experts_) +
               " experts; kvplan assumes that each token picks its experts uniformly and independently, and "
-              "that a step reads the picked ones.";
+              "that a step reads only the weights of the picked experts.";
     return text;
   }
 
@@ -192,7 +192,7 @@ constexpr Param time_of(std::string_view name, std::string_view help, std::strin
 
 constexpr std::array<Param, 11> kParams{{
     {.name = "engine",
-     .help = "Engine that names the measured tables of decode attention kernels",
+     .help = "Use decode attention times that were measured with this engine's kernels",
      .kind = ParamKind::kText,
      .fallback = kEngines.front(),
      .choices = kEngines},

@@ -96,12 +96,13 @@ const LatencyEntry kMember{
          .params = kParams,
          .divergences =
              "In the paper, C1 to C5 multiply sizes of the model (h hidden size, m feed-forward size) and of "
-             "the attention kernel (b block size). Here, as in DistServe's code, each term has one "
-             "coefficient, fitted for one model on one deployment. Only the code has a time per decoding "
-             "request, and other coefficients for large batches; kvplan has one set. The paper has no mixed "
-             "batches. The code counts the prompt pieces of a mixed batch, each by its own square, and "
-             "ignores its decoding requests. In kvplan a mixed batch is a step with prompt tokens: n tokens "
-             "after a context of c count (c + n)^2 - c^2, and the context that the step reads is paid too."},
+             "the attention kernel (b block size). In kvplan, as in DistServe's code, each term has one "
+             "coefficient, fitted for one model on one deployment. Unlike the paper, the code has a time per "
+             "decoding request, and separate coefficients for large batches; kvplan has the former, and one "
+             "set of coefficients. The paper has no mixed batches. For a mixed batch, the code adds the "
+             "square of each prompt piece and ignores decoding requests. In kvplan a mixed batch takes the "
+             "time of a step with prompt tokens: n tokens after a context of c add (c + n)^2 - c^2, and the "
+             "context that the step reads adds its time too."},
     .make = make,
     .assumption =
         "Step times follow DistServe's formulas. Their coefficients belong to one model on one deployment "

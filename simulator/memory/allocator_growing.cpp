@@ -234,7 +234,7 @@ constexpr std::array<Param, 7> kGrowingParams{{
      .low = 1,
      .high = 1024},
     {.name = "step",
-     .help = "Least number of tokens by which a full range grows",
+     .help = "Minimum number of tokens by which a full range grows",
      .kind = ParamKind::kInteger,
      .unit = Unit::kTokens,
      .fallback = "1",

@@ -223,13 +223,13 @@ constexpr std::array<Param, 5> kParams{{
      .fallback = "true"},
     {.name = "map_us",
      .help = "Microseconds to map one page and set its access rights: a number, or \"published\" for 40, 9, "
-             "8.5 or 8 by page size, from the paper as remembered",
+             "8.5 or 8 by page size (the paper's figures, quoted from memory)",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = kPublished},
     {.name = "unmap_us",
-     .help = "Microseconds to unmap one page: a number, or \"published\" for 34, 4, 3 or 2 by page size, "
-             "from the paper as remembered",
+     .help = "Microseconds to unmap one page: a number, or \"published\" for 34, 4, 3 or 2 by page size (the "
+             "paper's figures, quoted from memory)",
      .kind = ParamKind::kText,
      .unit = Unit::kNone,
      .fallback = kPublished},

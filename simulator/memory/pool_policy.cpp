@@ -25,7 +25,7 @@ Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const Allo
   const core::Workload& workload = *request.workload;
   if (contents_of(request, layout, replacement::kMostIds) > replacement::kMostIds)
     return bad_input("expected at most " + std::to_string(replacement::kMostIds) +
-                     " different blocks by content, found more")
+                     " blocks with different contents, found more")
         .at_field("memory.replacement");
   replacement::Room room{.ids = static_cast<replacement::Id>(layout.alloc_units),
                          .capacity = layout.alloc_units};

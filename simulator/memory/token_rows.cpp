@@ -78,10 +78,10 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
     return bad_input(
                "this allocator stores keys and values of each layer in separate tensors, together with the "
                "scales of their " +
-               std::string("format: ") + std::to_string(bytes) +
-               " bytes per token. Data of a token policy or sparse attention, or a byte shared by keys and "
-               "values, makes it " +
-               std::to_string(request.token_bytes) + ", which it cannot store")
+               std::string("format: ") + std::to_string(bytes) + " bytes per token. This run needs " +
+               std::to_string(request.token_bytes) +
+               " bytes, because a token policy or sparse attention stores data with each token, or because "
+               "keys and values share a byte. This allocator cannot store that")
         .at_field("memory.allocator");
   return rows;
 }

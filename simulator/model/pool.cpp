@@ -154,8 +154,9 @@ void note_overflow(const ModelShape& shape, const Deployment& d, Pool& pool) {
                             .have = aside,
                             .unit = Unit::kBytes,
                             .remedies = smaller_shares(shape, d)});
-  pool.warnings.push_back("The pool rule leaves " + gib_text(aside) + " for other memory, but that takes " +
-                          gib_text(within) + ": the engine would run out of memory at start.");
+  pool.warnings.push_back("The pool rule leaves " + gib_text(aside) +
+                          " for all other uses of memory, but these need " + gib_text(within) +
+                          ": the engine would run out of memory at start.");
 }
 
 std::int64_t tokens_of(const Pool& pool) {

@@ -132,15 +132,16 @@ Result<const ModelShape*> find_model(std::string_view name) {
 std::string model_hint(std::string_view name) {
   const std::string_view rest = repository(name);
   if (const ModelShape* const shape = known(rest); shape != nullptr && rest.size() < name.size())
-    return "a repository of another organisation than " + model_aliases(*shape).front() +
-           " may hold other weights: give its config.json, or model=" + shape->name + " if it is a copy";
+    return "this repository belongs to another organisation than " + model_aliases(*shape).front() +
+           " and may have different weights: give its config.json, or model=" + shape->name +
+           " if it is a copy";
   for (std::size_t end = rest.rfind('-'); end != std::string_view::npos && end > 0;
        end = rest.rfind('-', end - 1)) {
     const ModelShape* const shape = known(rest.substr(0, end));
     if (shape == nullptr) continue;
-    return "\"" + std::string(rest.substr(end)) + "\" may stand for other weights than those of " +
+    return "\"" + std::string(rest.substr(end)) + "\" may mean different weights than those of " +
            shape->name + ": give its config.json, or model=" + shape->name +
-           " with deployment.weight_bits if only the bits of weights differ";
+           " with deployment.weight_bits if only the number of bits per weight differs";
   }
   return {};
 }

@@ -219,7 +219,7 @@ Result<std::int64_t> read_kv_heads(const Config& config, std::int64_t query_head
   if (multi_query == true && grouped != true) return std::int64_t{1};
   if (given && query_heads % *given != 0)
     return config.wrong("expected a divisor of the " + std::to_string(query_heads) +
-                            " heads, each of which reads keys of one, found " + std::to_string(*given),
+                            " query heads as the number of KV heads, found " + std::to_string(*given),
                         config.present({kKey, "num_kv_heads"}));
   return given.value_or(query_heads);
 }
@@ -339,8 +339,8 @@ Status refuse_other_caches(const Config& config) {
   const auto unknown = config.unknown_attention_key();
   if (unknown)
     return config.wrong(
-        "expected attention in keys that kvplan reads, found one that it does not: what "
-        "layers keep may depend on it",
+        "expected only keys that kvplan knows, found another key about attention: the KV cache may depend on "
+        "it",
         *unknown);
   return refuse_silent_family(config);
 }

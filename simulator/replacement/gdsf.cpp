@@ -56,11 +56,13 @@ class Gdsf {
 }  // namespace
 
 extern const ReplacementEntry kMember;
-const ReplacementEntry kMember = member<Gdsf>(
-    {.family = "replacement",
-     .name = "gdsf",
-     .summary = "Evicts the block with the lowest priority L + uses, and sets L to its priority.",
-     .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
-     .params = kLeavesAlone});
+const ReplacementEntry kMember =
+    member<Gdsf>({.family = "replacement",
+                  .name = "gdsf",
+                  .summary = "On each use a block's priority is set to L plus its number of uses. The block "
+                             "with the lowest priority is evicted, and L (0 at first) becomes that priority, "
+                             "so blocks not used recently age out.",
+                  .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
+                  .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement::gdsf

@@ -72,7 +72,7 @@ extern const ReplacementEntry kMember;
 const ReplacementEntry kMember = member<Lease, params_of>(
     {.family = "replacement",
      .name = "lease",
-     .summary = "Each use gives a block a lease; evicts the block with the lease that ends or ended first.",
+     .summary = "Each use gives a block a lease. The block with the earliest end of its lease is evicted.",
      .source = "kvplan",
      .params = kParams},
     true);

@@ -119,8 +119,8 @@ extern const ReplacementEntry kMember;
 const ReplacementEntry kMember = member<WTinyLfu, params_of>(
     {.family = "replacement",
      .name = "wtinylfu",
-     .summary = "New blocks enter a small LRU window; they stay after it only if they were used more often "
-                "recently than the block that they would replace.",
+     .summary = "New blocks enter a small LRU window. A block that leaves the window enters the main region "
+                "only if it was used more often recently than the block that it would replace.",
      .source = "Einziger, Friedman, Manes 2017 (ACM Transactions on Storage 13(4))",
      .params = kParams});
 

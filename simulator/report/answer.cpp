@@ -71,7 +71,7 @@ std::string limit_words(const RunSummary& r) {
   }
   if (runs::running_slots_ran_out(r)) {
     const scheduling::EngineLimit running = r.scenario.engine_traits().running;
-    out += "; a batch came to " + limit_text(running.param, running.value);
+    out += "; a batch reached " + limit_text(running.param, running.value);
   }
   return out;
 }
@@ -148,7 +148,7 @@ std::string headline(const View& view) {
                              rounded(pair->best_value) + ").";
   }
   const Shortage shortage = runs::shortage_of(other);
-  if (shortage == Shortage::kNever) return out.empty() ? out : out + "memory was never short all the same.";
+  if (shortage == Shortage::kNever) return out.empty() ? out : out + "even so, memory was never short.";
   out += best_words(view, *pair) + (shortage == Shortage::kHappens ? " would run " : " runs ");
   out += pair->other_value > 0
              ? times_words(pair->best_value, pair->other_value) + " as many requests at once"

@@ -29,7 +29,7 @@ std::string knee_sentence(const Comparison& comparison, const VariantNames& name
     out.append("; the next, ").append(pool(last - 1)).append(", gives ").append(figure(last - 1));
     return out + "): a larger one may still help.";
   }
-  out += *knee.at == 0 ? " is at or below the smallest pool tried, " : " is ";
+  out += *knee.at == 0 ? " is at or below the smallest of these pools, " : " is ";
   out += pool(*knee.at);
   if (knee.metric != "preemptions") {
     out.append(" (").append(figure(*knee.at)).append("; the largest, ").append(pool(last));
@@ -45,10 +45,11 @@ std::vector<std::string> knee_sentences(const Comparison& comparison) {
   const std::vector<runs::Knee> knees = runs::knees_of(comparison);
   if (knees.empty()) return out;
   const VariantNames names(comparison);
-  out.push_back("The knee of a figure is the smallest pool tried from which on it is within " +
-                fixed(runs::kKneeShare * 100, 0) +
-                " % of what the largest pool gives (preemptions: from which on there are none), with the "
-                "same requests completed.");
+  out.push_back(
+      "The knee of a figure is the smallest of these pools for which the figure of this pool and of every "
+      "larger one is within " +
+      fixed(runs::kKneeShare * 100, 0) +
+      " % of the largest pool's (for preemptions: is zero), with the same requests completed.");
   for (const runs::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
   return out;
 }

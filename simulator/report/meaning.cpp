@@ -25,7 +25,8 @@ std::string bytes_sentence(const RunSummary& r) {
   if (share(State::kCached) > 0) {
     const bool any_hit = r.prefix_hit_tokens + r.rehit_tokens > 0;
     out += " and " + percent(share(State::kCached)) +
-           (any_hit ? " is idle but may be hit again" : " is idle, with content that no request hit again");
+           (any_hit ? " is idle but may be hit again"
+                    : " is idle: it holds cached blocks that no request hit again");
   }
   out += '.';
   double rest = 0;
@@ -72,20 +73,21 @@ std::string limit_sentence(const RunSummary& r) {
     return memory_sentence(r, stranded) +
            (full ? " Running slots ran out too: a batch reached " + limit + "." : std::string());
   if (may_hide_refusals(r)) {
-    std::string out =
-        full ? "Running slots limit: a batch reached " + limit + ". " : "No batch came to " + limit + ". ";
+    std::string out = full ? "Running slots are the limit: a batch reached " + limit + ". "
+                           : "No batch reached " + limit + ". ";
     return out + "Nothing was preempted, but at the peak" + of_a_replica(r) + " only " +
            bytes_text(static_cast<double>(least_idle(r))) +
            " was idle, so that an admission may have waited for memory.";
   }
   if (full)
-    return "Running slots limit, not memory: a batch reached " + limit +
+    return "Running slots are the limit, not memory: a batch reached " + limit +
            ", nothing was preempted and no request was refused memory.";
   return "Neither memory nor running slots ran out: nothing was preempted, no request was refused memory, "
-         "and no batch came to " +
+         "and no batch reached " +
          limit +
-         (runs::is_saturated(r) ? "; the time that steps take is the limit."
-                                : "; a request waits for the step under way or for the token budget alone.");
+         (runs::is_saturated(r)
+              ? "; the duration of steps is the limit."
+              : "; a request waits only for the end of the current step or for the token budget.");
 }
 
 /// REQUIRES: it is saturated.
@@ -137,9 +139,10 @@ std::string obstacle_sentence(const model::Obstacle& o) {
   };
   std::string out = "The engine would not start: ";
   out += o.obstacle == model::kLongestRequest ? "one longest request needs "
-         : o.obstacle == model::kStartMemory  ? "what lies beside the share of the pool rule needs "
-                                              : "weights and buffers need ";
-  out += amount(o.need) + ", and " + amount(o.have) + " are there";
+         : o.obstacle == model::kStartMemory
+             ? "the items that the pool rule does not subtract (such as CUDA graphs) need "
+             : "weights and buffers need ";
+  out += amount(o.need) + ", and " + amount(o.have) + " are available";
   for (std::size_t i = 0; i < o.remedies.size(); ++i) out += (i == 0 ? "; " : " or ") + o.remedies[i];
   return out + (o.remedies.empty() ? "." : " would help.");
 }
@@ -150,7 +153,7 @@ std::vector<std::string> verdict_of(const RunSummary& r) {
   if (r.arrived == 0) return {"No request arrived, so there is nothing to measure."};
   std::vector<std::string> out;
   for (const model::Obstacle& each : r.obstacles) out.push_back(obstacle_sentence(each));
-  if (!out.empty()) out.emplace_back("This run shows the requests all the same, as if it had started.");
+  if (!out.empty()) out.emplace_back("The simulation still runs the requests, as if the server had started.");
   out.push_back(completion_sentence(r));
   if (r.rejected > 0) out.push_back(rejection_sentence(r));
   if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));

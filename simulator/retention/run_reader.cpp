@@ -151,8 +151,10 @@ std::vector<std::string> RunReader::assumptions() const {
             " bytes of metadata, in the model's element size, are stored with every token";
   std::vector<std::string> out{text + "."};
   if (const double slowest = partly.of_layers(); slowest < heads_in_part)
-    out.push_back("A layer is as slow as the rank with the heads that read most of it: of these heads, " +
-                  percent(slowest) + " read a part, averaged over layers.");
+    out.push_back(
+        "A layer takes as long as its slowest rank, which is the rank with the heads that read most of the "
+        "cache. Of these heads, " +
+        percent(slowest) + " read a part, averaged over layers.");
   if (at_most)
     out.emplace_back(
         "How many tokens a head fetches depends on keys and queries. The run assumes the maximum, so step "

@@ -147,9 +147,9 @@ Result<std::optional<TrackShape>> standing_shape(const std::vector<Recorded>& re
             .at_field("workload.attention");
     const TrackShape each{info.layers, shape.heads};
     if (first && *first != each)
-      return bad_input("expected recordings with one shape, which stand in for " + model.name + ", found " +
-                       std::to_string(each.layers) + " x " + std::to_string(each.in_layer) + " KV heads in " +
-                       recorded.name + " and " + std::to_string(first->layers) + " x " +
+      return bad_input("expected recordings with one shape, which replace recordings of " + model.name +
+                       ", found " + std::to_string(each.layers) + " x " + std::to_string(each.in_layer) +
+                       " KV heads in " + recorded.name + " and " + std::to_string(first->layers) + " x " +
                        std::to_string(first->in_layer) + " in " + recordings.front().name)
           .at_field("workload.attention");
     first = each;
@@ -172,8 +172,8 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
   return bad_input("expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
                    "), found " + shape_text(info.layers, found.heads, found.elements) + " in " +
                    recorded.name +
-                   "; model=recording uses the shape of the recordings, workload.extrapolation=shape lets "
-                   "them stand in for the model")
+                   "; model=recording uses the shape of the recordings; with workload.extrapolation=shape, "
+                   "recordings of another shape are accepted")
       .at_field("workload.attention");
 }
 

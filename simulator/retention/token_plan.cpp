@@ -24,7 +24,7 @@ Status check_group(const attention::PolicyChoice& policy, const model::ModelShap
                    ", the query heads per KV head of " + model.name + " (" +
                    std::to_string(model.query_heads) + " of " + std::to_string(model.kv_heads) +
                    "), or 0 for this value, found " + std::to_string(given) +
-                   "; model=recording stores as many KV heads as the policy asks for")
+                   "; with model=recording, this parameter of the policy determines the number of KV heads")
       .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
 }
 
@@ -110,16 +110,16 @@ Status PlanMaker::set_standing() {
     const auto shape = [](std::int64_t layers, std::int64_t heads) {
       return std::to_string(layers) + " x " + std::to_string(heads);
     };
-    assumptions_.push_back(
-        "Recordings of " + shape(standing_->layers, standing_->in_layer) +
-        " layers and KV heads stand in for the " + shape(plan_.model.layers, plan_.model.kv_heads) + " of " +
-        plan_.model.name +
-        " (workload.extrapolation=shape). A layer keeps the tokens of the recorded layer at the same "
-        "relative depth, and a head those of the recorded head at the same relative index. Layers and heads "
-        "with the same stand-in keep the same tokens, so more blocks may be freed than in reality.");
+    assumptions_.push_back("Recordings of " + shape(standing_->layers, standing_->in_layer) +
+                           " layers and KV heads stand in for the " +
+                           shape(plan_.model.layers, plan_.model.kv_heads) + " of " + plan_.model.name +
+                           " (workload.extrapolation=shape). A layer keeps the tokens of the recorded layer "
+                           "at the same relative depth, and a head those of the recorded head at the same "
+                           "relative index. Layers and heads with the same recorded layer or head keep the "
+                           "same tokens, so more blocks may be freed than in reality.");
     return Done{};
   }
-  warnings_.push_back("workload.attention drives no request: lengths determine how many tokens eviction=" +
+  warnings_.push_back("workload.attention is not used: lengths determine how many tokens eviction=" +
                       std::string(s_.eviction->name()) +
                       " keeps, and recordings of another shape add nothing.");
   standing_.reset();
@@ -153,7 +153,7 @@ Status PlanMaker::open_model() {
     warnings_.emplace_back(
         "workload.extrapolation is ignored: there are no recordings (workload.attention).");
   if (!s_.attention.empty() && !asked)
-    warnings_.push_back("workload.attention drives no request: the number of tokens that eviction=" +
+    warnings_.push_back("workload.attention is not used: the number of tokens that eviction=" +
                         std::string(s_.eviction ? s_.eviction->name() : "full") +
                         " keeps does not depend on attention.");
   return Done{};

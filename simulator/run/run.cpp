@@ -110,11 +110,11 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (setup.tokens.prefixes.finds && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts share prefixes. Only a preempted request can hit cached "
-        "blocks, its own.");
+        "blocks: those of its own earlier run.");
   if (setup.tokens.prefixes.finds && setup.tokens.prefixes.prompt_rows > 1)
     result.assumptions.push_back(
         "After a prefix hit, the last " + std::to_string(setup.tokens.prefixes.prompt_rows) +
-        " tokens of the prompt are computed all the same: the policy needs their attention.");
+        " tokens of the prompt are still computed: the policy needs their attention.");
   KVPLAN_TRY(setup.workload,
              of_trace(workload::build_workload(trace, scenario.rate_scale, scenario.limit), scenario));
   if (!setup.tokens.prefixes.finds) setup.workload.prefix = nullptr;
@@ -122,8 +122,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (setup.undriven > 0)
     result.warnings.push_back(std::to_string(setup.undriven) + " of " +
                               std::to_string(setup.workload.size()) +
-                              " requests are longer than the recordings that would drive them. How many "
-                              "tokens they keep is computed from lengths; which tokens is unknown.");
+                              " requests are longer than their recordings. The number of tokens that they "
+                              "keep is computed from lengths; which tokens they keep is unknown.");
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   if (setup.tokens.retention().follows_courses())
     setup.trajectories = options.trajectories != nullptr

@@ -5,20 +5,19 @@
 namespace kvplan::runs {
 namespace {
 
-constexpr Descriptor kNoExtrapolation{
-    .family = kExtrapolationFamily,
-    .name = "none",
-    .summary = "A recording drives requests only if the model has its shape.",
-    .source = "kvplan",
-    .params = {}};
+constexpr Descriptor kNoExtrapolation{.family = kExtrapolationFamily,
+                                      .name = "none",
+                                      .summary = "A recording is used only if the model has its shape.",
+                                      .source = "kvplan",
+                                      .params = {}};
 
 constexpr Descriptor kByShape{
     .family = kExtrapolationFamily,
     .name = "shape",
     .summary =
-        "Recordings of another shape drive requests too. A layer of the model keeps the tokens of the "
-        "recorded layer at the same relative depth, and a KV head those of the recorded head at the same "
-        "relative index. Heads with the same stand-in keep the same tokens.",
+        "Recordings of another shape than the model's are used too. A layer of the model keeps the tokens of "
+        "the recorded layer at the same relative depth, and a KV head those of the recorded head at the same "
+        "relative index. Heads with the same recorded head keep the same tokens.",
     .source = "kvplan",
     .params = {}};
 

@@ -27,7 +27,7 @@ constexpr std::array<Field, 43> kFields{{
              "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]. Times without a unit are "
              "seconds"},
     {.path = "workload.block_tokens",
-     .help = "Tokens per prefix id (block hash) of the trace file, for formats that do not say it",
+     .help = "Tokens per prefix id (block hash) of the trace file, for formats that do not state it",
      .kind = FieldKind::kInteger,
      .unit = Unit::kTokens,
      .low = 1,
@@ -49,8 +49,8 @@ constexpr std::array<Field, 43> kFields{{
      .low = 0,
      .high = kMost},
     {.path = "workload.attention",
-     .help = "Attention recordings FILE[,FILE...] (.kva); FILE@N is only sequence N. Request i is driven by "
-             "recording i mod n, if the policy needs attention"},
+     .help = "Attention recordings FILE[,FILE...] (.kva); FILE@N is only sequence N of the file. If the "
+             "policy needs attention, request i uses recording i mod n, with n recordings"},
     {.path = "workload.extrapolation",
      .help = "How recordings of another shape than the model's are used",
      .kind = FieldKind::kComponent,
@@ -68,7 +68,8 @@ constexpr std::array<Field, 43> kFields{{
      .low = 0,
      .high = INT64_MAX},
     {.path = "format",
-     .help = "Format of the KV cache: bytes per element (family format), or a codec; none means native",
+     .help = "Format of the KV cache: bytes per element (family format), or a codec; none means native (the "
+             "model's element size)",
      .kind = FieldKind::kComponent,
      .fallback = "native",
      .family = "format",
@@ -80,7 +81,7 @@ constexpr std::array<Field, 43> kFields{{
      .family = kWindowFormatFamily},
     {.path = "deployment.device",
      .help = "Device of every rank (kvplan list device): its memory determines the pool if no pool size is "
-             "given, its bandwidth and FLOP/s the roofline"},
+             "given, and its bandwidth and FLOP/s determine the roofline"},
     {.path = "deployment.tp",
      .help = "Tensor-parallel ranks; each has a share of the heads",
      .kind = FieldKind::kInteger,
@@ -209,13 +210,13 @@ constexpr std::array<Field, 43> kFields{{
      .kind = FieldKind::kPercentiles,
      .unit = Unit::kSeconds},
     {.path = "targets.from_s",
-     .help =
-         "Latencies and targets only count requests that arrive from this time on, since the first arrival",
+     .help = "Only requests that arrive from this time on (counted from the first arrival) enter latencies "
+             "and targets",
      .kind = FieldKind::kSeconds,
      .unit = Unit::kSeconds},
     {.path = "targets.to_s",
-     .help =
-         "Latencies and targets only count requests that arrive before this time, since the first arrival",
+     .help = "Only requests that arrive before this time (counted from the first arrival) enter latencies "
+             "and targets",
      .kind = FieldKind::kSeconds,
      .unit = Unit::kSeconds},
     {.path = "prices", .help = "Price list (JSON) of devices, for the cost of a run"},

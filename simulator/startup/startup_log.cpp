@@ -30,7 +30,8 @@ void check_pool(StartupLog& log) {
                           std::to_string(log.pool_blocks->value) + " blocks and line " +
                           std::to_string(log.pool_tokens->line) + " " +
                           std::to_string(log.pool_tokens->value) +
-                          " tokens. No number of layer groups joins them, so the blocks are left out.");
+                          " tokens. These two numbers do not fit together for any number of layer groups, so "
+                          "the number of blocks is ignored.");
   log.pool_blocks.reset();
 }
 
@@ -80,7 +81,7 @@ Result<StartupLog> StartupReader::finish(const std::string& file) && {
   if (vllm_lines_ == 0 && sglang_lines_ == 0)
     return bad_input(
                "expected the start-up log of vLLM (0.11 or later) or SGLang (0.5), found no line of either; "
-               "lines such as \"GPU KV cache size: 476,016 tokens\" or \"max_total_num_tokens=436128,\" say "
+               "lines such as \"GPU KV cache size: 476,016 tokens\" or \"max_total_num_tokens=436128,\" give "
                "the pool")
         .at_file(file);
   StartupLog& log = vllm_lines_ >= sglang_lines_ ? vllm_ : sglang_;

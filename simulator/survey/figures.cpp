@@ -32,8 +32,8 @@ std::span<const FigureKind> figure_kinds() {
       {kMostShare, "most_share", "Tokens that hold 90 % of a row", "share", kShare, false, true,
        "Mean over rows t >= 64 of the smallest share of tokens that holds nine tenths of the row's mass."},
       {kHeavyShare, "heavy_share", "Heavy tokens' share", "share", kShare, false, true,
-       "Share of far attention (rows t >= 64, tokens 1 to t - 16) that goes to heavy tokens: the tenth of "
-       "tokens 1 to T - 17 with most far attention."},
+       "Far attention is the attention of rows t >= 64 to tokens 1 to t - 16. Heavy tokens are the tenth of "
+       "tokens 1 to T - 17 that get most of it. The figure is their share of all far attention."},
       {kPersistence, "persistence", "Persistence", "share", kShare, false, true,
        "Consider tokens of the first half with a weight above 1 / (t + 1) in any row of the second half: the "
        "share of them that had such a weight in the first half."},
@@ -60,11 +60,11 @@ std::span<const FigureKind> figure_kinds() {
       {kMapStableRank, "map_stable_rank", "Stable rank of attention", "tokens", kNumber, false, true,
        "Sum of squares divided by the square of the largest singular value."},
       {kMapTailEighth, "map_tail_eighth", "Attention beyond rank T / 8", "share", kShare, false, false,
-       "Relative error of the best matrix with rank T / 8."},
+       "Relative error of the best approximation of rank T / 8."},
       {kMapTailQuarter, "map_tail_quarter", "Attention beyond rank T / 4", "share", kShare, false, true,
-       "Relative error of the best matrix with rank T / 4."},
+       "Relative error of the best approximation of rank T / 4."},
       {kMapTailHalf, "map_tail_half", "Attention beyond rank T / 2", "share", kShare, false, false,
-       "Relative error of the best matrix with rank T / 2."},
+       "Relative error of the best approximation of rank T / 2."},
       {kKeyRank, "key_effective_rank", "Effective rank of keys", "channels", kNumber, true, true,
        "Smallest rank that holds 99 % of the sum of squares."},
       {kKeyValueRank, "key_value_rank", "Effective rank by singular values", "channels", kNumber, true, false,

@@ -62,12 +62,12 @@ done
 if [ "$code" = 0 ]; then
   keep "$whole" || exit 2
   rm -rf "$part" "$folder"
-  echo "shard $shard of $shards is whole: $whole"
+  echo "shard $shard of $shards is complete: $whole"
   exit 0
 fi
 if [ "$(rows "$database")" -gt 1 ]; then
   keep "$part" && rm -rf "$folder"
-  echo "shard $shard of $shards is not whole; what is done: $part" >&2
+  echo "shard $shard of $shards is not complete; its finished cases are in $part" >&2
 fi
 exit "$code"
 )sh";

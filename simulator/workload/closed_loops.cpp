@@ -112,8 +112,9 @@ std::vector<std::string> describe(const LoopCounts& counts) {
                 " requests arrive when the turns before them have ended in the run (workload.sessions); a "
                 "rejected turn counts as ended.");
   if (counts.measured > 0)
-    out.push_back("The pauses before " + std::to_string(counts.measured) +
-                  " of these requests are recorded: arrival minus the end of the turns before.");
+    out.push_back(
+        "The pauses before " + std::to_string(counts.measured) +
+        " of these requests follow from the trace: arrival minus the recorded end of the turns before.");
   if (counts.unknown > 0)
     out.push_back(
         "Before " + std::to_string(counts.unknown) +

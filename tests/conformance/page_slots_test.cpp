@@ -235,8 +235,10 @@ TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
       EXPECT_EQ(
           refused.error().to_string(),
           "memory.allocator: this allocator stores keys and values of each layer in separate tensors, "
-          "together with the scales of their format: 131072 bytes per token. Data of a token policy or "
-          "sparse attention, or a byte shared by keys and values, makes it 65536, which it cannot store");
+          "together with the scales of their format: 131072 bytes per token. This run needs 65536 bytes, "
+          "because a token policy or sparse attention stores data with each token, or because keys and "
+          "values "
+          "share a byte. This allocator cannot store that");
     }
   }
 }

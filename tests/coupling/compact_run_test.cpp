@@ -246,10 +246,9 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   const Values h2o{{"eviction", "h2o:hh=4,recent=4,placement=compact"}};
   EXPECT_EQ(error_of(h2o), "resolved");
   EXPECT_EQ(error_of({h2o[0], {"memory.allocator", "contiguous"}}),
-            "eviction: placement=compact does not work with memory.allocator=contiguous: survivors move "
-            "together so "
-            "that single blocks are freed, which only paged memory does. Use memory.allocator=paged, or "
-            "placement=holes");
+            "eviction: placement=compact does not work with memory.allocator=contiguous: compaction moves "
+            "kept tokens together to free single blocks, and only paged memory frees single blocks. Use "
+            "memory.allocator=paged, or placement=holes");
   for (const char* policy : {"keyformer-gptj:kv_percent=40", "seed-threshold:threshold=0.1",
                              "ada-kv:window=4,capacity=9", "seed-dynamic:by=mass"}) {
     const Values values{{"eviction", std::string(policy) + ",placement=compact"}};

@@ -206,7 +206,7 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"memory.allocator", "contiguous"}},
             "format=kivi does not work with memory.allocator=contiguous"},
            {{{"memory.allocator", "paged:table=layer"}}, "Use memory.allocator=paged:table=all"},
-           {{{"engine", "sglang"}}, "supports formats that store every token at once"},
+           {{{"engine", "sglang"}}, "supports only formats that encode every token when it is written"},
            {{{"eviction", "window:window=9"}}, "which tokens are evicted while decoding"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "which tokens are evicted while decoding"},
            {{{"format", "nvfp4"}, {"eviction", "window:window=9"}},

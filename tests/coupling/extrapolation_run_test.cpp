@@ -134,7 +134,7 @@ TEST(Extrapolations, SayWhatTheyAre) {
           true, false, trace, how);
   EXPECT_FALSE(counted.coverage.has_value());
   EXPECT_EQ(counted.warnings.front(),
-            "workload.attention drives no request: lengths determine how many tokens eviction=h2o keeps, and "
+            "workload.attention is not used: lengths determine how many tokens eviction=h2o keeps, and "
             "recordings of another shape add nothing.");
   EXPECT_EQ(figures(counted), figures(run(scenario_with("h2o:hh=10,recent=6,placement=compact", "all", "400"),
                                           false, false, trace, how)));
@@ -193,9 +193,9 @@ TEST(Extrapolations, WhatIsRefused) {
   };
   const auto how = options_for({8, 6}, attention::recording_of(rows_for({kLayers, kHeads})));
   EXPECT_EQ(error_with({}, how),
-            "workload.attention: expected the model's shape (8 x 6 KV heads, 6144 elements per token), "
-            "found 4 x 3 KV heads, 1536 elements per token in r.kva; model=recording uses the shape of "
-            "the recordings, workload.extrapolation=shape lets them stand in for the model");
+            "workload.attention: expected the model's shape (8 x 6 KV heads, 6144 elements per token), found "
+            "4 x 3 KV heads, 1536 elements per token in r.kva; model=recording uses the shape of the "
+            "recordings; with workload.extrapolation=shape, recordings of another shape are accepted");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}}, how), "");
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}, {"budget", "uniform:capacity=20"}}, how)
                 .find("workload.attention: workload.extrapolation=shape does not work with budget=uniform: "
@@ -207,8 +207,8 @@ TEST(Extrapolations, WhatIsRefused) {
         attention::recording_of(rows_for(path == "s.kva" ? Shape{5, 3} : Shape{kLayers, kHeads})));
   };
   EXPECT_EQ(error_with({{"workload.extrapolation", "shape"}}, mixed),
-            "workload.attention: expected recordings with one shape, which stand in for small, found 5 x 3 "
-            "KV heads in s.kva and 4 x 3 in r.kva");
+            "workload.attention: expected recordings with one shape, which replace recordings of small, "
+            "found 5 x 3 KV heads in s.kva and 4 x 3 in r.kva");
 }
 
 /// 80 layers of 8 heads from 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.

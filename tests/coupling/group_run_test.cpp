@@ -43,7 +43,7 @@ TEST(GroupRuns, ANamedModelHasOneGroup) {
                     ":group: expected 4, the query heads per KV head of llama-3-8b (32 of 8), or 0 for this "
                     "value, found " +
                     std::to_string(group) +
-                    "; model=recording stores as many KV heads as the policy asks for");
+                    "; with model=recording, this parameter of the policy determines the number of KV heads");
     }
   }
   // A latent vector serves all heads.

@@ -374,8 +374,8 @@ TEST(HeadTableRuns, SayWhatHeadsKeepAndWhatBlocksHold) {
   }
   const auto warned = run(scenario_with(kDuo, "head", "500"), true, false, trace, with_tables()).warnings;
   EXPECT_EQ(warned, (std::vector<std::string>{
-                        "workload.attention drives no request: the number of tokens that "
-                        "eviction=duo-attention keeps does not depend on attention.",
+                        "workload.attention is not used: the number of tokens that eviction=duo-attention "
+                        "keeps does not depend on attention.",
                         "prefix_cache is ignored with several block tables (memory.allocator.table): "
                         "tables per layer or head free their blocks separately, so other requests "
                         "could not hit a whole prefix."}));

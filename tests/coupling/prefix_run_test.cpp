@@ -93,7 +93,7 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=9").prefix_hit_tokens, 48);
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=24").prefix_hit_tokens, 40);
   EXPECT_TRUE(says(hit_of("snapkv:capacity=30,window=24").assumptions,
-                   "After a prefix hit, the last 24 tokens of the prompt are computed all the same"));
+                   "After a prefix hit, the last 24 tokens of the prompt are still computed"));
   // Of an expression those that its variables are made of.
   EXPECT_EQ(hit_of("expr:score=position,budget=30").prefix_hit_tokens, 56);
   EXPECT_EQ(hit_of("expr:score=last,budget=30").prefix_hit_tokens, 56);

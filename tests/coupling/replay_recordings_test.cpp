@@ -161,8 +161,8 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
   EXPECT_EQ(error_of({given, h2o, {"engine", "vllm-v1:max_model_len=51"}}, too_long, recording), "ran");
   EXPECT_EQ(error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
             "workload.attention: expected the model's shape (32 x 8 KV heads, 65536 elements per token), "
-            "found 2 x 3 KV heads, 768 elements per token in r.kva; model=recording uses the shape of "
-            "the recordings, workload.extrapolation=shape lets them stand in for the model");
+            "found 2 x 3 KV heads, 768 elements per token in r.kva; model=recording uses the shape of the "
+            "recordings; with workload.extrapolation=shape, recordings of another shape are accepted");
   EXPECT_EQ(error_of({h2o}, fits, recording).substr(0, 47),
             "eviction: \"h2o\" selects by attention: give reco");
   EXPECT_EQ(error_of({given, {"eviction", "oracle-topk:k=4"}}, fits, recording),
@@ -185,7 +185,7 @@ TEST(Replay, SaysWhatItIgnores) {
     return result.value().warnings;
   };
   EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
-            (std::vector<std::string>{"workload.attention drives no request: the number of tokens that "
+            (std::vector<std::string>{"workload.attention is not used: the number of tokens that "
                                       "eviction=window keeps does not depend on attention."}));
   EXPECT_EQ(warnings({{"eviction", "window:window=8,placement=reuse"}}),
             (std::vector<std::string>{"prefix_cache is ignored with placement=reuse: later tokens overwrite "

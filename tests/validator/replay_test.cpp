@@ -66,12 +66,12 @@ TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
     EXPECT_NE(found.find(what), std::string::npos) << found;
   };
   expect(problem([&](Header&, Records& r) { r.erase(r.begin() + static_cast<std::ptrdiff_t>(held)); }),
-         "request 1 computes, but an earlier request was preempted for its own growth");
+         "request 1 computes, but an earlier request preempted itself");
   expect(
       problem([&](Header&, Records& r) { r.insert(r.begin() + static_cast<std::ptrdiff_t>(held), r[held]); }),
       "request 1 is held back out of order");
   expect(problem([&](Header&, Records& r) { std::swap(r[gives_way], r[held]); }),
-         "request 1 is held back, but no request was preempted for its own growth");
+         "request 1 is held back, but no request preempted itself");
   expect(problem([&](Header&, Records& r) {
            r[gives_way].fact = event_log::Preempt{1_r, 3};
          }),
@@ -83,7 +83,7 @@ TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
   expect(problem([&](Header&, Records& r) {
            r[held].fact = event_log::Preempt{1_r, 3};
          }),
-         "request 1 is preempted after another request was preempted for its own growth");
+         "request 1 is preempted after another request preempted itself");
   expect(problem([&](Header&, Records& r) { std::get<event_log::Arrival>(r[0].fact).priority = -1; }),
          "request 0 is preempted, but request 1 must be preempted first");
   expect(problem([&](Header& header, Records&) { header.rules.by_priority = false; }),
@@ -141,7 +141,7 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
          });
   expect("request 0 does not insert into the cache group by group",
          [](Header&, Records& records, Admit&) { std::swap(records[6], records[7]); });
-  expect("request 0 shares a content of other layers than of block 1 of its table",
+  expect("request 0 shares a content that belongs to another layer group than block 1 of its table",
          [](Header&, Records& records, Admit&) {
            std::get<event_log::Grant>(records[4].fact).shared_keys[1] = 8;
          });

@@ -239,9 +239,9 @@ void SessionStream::finish() {
                        " sessions have the same id as an earlier one; they are renamed id#2 and so on.");
   const AgentCounts& agents = session_.agents();
   if (agents.same_clock > 0)
-    warnings.push_back(
-        std::to_string(agents.same_clock) +
-        " sub-agents have times that do not restart at 0; they are read as times of the session.");
+    warnings.push_back(std::to_string(agents.same_clock) +
+                       " sub-agents have times that do not restart at 0; they are read as times since the "
+                       "start of the session.");
   if (agents.without_duration > 0)
     warnings.push_back(std::to_string(agents.without_duration) +
                        " sub-agents have no duration; the end of their last answer is used instead.");

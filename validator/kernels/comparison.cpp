@@ -38,7 +38,7 @@ Comparison compare_rows(std::span<const float> result, std::span<const double> r
   const double rms = std::sqrt(whole / static_cast<double>(std::max<std::size_t>(1, reference.size())));
   out.worst_over_rms = rms > 0 ? most / rms : most;
   if (out.differing > 0)
-    out.first_problem = std::to_string(out.differing) + " results are no numbers, the first in row " +
+    out.first_problem = std::to_string(out.differing) + " results are not finite numbers, the first in row " +
                         std::to_string(first_bad / row) + ", place " + std::to_string(first_bad % row);
   else if (out.error > tolerance)
     out.first_problem = "relative error " + shortest(out.error) + ", tolerance " + shortest(tolerance);

@@ -158,7 +158,8 @@ Status check_shape(const Case& of) {
     tokens += length + of.page_tokens;
   }
   if (tokens * of.kv_heads > kMostRows / 2)
-    return wrong("lengths", std::to_string(tokens) + " tokens together, more than fit one memory");
+    return wrong("lengths",
+                 std::to_string(tokens) + " tokens in total, more than one memory region can hold");
   if (of.window < 0 || of.sinks < 0) return wrong("window", "below 0");
   if (of.window > 0 && of.retained != Retained::kAll)
     return wrong("window", "a window and a retained set at once");

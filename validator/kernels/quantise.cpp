@@ -130,10 +130,11 @@ Result<std::unique_ptr<Problem>> make_quantise(const Case& of, Purpose purpose,
                                                const MachineFacts& /*machine*/) {
   KVPLAN_TRY_DO(check_shape(of));
   if (of.stored == Stored::kFp8)
-    return bad_input("fp8 is rounded already, expected fp16 or bf16").at_field("stored");
+    return bad_input("fp8 is already quantised: expected fp16 or bf16").at_field("stored");
   const bool kivi = of.format == Format::kKivi4 || of.format == Format::kKivi2;
   if (by_channel(of) && (!kivi || rows_of(of) % kRowsOfChannelGroup != 0))
-    return bad_input("by channel only KIVI, and rows in groups of 32").at_field("retained");
+    return bad_input("only KIVI quantises by channel, and only if the number of rows is a multiple of 32")
+        .at_field("retained");
   return std::unique_ptr<Problem>(std::make_unique<Quantise>(of, purpose));
 }
 

@@ -53,7 +53,9 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
 
 std::string FleetOrder::belongs_to_pass_or_end() const {
   if (phase_ != kArrivals && latest_ == replica_ && !tick_over_) return {};
-  return name() + " has an event within another replica's pass or step end, or outside its own";
+  return name() +
+         " has an event during a pass or step end of another replica, or outside of its own pass and step "
+         "end";
 }
 
 // ---- what begins something ----

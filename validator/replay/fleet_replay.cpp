@@ -82,7 +82,7 @@ Status FleetReplay::apply_to(Member& member, const log::Record& record) {
   KVPLAN_TRY_DO(member.replay->apply(record, report_.events));
   if (record.claims.has_joint_peak) {
     ++joint_count_mismatches_;
-    note(member.name() + ": a peak over all replicas is predicted at an event without one");
+    note(member.name() + ": a peak over all replicas is predicted at an event that must not have one");
   }
   if (std::holds_alternative<log::PassEnd>(record.fact))
     pass_left_running_ = pass_left_running_ || member.replay->running_requests() > 0;

@@ -87,7 +87,7 @@ Status Replay::Impl::apply(const log::Record& record, std::int64_t event) {
                       std::holds_alternative<log::StepEnd>(record.fact) ||
                       std::holds_alternative<log::Settled>(record.fact);
   if (moment != record.claims.has_totals) {
-    note(moment ? "no totals are predicted" : "totals are predicted at an event without totals");
+    note(moment ? "no totals are predicted" : "totals are predicted at an event that must not have them");
     ++report_.byte_mismatches;
   } else if (moment) {
     KVPLAN_TRY_DO(claim_totals(record.claims, std::holds_alternative<log::PassEnd>(record.fact)));

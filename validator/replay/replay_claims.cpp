@@ -76,7 +76,7 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   if (counted_due != record.claims.has_kept_cells) {
     ++report_.count_mismatches;
     return note(counted_due ? "no number of kept slots is predicted"
-                            : "a number of kept slots is predicted at an event without one");
+                            : "a number of kept slots is predicted at an event that must not have one");
   }
   if (counted_due && r->gathered != nullptr && record.claims.kept_cells != cells_kept(*r)) {
     ++report_.count_mismatches;
@@ -86,7 +86,8 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   const bool due = r != nullptr && !header_.counted && (r->sliding || follows_courses());
   if (due != record.claims.has_kept) {
     ++report_.count_mismatches;
-    return note(due ? "no kept tokens are predicted" : "kept tokens are predicted at an event without them");
+    return note(due ? "no kept tokens are predicted"
+                    : "kept tokens are predicted at an event that must not have them");
   }
   if (!due) return;
   std::uint64_t kept = 0;
@@ -158,7 +159,7 @@ void Replay::Impl::claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit)
   const std::int64_t lowest = header_.null_block ? 1 : 0;
   if (hit) {
     if (alloc_unit.place != id)
-      wrong("is reported as a hit, but the content is in block " + std::to_string(alloc_unit.place));
+      wrong("is reported as a hit, but its content is in block " + std::to_string(alloc_unit.place));
   } else if (id < lowest || id >= lowest + header_.alloc_units) {
     wrong("is allocated, but is not a block of the pool");
   } else if (!taken_ids_.insert(id).second) {

@@ -15,7 +15,9 @@ Status Replay::Impl::on(const log::Course& f) {
   Request* const r = running(f.request);
   KVPLAN_TRY_DO(told_in_turn(r, f.request));
   if (stopped()) return Done{};
-  if (header_.counted) return contradict(f.request, "has a retention schedule, but tokens are only counted");
+  if (header_.counted)
+    return contradict(
+        f.request, "gets a retention schedule with tokens, but the log has only numbers of evicted tokens");
   KVPLAN_TRY_DO(begin_course(*r));
   if (stopped()) return Done{};
   const std::string wrong = r->course ? r->course->add(f.drops) : r->gathered->told().add(f.drops);
@@ -26,7 +28,8 @@ Status Replay::Impl::on(const log::Counts& f) {
   Request* const r = running(f.request);
   KVPLAN_TRY_DO(told_in_turn(r, f.request));
   if (stopped()) return Done{};
-  if (!header_.counted) return contradict(f.request, "has counts, but tokens have retention schedules");
+  if (!header_.counted)
+    return contradict(f.request, "gets numbers of evicted tokens, but the log lists the evicted tokens");
   KVPLAN_TRY_DO(begin_course(*r));
   if (stopped()) return Done{};
   for (const log::AlikeTracks& alike : f.alike) {
@@ -39,9 +42,12 @@ Status Replay::Impl::on(const log::Counts& f) {
 /// What a request drops is stated when it is admitted.
 Status Replay::Impl::told_in_turn(const Request* r, RequestId id) {
   if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
-    return contradict(id, "has a retention schedule, but does not run, or the log has no schedules");
+    return contradict(
+        id, "gets a retention schedule, but the request is not running or the log has no schedules");
   if (r->stage != kAdmitted && r->stage != kCoursed)
-    return contradict(id, "has a retention schedule at another time than its admission");
+    return contradict(
+        id,
+        "gets a retention schedule after its admission, but schedules must follow the admission directly");
   if (!in_order(requests_.at(id), kCoursed)) return contradict(id, "has an event out of order");
   return Done{};
 }

@@ -45,8 +45,7 @@ Status Replay::Impl::check_preempted_first(const Request& r) {
     return running_.back() == r.id ? Status(Done{})
                                    : contradict(r.id, "is preempted, but was not admitted last");
   if (pass_order_.computing) return contradict(r.id, "is preempted when all running requests are scheduled");
-  if (pass_order_.reached)
-    return contradict(r.id, "is preempted after another request was preempted for its own growth");
+  if (pass_order_.reached) return contradict(r.id, "is preempted after another request preempted itself");
   for (const RequestId id : running_)
     if (priority_key(requests_.at(id)) > priority_key(r))
       return contradict(
@@ -67,7 +66,7 @@ Status Replay::Impl::on(const log::HoldBack& f) {
   PassOrder& pass = pass_order_;
   if (!pass.reached && pass.gave_way) pass.reached = pass.held_until = *pass.gave_way;
   if (!pass.reached || pass.computing)
-    return contradict(f.request, "is held back, but no request was preempted for its own growth");
+    return contradict(f.request, "is held back, but no request preempted itself");
   const auto next = std::ranges::find_if(running_, [&](RequestId id) {
     const Request& r = requests_.at(id);
     return r.whole && r.rank > pass.held_until;
@@ -87,7 +86,7 @@ Status Replay::Impl::check_all_held_back() {
     const Request& r = requests_.at(id);
     if (r.rank < *pass_order_.reached) continue;
     if (r.whole ? !r.held_back : r.chunk > 0)
-      return contradict(id, "computes, but an earlier request was preempted for its own growth");
+      return contradict(id, "computes, but an earlier request preempted itself");
   }
   return Done{};
 }

@@ -180,7 +180,7 @@ Status Replay::Impl::on(const log::Grant& f) {
     if (keys[i] % 2 != 0) return contradict(f.request, "shares a content that is its own");
     const std::int64_t group = (held + static_cast<std::int64_t>(i)) % groups;
     if (keys[i] / 2 % static_cast<log::ContentKey>(groups) != static_cast<log::ContentKey>(group))
-      return contradict(f.request, "shares a content of other layers than of block " +
+      return contradict(f.request, "shares a content that belongs to another layer group than block " +
                                        std::to_string(held + static_cast<std::int64_t>(i)) + " of its table");
   }
   for (auto b = static_cast<std::int64_t>(keys.size()); b < f.alloc_units; ++b)

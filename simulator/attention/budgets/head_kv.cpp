@@ -49,17 +49,17 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kMember;
 const BudgetKind kMember{
-    .descriptor =
-        {.family = kBudgetFamily,
-         .name = "headkv",
-         .summary = "Distributes a part of the budget over all heads of the model by importance",
-         .source = "arXiv 2410.19258; FYYFU/HeadKV@0862a09",
-         .params = kParams,
-         .divergences =
-             "A larger beta distributes less; the README of the public code says the opposite. "
-             "KVCache-Factory distributes the whole capacity, not the capacity without the window, so each "
-             "of its heads keeps one window more. The public code can raise scores to a power (its "
-             "temperature) before it normalises them; pass scores that are already raised."},
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "headkv",
+                   .summary = "Distributes a part of the budget over all heads of the model by importance",
+                   .source = "arXiv 2410.19258; FYYFU/HeadKV@0862a09",
+                   .params = kParams,
+                   .divergences =
+                       "With a larger beta, a smaller part of the budget is distributed by importance; the "
+                       "README of the public code says the opposite. KVCache-Factory distributes the whole "
+                       "capacity, not the capacity without the window, so each of its heads keeps one window "
+                       "more. The public code can raise scores to a power (its temperature) before it "
+                       "normalises them; pass scores that are already raised."},
     .takes_scores = true,
     .retained = retained};
 

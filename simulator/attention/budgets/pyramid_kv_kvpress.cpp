@@ -43,9 +43,10 @@ const BudgetKind kMember{
                               "if the pyramid does not fit",
                    .source = "NVIDIA/kvpress@8bb29b9 kvpress/presses/pyramidkv_press.py",
                    .params = kParams,
-                   .divergences = "If the last layer's budget would be smaller than the window, all layers "
-                                  "silently get the same budget, which is SnapKV. With beta 20, window 64 "
-                                  "and 4096 tokens this happens for ratios of 0.69 and more."},
+                   .divergences =
+                       "If the last layer's budget would be smaller than the window, all layers get the same "
+                       "budget without a warning, and the policy is SnapKV. With beta 20, window 64 and 4096 "
+                       "tokens this happens for ratios of 0.69 and more."},
     .retained = retained};
 
 }  // namespace kvplan::attention::schemes::pyramid_kv_kvpress

@@ -11,7 +11,7 @@ constexpr std::array kParams{
     budget_tokens("max_len", "Tokens that the first layer keeps"),
     ratio_param("ratio", "The last layer keeps this share of max_len", "0.5"),
     ratio_param("warmup", "Share of layers, counted from the first, that keep max_len tokens", "0"),
-    budget_tokens("min_size", "Least number of tokens per layer", "64")};
+    budget_tokens("min_size", "Minimum number of tokens per layer", "64")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const auto longest = static_cast<double>(input.choice.integer("max_len"));

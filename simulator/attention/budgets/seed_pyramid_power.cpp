@@ -16,7 +16,7 @@ constexpr std::array kParams{
           .fallback = "0.5",
           .low = 0,
           .high = 100},
-    budget_tokens("min_size", "Least number of tokens per layer", "16")};
+    budget_tokens("min_size", "Minimum number of tokens per layer", "16")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const auto longest = static_cast<double>(input.choice.integer("max_len"));

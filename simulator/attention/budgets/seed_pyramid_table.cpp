@@ -9,7 +9,7 @@ namespace kvplan::attention::schemes::seed_pyramid_table {
 namespace {
 
 constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer keeps"),
-                             budget_tokens("min_size", "Least number of tokens per layer", "16")};
+                             budget_tokens("min_size", "Minimum number of tokens per layer", "16")};
 
 /// Layer, and hundredths of max_len. Linear in between; the last one holds for all later layers.
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kAnchors{

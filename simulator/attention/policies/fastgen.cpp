@@ -171,11 +171,11 @@ const PolicyKind kMember{
          .summary = "Each head uses the cheapest of five rules that keeps enough of the prompt's attention",
          .source = "arXiv 2310.01801 (paper only; its repository holds no code)",
          .params = kParams,
-         .divergences =
-             "The rules from cheapest to most expensive, each adding tokens to the one before: special "
-             "tokens; punctuation; tokens with most attention; newest tokens; everything. A recording does "
-             "not mark special tokens and punctuation, so parameters give them. The attention that a rule "
-             "keeps is measured on the recorded rows and averaged over the prompt's queries."},
+         .divergences = "The five rules, from the cheapest to the most expensive, keep: special tokens; "
+                        "punctuation; tokens with most attention; newest tokens; everything. Each rule also "
+                        "keeps the tokens of the rules before it. A recording does not mark special tokens "
+                        "and punctuation, so parameters give them. The attention that a rule keeps is "
+                        "measured on the recorded rows and averaged over the prompt's queries."},
     .golden_name = "fastgen",
     .check = check,
     .traits = traits,

@@ -92,7 +92,7 @@ const PolicyKind kMember{
                    .source = "kvplan; greedy, similar to Belady (IBM Systems Journal 5(2), 1966)",
                    .params = kParams,
                    .divergences =
-                       "The rule is greedy, so a policy without future knowledge can still keep more mass."},
+                       "The rule is greedy, so even a policy without future knowledge may keep more mass."},
     .golden_name = "oracle_suffix",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -64,7 +64,7 @@ constexpr std::array kParams{
           .low = 0,
           .high = 9007199254740992.0},
     Param{.name = "layer",
-          .help = "Layer that provides the random stream; -1 is the layer that is being decided",
+          .help = "Number of the layer that gives the random stream; -1: each layer uses its own stream",
           .fallback = "-1",
           .low = -1,
           .high = 65535},

@@ -77,7 +77,7 @@ class Scissorhands final : public SetPolicy {
 };
 
 constexpr std::array kParams{
-    tokens_param("budget", "Most tokens kept", 1),
+    tokens_param("budget", "Maximum number of tokens kept", 1),
     Param{.name = "recent",
           .help = "Newest tokens, never evicted",
           .unit = Unit::kTokens,
@@ -137,8 +137,8 @@ const PolicyKind kMember{
     .descriptor =
         {.family = kFamily,
          .name = "scissorhands",
-         .summary =
-             "Evicts several tokens at a time: the ones that the latest rows voted important least often",
+         .summary = "A row votes for the tokens with more than an even share of its weight. Evicts several "
+                    "tokens at a time: those with the fewest votes in the latest rows",
          .source = "arXiv 2305.17118 (paper only)",
          .params = kParams,
          .divergences =

@@ -257,7 +257,7 @@ const PolicyKind kMember{
              "budget does not bring evicted tokens back. With by=length, theta stays a constant multiple of "
              "1/n, the weight of each of n equally attended tokens."},
     .golden_name = "seed_dynamic",
-    .budget = {.why_none = "sets its number of tokens by itself as it runs"},
+    .budget = {.why_none = "changes its number of tokens while it runs"},
     .check = check,
     .traits = traits,
     .make = make};

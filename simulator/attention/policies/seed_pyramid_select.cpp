@@ -108,11 +108,11 @@ const PolicyKind kMember{
                     "last query for the other half",
          .source = "kvplan's design notes on KV caches, section 4.1 (selection in a pyramid's layer)",
          .params = kParams,
-         .divergences =
-             "The code in the design notes has an index error that loses the most important tokens, and "
-             "returns tokens out of order; kvplan follows the text. The code's importance sums attention "
-             "times values over the keys before each token, which does not score that token; each value of "
-             "importance is one reading of it. With an odd budget, the larger half is the important one."},
+         .divergences = "The code in the design notes has an index error that loses the most important "
+                        "tokens, and returns tokens out of order; kvplan follows the text. The code's "
+                        "importance sums attention times values over the keys before each token, which does "
+                        "not score that token; each choice of the parameter importance is one interpretation "
+                        "of the text. With an odd budget, the larger half is the important one."},
     .golden_name = "seed_pyramid_select",
     .budget = {.param = "budget"},
     .traits = traits,

@@ -14,7 +14,7 @@ constexpr std::array kParams{
     Param{
         .name = "clusters", .help = "Number of clusters", .fallback = "64", .low = 1, .high = kMostChannels},
     Param{.name = "iterations",
-          .help = "Most iterations of Lloyd's k-means algorithm",
+          .help = "Maximum number of iterations of Lloyd's k-means algorithm",
           .fallback = "20",
           .low = 1,
           .high = 1000},

@@ -31,7 +31,7 @@ constexpr std::array kParams{
           .low = 0,
           .high = 0.5},
     Param{.name = "iterations",
-          .help = "Most iterations of Lloyd's algorithm for the table",
+          .help = "Maximum number of iterations of Lloyd's algorithm for the table",
           .fallback = "20",
           .low = 1,
           .high = 1000},
@@ -347,20 +347,21 @@ bool by_count(const Choice& choice) {
 
 extern const FormatKind kMember;
 const FormatKind kMember{
-    .descriptor =
-        {.family = kFamily,
-         .name = "kvquant",
-         .summary = "Non-uniform codes from a learnt table, keys per channel and values per token, with "
-                    "exact outliers",
-         .source = "arXiv 2401.18079; SqueezeAILab/KVQuant@57a2383 quant/kvquant",
-         .params = kParams,
-         .divergences =
-             "The public code learns thresholds and tables offline: from calibration data, weighted by "
-             "Fisher information, on keys before position encoding. A side file supplies them in this form; "
-             "it does not count as bytes of a sequence. Without a side file, kvplan learns them from the "
-             "sequence's own prompt, unweighted, on keys as recorded, and stores them with it. The values of "
-             "a token have one pair of thresholds over all heads, as in the public code. If a policy kept "
-             "different prompt tokens in different heads, tokens at the same index share it."},
+    .descriptor = {.family = kFamily,
+                   .name = "kvquant",
+                   .summary =
+                       "Non-uniform codes from a learnt table, keys per channel and values per token, with "
+                       "exact outliers",
+                   .source = "arXiv 2401.18079; SqueezeAILab/KVQuant@57a2383 quant/kvquant",
+                   .params = kParams,
+                   .divergences =
+                       "The public code learns thresholds and tables offline: from calibration data, "
+                       "weighted by Fisher information, on keys before position encoding. A side file "
+                       "supplies them in this form; it does not count as bytes of a sequence. Without a side "
+                       "file, kvplan learns them from the sequence's own prompt, unweighted, on keys as "
+                       "recorded, and stores them with it. The values of a token have one pair of thresholds "
+                       "over all heads, as in the public code. If a policy kept different prompt tokens in "
+                       "different heads, the kept tokens with the same index share one pair."},
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
     .make = make,

@@ -241,7 +241,7 @@ const FormatKind kMember{
          .params = kParams,
          .divergences =
              "The paper keeps the most different pairs, but prints the threshold d_min + (d_max - d_min) "
-             "gamma. Applied to angles, it keeps the most similar pairs, as xKV's code does "
+             "gamma. Applied to angles, this threshold keeps the most similar pairs, as xKV's code does "
              "(abdelfattah-lab/xKV@2c50cc7, keep=near). keep=far measures the same part from d_max. The "
              "default is a fixed share of the tokens with the largest angles, as in KVCache-Factory; its "
              "bytes follow from lengths. As in both codes, generated tokens stay exact, and an unmerged "

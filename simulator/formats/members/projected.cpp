@@ -200,15 +200,15 @@ namespace kvplan::formats::lorc {
 using namespace projected;
 
 extern const FormatKind kMember;
-const FormatKind kMember =
-    kind_of({.family = kFamily,
-             .name = "lorc",
-             .summary = "Coordinates in low-rank bases of the projection weights, one for the keys and one "
-                        "for the values of a layer",
-             .source = "arXiv 2410.03111 (LoRC)",
-             .params = kLorcParams,
-             .divergences = "Like palu, with all heads of a layer as one group. The paper, which has no "
-                            "public code, gives lower layers a higher rank by condition numbers. A side file "
-                            "can do that; parameters are the same in all layers."});
+const FormatKind kMember = kind_of(
+    {.family = kFamily,
+     .name = "lorc",
+     .summary = "Coordinates in low-rank bases of the projection weights, one for the keys and one "
+                "for the values of a layer",
+     .source = "arXiv 2410.03111 (LoRC)",
+     .params = kLorcParams,
+     .divergences = "Like palu, with all heads of a layer as one group. The paper, which has no public code, "
+                    "gives lower layers a higher rank by condition numbers. A side file can give each layer "
+                    "its own ranks; the parameters are the same for all layers."});
 
 }  // namespace kvplan::formats::lorc

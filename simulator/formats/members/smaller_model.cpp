@@ -59,16 +59,16 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 extern const FormatKind kMember;
 const FormatKind kMember{
-    .descriptor = {.family = kFamily,
-                   .name = "smaller-model",
-                   .summary =
-                       "The cache of a model with fewer or smaller layers; the effect on answers is unknown",
-                   .source = "kvplan's design notes on KV caches (distillation)",
-                   .params = kParams,
-                   .divergences =
-                       "In the design notes, a smaller model approximates keys and values of a larger one, "
-                       "without code. A recording of the larger model does not hold what the smaller one "
-                       "computes. Bytes follow from the smaller model's shape; errors are unknown."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "smaller-model",
+         .summary = "The cache of a model with fewer or smaller layers; the effect on answers is unknown",
+         .source = "kvplan's design notes on KV caches (distillation)",
+         .params = kParams,
+         .divergences =
+             "The design notes describe a smaller model that approximates keys and values of a larger one; "
+             "they have no code. A recording of the larger model does not hold what the smaller one "
+             "computes. Bytes follow from the smaller model's shape; errors are unknown."},
     .golden_name = "smaller_model",
     .check = check,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .paging = always_in_tokens},

@@ -28,7 +28,7 @@ constexpr std::array kParams{
           .low = 0,
           .high = 65536},
     Param{.name = "iterations",
-          .help = "Most iterations of Lloyd's k-means algorithm",
+          .help = "Maximum number of iterations of Lloyd's k-means algorithm",
           .fallback = "20",
           .low = 1,
           .high = 1000},

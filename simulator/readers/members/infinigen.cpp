@@ -23,7 +23,7 @@ constexpr std::array kParams{
     attention::share_param("fetch", "Share of the earlier tokens that each query head fetches at most",
                            "0.2"),
     Param{.name = "budget",
-          .help = "Most earlier tokens that each query head fetches; 0: as given by fetch",
+          .help = "Maximum number of earlier tokens that each query head fetches; 0: as given by fetch",
           .unit = Unit::kTokens,
           .fallback = "0",
           .low = 0,

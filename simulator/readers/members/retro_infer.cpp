@@ -46,7 +46,7 @@ constexpr std::array kParams{
           .low = 1,
           .high = attention::kMaxTokens},
     Param{.name = "iterations",
-          .help = "Most iterations of Lloyd's k-means algorithm",
+          .help = "Maximum number of iterations of Lloyd's k-means algorithm",
           .fallback = "10",
           .low = 1,
           .high = 1000},

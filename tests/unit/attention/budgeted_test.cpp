@@ -380,7 +380,7 @@ TEST(Budgeted, RefusesWhatCannotBeGiven) {
   EXPECT_NE(error("keyformer", {4}, false).find("has no parameter for the number of tokens"),
             std::string::npos);
   EXPECT_NE(error("seed-dynamic:budget=4", {4}, false)
-                .find("\"seed-dynamic\" sets its number of tokens by itself as it runs, so no budget"),
+                .find("\"seed-dynamic\" changes its number of tokens while it runs, so no budget"),
             std::string::npos);
   EXPECT_NE(error("h2o:hh=2,recent=6", {4}, false).find("at least 6 tokens"), std::string::npos);
   EXPECT_NE(error("snapkv:window=8,capacity=9", {4}, false).find("window of 8"), std::string::npos);

@@ -33,7 +33,9 @@ TEST(CombinationsCommand, ListsWhatDoesNotWorkTogether) {
   const Outcome text = run_kvplan("list combinations");
   ASSERT_EQ(text.exit_code, 0) << text.err;
   const std::string line = in_one_line(text.out);
-  EXPECT_NE(line.find("compact + not-paged refused: survivors move together"), std::string::npos) << text.out;
+  EXPECT_NE(line.find("compact + not-paged refused: compaction moves kept tokens together"),
+            std::string::npos)
+      << text.out;
   EXPECT_NE(line.find("prefix-cache + compact ignored: tokens move out of the blocks"), std::string::npos);
   EXPECT_NE(line.find("Every pair of parts that is not listed works."), std::string::npos);
 

@@ -67,7 +67,8 @@ TEST(MeasuredSteps, OfSeveralMeasurementsTheMiddleOne) {
     const runs::MeasuredSteps steps = steps_of(median);
     EXPECT_EQ(steps.table.piece(1, 1, 1).at_begin, taken * 1024);
     EXPECT_EQ(steps.assumptions.back(),
-              "1 step was measured more than once: their median duration counts, and the shorter of two.");
+              "1 step was measured more than once: kvplan uses the median duration, and of two durations the "
+              "shorter one.");
   }
 }
 

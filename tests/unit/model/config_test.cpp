@@ -162,8 +162,8 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
 /// Keys of attention that were not read were once left out, and each layer counted as full attention (issue 44).
 TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
   const std::string why =
-      ": expected attention in keys that kvplan reads, found one that it does not: what layers keep may "
-      "depend on it";
+      ": expected only keys that kvplan knows, found another key about attention: the KV cache may depend on "
+      "it";
   for (const auto& [key, value] :
        std::map<std::string, std::string>{{"attn_layer_indices", "[9,18,27]"},  // Bamba
                                           {"block_types", R"(["recurrent","recurrent","attention"])"},
@@ -220,10 +220,9 @@ TEST(ModelConfig, AFamilyWithDifferentLayersSaysWhich) {
 
 TEST(ModelConfig, EachKvHeadServesAsManyHeads) {
   const std::string dims = R"("num_hidden_layers":6,"hidden_size":64,"head_dim":8,"num_attention_heads":7)";
-  EXPECT_EQ(
-      error("{" + dims + R"(,"num_key_value_heads":3})"),
-      "c.json: num_key_value_heads: expected a divisor of the 7 heads, each of which reads keys of one, "
-      "found 3");
+  EXPECT_EQ(error("{" + dims + R"(,"num_key_value_heads":3})"),
+            "c.json: num_key_value_heads: expected a divisor of the 7 query heads as the number of KV heads, "
+            "found 3");
   EXPECT_EQ(error("{" + dims + R"(,"num_key_value_heads":1})"), "no error");
 }
 
@@ -315,17 +314,16 @@ TEST(ModelCatalogue, AliasesAreOtherNamesOfOneModelEach) {
 /// do.
 TEST(ModelCatalogue, OtherWeightsAreNoAlias) {
   const auto error = [](std::string_view name) { return find_model(name).error().to_string(); };
-  EXPECT_EQ(
-      error("Qwen3-32B-FP8"),
-      "model: unknown model \"Qwen3-32B-FP8\"; \"-FP8\" may stand for other weights than those of qwen3-32b: "
-      "give its config.json, or model=qwen3-32b with deployment.weight_bits if only the bits of weights "
-      "differ");
+  EXPECT_EQ(error("Qwen3-32B-FP8"),
+            "model: unknown model \"Qwen3-32B-FP8\"; \"-FP8\" may mean different weights than those of "
+            "qwen3-32b: give its config.json, or model=qwen3-32b with deployment.weight_bits if only the "
+            "number of bits per weight differs");
   EXPECT_NE(error("Llama-3.1-8B-Instruct-AWQ-INT4")
-                .find("\"-AWQ-INT4\" may stand for other weights than those of "
-                      "llama-3-8b:"),
+                .find("\"-AWQ-INT4\" may mean different weights than those of llama-3-8b:"),
             std::string::npos);
-  EXPECT_NE(error("someone/Qwen3-32B").find("a repository of another organisation than Qwen/Qwen3-32B"),
-            std::string::npos);
+  EXPECT_NE(
+      error("someone/Qwen3-32B").find("this repository belongs to another organisation than Qwen/Qwen3-32B"),
+      std::string::npos);
   EXPECT_TRUE(names_model_file("someone/Qwen3-32B")) << "a path";
   EXPECT_EQ(model_hint("a/b"), "");
   EXPECT_EQ(model_hint("zebra-1b"), "");

@@ -142,8 +142,8 @@ TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
       answer_sentences(comparison_of("eviction", {{"none", {.lost = 0.3, .mean_running = 5}},
                                                   {"a", {.mean_running = 10, .preemptions = 2}}}));
   EXPECT_EQ(lost[0],
-            "With no eviction, 30.0 % of the memory was reserved for tokens that never came; memory was "
-            "never short all the same.");
+            "With no eviction, 30.0 % of the memory was reserved for tokens that never came; even so, memory "
+            "was never short.");
   const auto slower = answer_sentences(
       comparison_of("eviction", {{"none", {.mean_running = 5, .tokens_per_s = 100, .preemptions = 1}},
                                  {"a", {.mean_running = 10, .tokens_per_s = 80, .preemptions = 1}}}));

@@ -114,7 +114,7 @@ TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
   EXPECT_EQ(outcome("4").exit_code, 0);
   const Outcome longer = outcome("4000");
   EXPECT_EQ(longer.exit_code, 2);
-  EXPECT_NE(longer.err.find("--events: a log records for all requests which tokens are evicted, or for none"),
+  EXPECT_NE(longer.err.find("--events: an event log records the evicted tokens of all requests or of none"),
             std::string::npos)
       << longer.err;
 }

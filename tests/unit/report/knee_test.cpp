@@ -70,8 +70,9 @@ TEST(Knee, IsSaidWithItsDefinition) {
   EXPECT_EQ(
       knee_sentences(comparison),
       (std::vector<std::string>{
-          "The knee of a figure is the smallest pool tried from which on it is within 5 % of what the "
-          "largest pool gives (preemptions: from which on there are none), with the same requests completed.",
+          "The knee of a figure is the smallest of these pools for which the figure of this pool and of "
+          "every larger one is within 5 % of the largest pool's (for preemptions: is zero), with the same "
+          "requests completed.",
           "The knee of output tokens per second is a pool of 20,000 tokens (960; the largest, a pool of "
           "40,000 tokens, gives 1,000).",
           "The knee of p99 of the time to first token is not below the largest pool tried, a pool of 40,000 "

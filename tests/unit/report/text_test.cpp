@@ -169,10 +169,11 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   settings.push_back({"engine.max_seqs", "2", {}, 0});
   const runs::RunResult full = result_of(settings, small_trace(), 0);
   ASSERT_EQ(full.preemptions, 0);
-  EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
+  EXPECT_TRUE(
+      any_has(meaning_of(full), "Running slots are the limit, not memory: a batch reached max_seqs (2)"));
   // The trace has no prefixes: only preempted requests get hits.
   EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts share prefixes"));
-  EXPECT_TRUE(any_has(meaning_of(full), "is idle, with content that no request hit again"));
+  EXPECT_TRUE(any_has(meaning_of(full), "is idle: it holds cached blocks that no request hit again"));
   ASSERT_GT(tight.rehit_tokens, 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "is idle but may be hit again"));
 

@@ -116,7 +116,8 @@ TEST(ClaudeCode, SubAgentsInsideSubAgents) {
 TEST(ClaudeCode, TimesOfTheSessionInsideASubAgent) {
   const std::string inside = request("63.5", 4, "1") + "," + request("70", 4, "1");
   const std::string warning =
-      "1 sub-agents have times that do not restart at 0; they are read as times of the session.";
+      "1 sub-agents have times that do not restart at 0; they are read as times since the start of the "
+      "session.";
   // The marker is the end, with a duration and without one; or, in other publications, the start.
   for (const std::string& marker :
        {agent("103", R"("duration_ms":40000,)", inside), agent("103", R"("duration_ms":null,)", inside),
