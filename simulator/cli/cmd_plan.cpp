@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/database_name.h"
@@ -14,6 +15,7 @@
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/openers.h"
 #include "simulator/planner/database_store.h"
+#include "simulator/planner/plan_html.h"
 #include "simulator/planner/plan_json.h"
 #include "simulator/planner/plan_text.h"
 #include "simulator/planner/planner.h"
@@ -25,7 +27,7 @@ namespace {
 
 struct PlanFlags {
   ScenarioInput input;
-  std::string model, devices, rates, json, out;
+  std::string model, devices, rates, json, html, out;
   std::vector<std::string> targets, may;
   std::int64_t most_gpus{256};
   double budget{0};
@@ -120,8 +122,26 @@ Result<std::unique_ptr<planner::Store>> open_store(const PlanFlags& flags, runs:
   return planner::open_database_store(options, space, targets, first);
 }
 
+/// The command that makes the same page again.
+std::string command_line(const PlanFlags& flags) {
+  std::string line = "kvplan plan " + report::shell_quoted(flags.input.path) + scenario_flags(flags.input);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) line.append(" ").append(option).append(" ").append(report::shell_quoted(value));
+  };
+  add("--model", flags.model);
+  add("--devices", flags.devices);
+  for (const std::string& target : flags.targets) add("--target", target);
+  add("--rate", flags.rates);
+  for (const std::string& may : flags.may) add("--may", may);
+  add("--max-gpus", std::to_string(flags.most_gpus));
+  if (flags.budget > 0) add("--budget", shortest(flags.budget));
+  add("--start-up", shortest(flags.start_up_s));
+  add("--html", flags.html);
+  return line;
+}
+
 Status run(const PlanFlags& flags) {
-  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.json, flags.out}));
+  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.json, flags.html, flags.out}));
   if (flags.resume && flags.out.empty())
     return bad_input("expected --out, which --resume continues").at_field("--resume");
   if (!flags.out.empty()) KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
@@ -167,6 +187,8 @@ Status run(const PlanFlags& flags) {
   }
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(flags.json, json));
+  if (!flags.html.empty())
+    KVPLAN_TRY_DO(outputs.add(flags.html, planner::plan_html(plan, command_line(flags))));
   KVPLAN_TRY_DO(outputs.commit());
   return flags.json == "-" ? Status(Done{}) : write_text("-", text);
 }
@@ -215,6 +237,7 @@ void add_plan(Command& app, Outcome& outcome) {
   command->add_flag("--resume", flags->resume,
                     "Continue an existing database: finished cases are not run again");
   add_json_option(*command, flags->json, "the plan");
+  command->add_option("--html", flags->html, "Write the plan as one page with charts to FILE");
   command->add_flag("--verbose", flags->verbose, "Print every step of the search and all assumptions");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -166,20 +166,12 @@ std::optional<double> tail_time(const runs::RunResult& result, const Target& tar
     if (record.status != observe::RequestStatus::kNotArrived)
       span = std::max(span, seconds(record.arrival.since_start));
   if (span <= 0) return std::nullopt;
-  const std::string_view latency = std::string_view(target.name).substr(0, target.name.find('.'));
+  const auto kind = latency_kind(target.name);
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     const auto& r = result.records[i];
     if (r.status == observe::RequestStatus::kNotArrived) continue;
-    bool slow = r.status != observe::RequestStatus::kCompleted;
-    if (!slow) {
-      const double outputs = static_cast<double>(result.output[i]) - 1;
-      const double value = latency == "ttft" ? seconds(r.first_token - r.arrival)
-                           : latency == "tpot"
-                               ? (outputs > 0 ? seconds(r.finish - r.first_token) / outputs : 0)
-                           : latency == "queue" ? seconds(r.first_scheduled - r.arrival)
-                                                : seconds(r.finish - r.arrival);
-      slow = value >= limit;
-    }
+    const bool slow = r.status != observe::RequestStatus::kCompleted ||
+                      (kind && request_latency_s(result, i, *kind) >= limit);
     if (!slow) continue;
     const auto part = static_cast<std::size_t>(seconds(r.arrival.since_start) / span * kTailParts);
     ++counts[std::min(part, kTailParts - 1)];

@@ -43,6 +43,11 @@ Result<std::vector<ConstraintPrice>> prices_of_constraints(const Answer& answer,
 /// limit without it. Empty if nothing helps.
 Result<std::vector<Binding>> binding_of(const Answer& answer);
 
+/// How much of each limit is in use over the answer's run, which has a timeline of kPressureBins bins. Empty without
+/// one.
+inline constexpr std::int64_t kPressureBins = 240;
+std::vector<Pressure> pressure_of(const runs::RunResult& result, const std::vector<Target>& targets);
+
 /// The fewest replicas of the answer's shape for each 24th of the trace by itself, held from `start_up_s` before it.
 /// Empty if the requests have no common clock or wait for each other.
 Result<std::vector<DayPart>> day_of(const Answer& answer);

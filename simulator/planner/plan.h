@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,6 +90,22 @@ struct DayPart {
   std::int64_t gpus{0};
 };
 
+/// How much of a limit is in use over the run, in equal parts of its time.
+struct Pressure {
+  std::string what;  ///< "KV memory", "max_seqs", "ttft.p99"
+  /// Share of the limit in each part; for a target its value over the requests that arrive in the part, as a share of
+  /// the limit. Absent: none arrives; infinite: the percentile did not complete.
+  std::vector<std::optional<double>> shares;
+};
+
+/// A deployment that the search ran on the whole trace.
+struct Tried {
+  std::string name, device;
+  double cost{0};             ///< an hour, or GPUs without prices
+  std::optional<double> met;  ///< target.h, met_fraction
+  bool meets{false}, overloaded{false};
+};
+
 /// What a rule of thumb would have bought.
 struct Baseline {
   std::string name;
@@ -107,6 +124,11 @@ struct RatePlan {
   std::vector<std::string> ties;  ///< deployments of the same price
   std::vector<Binding> binding;
   std::optional<Headroom> headroom;
+  std::vector<Tried> tried;        ///< by shape and replicas
+  std::vector<Pressure> pressure;  ///< of the answer's run
+  double pressure_part_s{0};       ///< length of a part of `pressure`
+  /// The answer's run, with a timeline; null: it was not run again (interrupted).
+  std::shared_ptr<const runs::RunResult> run;
   std::vector<ConstraintPrice> constraint_prices;
   std::vector<DayPart> day;
   std::optional<double> day_gpu_hours;    ///< of `day` over the trace

@@ -77,6 +77,13 @@ void write_around(JsonWriter& json, const RatePlan& rate) {
   } else {
     json.null();
   }
+  json.key("pressure").begin_object().member("part_s", rate.pressure_part_s).key("limits").begin_array();
+  for (const Pressure& each : rate.pressure) {
+    json.begin_object().member("what", each.what).key("shares").begin_array();
+    for (const auto& share : each.shares) json.value(share);
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
   json.key("prices_of_constraints").begin_array();
   for (const ConstraintPrice& each : rate.constraint_prices) {
     json.begin_object();

@@ -261,9 +261,10 @@ class Planner {
     Found in_space = best;
     in_space.shape = shape;
     KVPLAN_TRY_DO(compare_neighbours(rate, found, best, out));
-    KVPLAN_TRY(auto results, trials_->results({{out.best->settings, prepared_.trace}}));
+    KVPLAN_TRY(auto results, trials_->results({{out.best->settings, prepared_.trace, kPressureBins}}));
     KVPLAN_CHECK(results.front().has_value());
-    const runs::RunResult& result = *results.front();
+    out.run = std::make_shared<const runs::RunResult>(std::move(*results.front()));
+    const runs::RunResult& result = *out.run;
     add_late_times(result, *out.best);
     if (out.best->pool_tokens == 0) {
       const runs::PoolShape& pool = result.replicas.front().pool;
@@ -292,7 +293,26 @@ class Planner {
     KVPLAN_TRY(out.day, day_of(answer));
     KVPLAN_TRY(out.baselines, baselines_of(answer));
     sum_day(out);
+    add_run(rate, found, result, out);
     return Done{};
+  }
+
+  /// What a page shows of the search and of the answer's run.
+  void add_run(std::size_t rate, const SearchResult& found, const runs::RunResult& result, RatePlan& out) {
+    out.pressure = pressure_of(result, prepared_.targets);
+    if (!out.pressure.empty())
+      out.pressure_part_s =
+          seconds(result.makespan) / static_cast<double>(out.pressure.front().shares.size());
+    for (std::size_t shape = 0; shape < found.tried.size(); ++shape) {
+      const LiveShape& live = prepared_.shapes[shape];
+      for (const auto& [replicas, verdict] : found.tried[shape]) {
+        const CaseOutcome* const outcome = trials_->known(rate, live.shape, replicas);
+        if (!verdict.ran || outcome == nullptr) continue;
+        const Option option = option_of(rate, live.shape, replicas, *outcome);
+        out.tried.push_back({option.name(), option.device, prepared_.cost(live.group, option.gpus),
+                             option.met, option.meets, option.overloaded});
+      }
+    }
   }
 
   void sum_day(RatePlan& out) const {

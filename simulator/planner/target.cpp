@@ -87,23 +87,6 @@ std::string percentiles_text(const Read& read) {
   return out;
 }
 
-double latency_of(const runs::RunResult& r, std::size_t i, LatencyKind kind) {
-  const observe::RequestRecord& record = r.records[i];
-  switch (kind) {
-    case LatencyKind::kTtft:
-      return seconds(record.first_token - record.arrival);
-    case LatencyKind::kTpot:
-      return r.output[i] > 1
-                 ? seconds(record.finish - record.first_token) / static_cast<double>(r.output[i] - 1)
-                 : 0;
-    case LatencyKind::kE2e:
-      return seconds(record.finish - record.arrival);
-    case LatencyKind::kQueue:
-      return seconds(record.first_scheduled - record.arrival);
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string Target::text() const {
@@ -235,6 +218,30 @@ double tightness(const std::vector<Target>& targets, const std::vector<TargetVal
   return most;
 }
 
+double request_latency_s(const runs::RunResult& r, std::size_t i, LatencyKind kind) {
+  const observe::RequestRecord& record = r.records[i];
+  switch (kind) {
+    case LatencyKind::kTtft:
+      return seconds(record.first_token - record.arrival);
+    case LatencyKind::kTpot:
+      return r.output[i] > 1
+                 ? seconds(record.finish - record.first_token) / static_cast<double>(r.output[i] - 1)
+                 : 0;
+    case LatencyKind::kE2e:
+      return seconds(record.finish - record.arrival);
+    case LatencyKind::kQueue:
+      return seconds(record.first_scheduled - record.arrival);
+  }
+  return 0;
+}
+
+std::optional<LatencyKind> latency_kind(std::string_view name) {
+  const auto* const known =
+      std::find(kLatencyNames.begin(), kLatencyNames.end(), name.substr(0, name.find('.')));
+  if (known == kLatencyNames.end()) return std::nullopt;
+  return static_cast<LatencyKind>(known - kLatencyNames.begin());
+}
+
 std::optional<double> met_fraction(const runs::RunResult& result, std::vector<std::size_t>* late) {
   const runs::Scenario& s = result.scenario;
   std::array<double, kLatencyNames.size()> limits{};
@@ -256,8 +263,8 @@ std::optional<double> met_fraction(const runs::RunResult& result, std::vector<st
     ++asked;
     bool good = record.status == observe::RequestStatus::kCompleted;
     for (std::size_t kind = 0; good && kind < limits.size(); ++kind)
-      good =
-          std::isinf(limits[kind]) || latency_of(result, i, static_cast<LatencyKind>(kind)) <= limits[kind];
+      good = std::isinf(limits[kind]) ||
+             request_latency_s(result, i, static_cast<LatencyKind>(kind)) <= limits[kind];
     met += good ? 1 : 0;
     if (!good && late != nullptr) late->push_back(i);
   }

@@ -60,6 +60,11 @@ double tightness(const std::vector<Target>& targets, const std::vector<TargetVal
 /// Of one target.
 double tightness(const Target& target, const TargetValue& value);
 
+/// A latency of a completed request in seconds; 0 where it has none (TPOT of one token).
+double request_latency_s(const runs::RunResult& result, std::size_t request, runs::LatencyKind kind);
+/// The kind that the name of a target begins with; absent: it is none of a latency.
+std::optional<runs::LatencyKind> latency_kind(std::string_view name);
+
 /// The share of arrived requests (in the window of targets) that keep every latency limit: those for each request,
 /// and for kinds of latency without one the smallest limit of a percentile. Absent if none arrived or nothing is
 /// limited. `late`: if given, is set to the positions of the others. REQUIRES: results by request.

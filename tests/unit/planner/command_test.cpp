@@ -1,0 +1,137 @@
+// `kvplan plan` as its user runs it: killed and resumed, its page, and mistakes in its options.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "tests/unit/report/xml.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::planner {
+namespace {
+
+using report::testing::parse_xml;
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+/// A trace with a calm and a busy half.
+void write_trace(const std::string& path, int requests) {
+  std::mt19937 random(11);
+  std::string rows = "arrival_ns,input_tokens,output_tokens\n";
+  std::int64_t at = 0;
+  for (int i = 0; i < requests; ++i) {
+    at += static_cast<std::int64_t>(random() % (i < requests / 2 ? 24'000'000U : 8'000'000U));
+    rows += std::to_string(at) + "," + std::to_string(20 + random() % 400) + "," +
+            std::to_string(1 + random() % 60) + "\n";
+  }
+  write_file(path, rows);
+}
+
+const std::vector<std::string> kSmall{
+    "--set",      "memory.pool_tokens=4000",
+    "--set",      "latency=affine:base_ns=4000000,token_ns=30000,context_ns=300",
+    "--target",   "ttft.p95<=200ms",
+    "--target",   "tpot.p90<=20ms",
+    "--max-gpus", "16"};
+
+std::string joined(const std::vector<std::string>& arguments) {
+  std::string out;
+  for (const std::string& argument : arguments) out += " '" + argument + "'";
+  return out;
+}
+
+/// Starts `kvplan`; nothing is printed.
+pid_t start(const std::vector<std::string>& arguments) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(300);
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, STDOUT_FILENO);
+  ::dup2(null, STDERR_FILENO);
+  std::vector<char*> argv{const_cast<char*>("kvplan")};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(KVPLAN_PROGRAM_DIR "/kvplan", argv.data());
+  ::_exit(99);
+}
+
+TEST(PlanCommand, KilledAtTenMomentsAndResumedItGivesTheSameAnswer) {
+  const TemporaryFolder folder;
+  write_trace(folder.file("t.csv"), 3000);
+  std::vector<std::string> plan{"plan", folder.file("t.csv")};
+  plan.insert(plan.end(), kSmall.begin(), kSmall.end());
+  plan.insert(plan.end(), {"--may", "max-seqs=4;8;16;64", "--may", "token-budget=256;512;2048"});
+  const Outcome whole = run_kvplan(joined(plan));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string database = folder.file("p.db");
+  plan.insert(plan.end(), {"--out", database});
+  std::mt19937 random(5);
+  int killed = 0;
+  for (int i = 0; i < 10; ++i) {
+    const pid_t child = start(plan);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 60));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    if (::access(database.c_str(), F_OK) == 0 && plan.back() != "--resume") plan.emplace_back("--resume");
+  }
+  EXPECT_GT(killed, 0);
+  const Outcome resumed = run_kvplan(joined(plan));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, whole.out);
+}
+
+TEST(PlanCommand, ThePageIsWellFormedAndHasItsCharts) {
+  const TemporaryFolder folder;
+  write_trace(folder.file("t <&>.csv"), 600);
+  const Outcome outcome = run_kvplan("plan '" + folder.file("t <&>.csv") + "'" + joined(kSmall) +
+                                     " --html '" + folder.file("p.html") + "'");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto page = parse_xml(read_file(folder.file("p.html")));
+  EXPECT_EQ(page.named("svg").size(), 5U);
+  const std::string text = page.all_text();
+  for (const char* words : {"Answer", "Around it", "What binds over time", "Requests in time over cost",
+                            "GPUs needed over the trace", "What formulas would have bought",
+                            "Steps of the search", "kvplan plan"})
+    EXPECT_NE(text.find(words), std::string::npos) << words;
+  // The answer is a point of its own, with its name.
+  EXPECT_EQ(page.with("class", "point knee").size(), 1U);
+}
+
+TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
+  const TemporaryFolder folder;
+  write_trace(folder.file("t.csv"), 200);
+  write_file(folder.file("prices.json"),
+             R"({"currency": "USD", "source": "a test", "devices": {"l40s": {"per": "gpu_hour", )"
+             R"("gpus_per_node": 1, "on_demand": 1}}})");
+  const std::string trace = "plan '" + folder.file("t.csv") + "' ";
+  const std::string prices = " --prices '" + folder.file("prices.json") + "'";
+  const std::pair<std::string, const char*> cases[] = {
+      {"--devices l40s --model llama-3.1-405b --max-gpus 2 --target 'ttft.p99<=2s'", "--max-gpus"},
+      {"--devices h100-sxm --target 'ttft.p99<=2s'" + prices, "expected a price for h100-sxm"},
+      {"--devices h100-sxm --target 'ttft.p99<=2GB'", "unit s, ms or us"},
+      {"--devices h100-sxm --target 'ttft.p99<=1us'", "would have to be"},
+      {"--devices l40s --budget 0.5 --target 'ttft.p99<=60s'" + prices, "--budget 1"},
+      {"--target 'ttft.p99<=2s'", "add --devices"},
+      {"--devices h100-sxm", "add --target"},
+      {"--devices h100-sxm --target 'ttft.p99<=2s' --resume", "--out"},
+      {"--devices h100-sxm --target 'ttft.p99<=2s' --rate 0", "--rate"},
+  };
+  for (const auto& [options, words] : cases) {
+    const Outcome outcome = run_kvplan(trace + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << options << "\n" << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::planner
