@@ -1,5 +1,6 @@
 // kvplan bytes: what the KV cache of one sequence takes, by layer, rank and format.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -89,13 +90,14 @@ struct Answer {
     }
     double out = 0;
     for (const auto& [tokens, together] : bytes)
-      out += static_cast<double>(together) / static_cast<double>(tokens);
+      if (tokens > 0) out += static_cast<double>(together) / static_cast<double>(tokens);
     return out;
   }
   [[nodiscard]] double mean_token_bytes(const StageFootprint& stage) const {
     return mean_token_bytes(stage.first_layer, stage.layers);
   }
   [[nodiscard]] double mean_token_bytes(const Group& group) const {
+    if (group.each.tokens == 0) return 0;
     return static_cast<double>(group.layers * group.each.bytes) / static_cast<double>(group.each.tokens);
   }
 };
@@ -123,13 +125,20 @@ void write_codec(JsonWriter& json, const BytesOptions& options, const CodecSum& 
   json.value("policy_bytes").end_array();
 }
 
+std::string_view kind_name(CacheKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"heads", "latent", "none"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 void write_group(JsonWriter& json, const Answer& answer, const Group& group) {
   const model::LayerCache& cache = group.each.cache;
   json.begin_object().member("layers", group.layers);
-  json.member("kind", cache.kind == CacheKind::kHeads ? "heads" : "latent");
+  json.member("kind", kind_name(cache.kind));
   json.member("heads", cache.heads).member("key_size", cache.key_size).member("value_size", cache.value_size);
   json.member("latent_size", cache.latent_size).member("rope_size", cache.rope_size);
-  json.member("window", cache.window).member("tokens", group.each.tokens);
+  json.member("window", cache.window).member("chunked", cache.chunked);
+  json.member("compress_ratio", cache.compress_ratio).member("indexer_bytes", cache.indexer_bytes);
+  json.member("state_bytes", cache.state_bytes).member("tokens", group.each.tokens);
   write_token_bytes(json, answer, group.layers * group.each.bytes_per_token, group);
   json.member("bytes", group.layers * group.each.bytes);
   json.member("metadata_bytes", group.layers * group.each.metadata_bytes).end_object();
@@ -181,10 +190,22 @@ std::string answer_json(const BytesOptions& options, const Answer& answer) {
 std::string group_label(const Group& group) {
   const model::LayerCache& c = group.each.cache;
   std::string out = grouped(group.layers) + (group.layers == 1 ? " layer, " : " layers, ");
-  out += c.kind == CacheKind::kHeads ? grouped(c.heads) + (c.heads == 1 ? " head of " : " heads of ") +
-                                           grouped(c.key_size) + " + " + grouped(c.value_size)
-                                     : "latent " + grouped(c.latent_size) + " + " + grouped(c.rope_size);
-  return c.window > 0 ? out + ", window " + grouped(c.window) : out;
+  switch (c.kind) {
+    case CacheKind::kHeads:
+      out += grouped(c.heads) + (c.heads == 1 ? " head of " : " heads of ") + grouped(c.key_size) + " + " +
+             grouped(c.value_size);
+      break;
+    case CacheKind::kLatent:
+      out += "latent " + grouped(c.latent_size) + " + " + grouped(c.rope_size);
+      break;
+    case CacheKind::kNone:
+      out += c.state_bytes > 0 ? "a state of " + grouped(c.state_bytes) + " bytes" : "no cache";
+      return out;
+  }
+  if (c.window > 0) out += (c.chunked ? ", chunks of " : ", window ") + grouped(c.window);
+  if (c.compress_ratio > 0) out += ", one more for " + grouped(c.compress_ratio) + " tokens";
+  if (c.indexer_bytes > 0) out += ", indexer " + grouped(c.indexer_bytes);
+  return c.state_bytes > 0 ? out + ", a state of " + grouped(c.state_bytes) + " bytes" : out;
 }
 
 std::string sized(std::int64_t bytes) {

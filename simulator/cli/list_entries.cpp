@@ -1,5 +1,7 @@
 #include "simulator/cli/list_entries.h"
 
+#include <algorithm>
+
 #include "simulator/cli/progress.h"
 #include "simulator/cli/server_flag_output.h"
 #include "simulator/modelfile/catalogue.h"
@@ -49,13 +51,26 @@ std::string lines_of(std::string_view text, const std::string& indent) {
   return indent + report::wrapped(std::string(text), output_width(), indent) + "\n";
 }
 
+std::string_view kind_name(model::CacheKind kind) {
+  switch (kind) {
+    case model::CacheKind::kHeads:
+      return "heads";
+    case model::CacheKind::kLatent:
+      return "latent";
+    case model::CacheKind::kNone:
+      return "none";
+  }
+  return {};
+}
+
 void write_run(JsonWriter& json, const model::LayerRun& run) {
   const model::LayerCache& cache = run.cache;
-  const bool latent = cache.kind == model::CacheKind::kLatent;
-  json.begin_object().member("layers", run.layers).member("kind", latent ? "latent" : "heads");
+  json.begin_object().member("layers", run.layers).member("kind", kind_name(cache.kind));
   json.member("heads", cache.heads).member("key_size", cache.key_size).member("value_size", cache.value_size);
   json.member("latent_size", cache.latent_size).member("rope_size", cache.rope_size);
-  json.member("window", cache.window).end_object();
+  json.member("window", cache.window).member("chunked", cache.chunked);
+  json.member("compress_ratio", cache.compress_ratio).member("indexer_bytes", cache.indexer_bytes);
+  json.member("state_bytes", cache.state_bytes).end_object();
 }
 
 }  // namespace
@@ -202,7 +217,11 @@ std::string field_text(const runs::Field& field) {
 
 std::vector<std::string> model_lines(const model::ModelShape& m) {
   using report::grouped;
-  const model::LayerCache& cache = m.runs.front().cache;
+  // Of the first layer that keeps something of each token.
+  const auto keeps = std::find_if(m.runs.begin(), m.runs.end(), [](const model::LayerRun& run) {
+    return run.cache.kind != model::CacheKind::kNone;
+  });
+  const model::LayerCache& cache = (keeps == m.runs.end() ? m.runs.front() : *keeps).cache;
   std::string shape = grouped(m.layers) + " layers of " + grouped(m.query_heads) + " query heads";
   shape +=
       cache.kind == model::CacheKind::kHeads
@@ -215,6 +234,16 @@ std::vector<std::string> model_lines(const model::ModelShape& m) {
              " per token)";
   shape += ", vocabulary " + grouped(m.weight_shape.vocabulary);
   std::vector<std::string> lines{shape};
+  std::int64_t states = 0, state_bytes = 0, nothing = 0;
+  for (const model::LayerRun& run : m.runs) {
+    if (run.cache.kind == model::CacheKind::kNone && run.cache.state_bytes == 0) nothing += run.layers;
+    if (run.cache.state_bytes > 0) states += run.layers;
+    state_bytes += run.layers * run.cache.state_bytes;
+  }
+  if (states > 0)
+    lines.push_back(grouped(states) + " of the layers keep a state of each sequence, " +
+                    grouped(state_bytes) + " bytes together");
+  if (nothing > 0) lines.push_back(grouped(nothing) + " of the layers keep nothing");
   if (m.window_layers() > 0) {
     std::int64_t window = 0;
     for (const model::LayerRun& run : m.runs) window = std::max(window, run.cache.window);

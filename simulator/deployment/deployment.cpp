@@ -63,6 +63,17 @@ void note_format(const ModelOnRanks& placed, const Scenario& s, std::vector<std:
                           "; steps compute the model unchanged, and read these bytes.");
 }
 
+/// A checkpoint with fewer bits than 16, where they count.
+void note_weights(const Scenario& s, const model::ModelShape& shape, std::vector<std::string>& assumptions) {
+  const model::Deployment& d = s.deployment;
+  if (d.weight_bits || d.weights_bytes) return;
+  if (!s.derives_pool && !latency::latency_entry(s.latency).counts_weights) return;
+  const auto weights = model::stage_weights(shape, 1, 1);
+  if (!weights.ok() || weights.value().front().bytes() == 2 * weights.value().front().weights()) return;
+  assumptions.push_back("Weights count as the checkpoint stores them: " +
+                        model::precision_text(weights.value().front()) + " (deployment.weight_bits).");
+}
+
 /// What one rank's pool is made from, without a run.
 memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
                                     const ModelOnRanks& placed, const core::Workload& no_requests) {
@@ -233,10 +244,7 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
   for (const model::StageFootprint& each : all.stages) out.step_token_bytes += each.bytes_per_token;
   if (out.pool && memory::allocator_entry(s.allocator).follows_windows)
     KVPLAN_TRY_DO(check_longest(s, shape, out, warnings));
-  if (d.counts_other_weights(shape) && (s.derives_pool || latency::latency_entry(s.latency).counts_weights))
-    assumptions.push_back("Weights count " + std::to_string(d.bits_of(shape)) +
-                          " bits each; the published model has " +
-                          std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");
+  note_weights(s, shape, assumptions);
   note_ranks(s, out.bytes, assumptions);
   note_format(out, s, assumptions);
   return out;

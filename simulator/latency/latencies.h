@@ -35,7 +35,8 @@ struct LatencyRequest {
   const model::ModelShape& model;
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
-  std::int64_t weight_bits{16};
+  /// Of every weight, in 2^-16 bits, instead of those in which the checkpoint stores it
+  std::optional<std::int64_t> fine_weight_bits{};
   std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
   const StepTable* measured{nullptr};           ///< from the file that the choice names, if it names one
   const model::DeviceShape* device{nullptr};    ///< device of every rank, if known
@@ -44,7 +45,7 @@ struct LatencyRequest {
 
   /// On one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {
-    return {.model = model, .token_bytes = model.kv_token_bytes(), .weight_bits = 8 * model.element_bytes};
+    return {.model = model, .token_bytes = model.kv_token_bytes()};
   }
 };
 

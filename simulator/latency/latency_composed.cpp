@@ -271,7 +271,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                         .tensor_ranks = request.tensor_ranks,
                         .stages = request.stages,
                         .token_bytes = request.token_bytes,
-                        .weight_bits = request.weight_bits,
+                        .fine_weight_bits = request.fine_weight_bits,
                         .weights_bytes = request.weights_bytes,
                         .follows_windows = request.follows_windows,
                         .partly = request.partly != nullptr ? request.partly->layers : std::vector<double>{},

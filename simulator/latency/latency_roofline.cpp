@@ -132,14 +132,15 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   const double flops = choice.decimal("flops") * choice.decimal("compute_efficiency");
   const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
   const model::ModelShape& shape = request.model;
-  KVPLAN_TRY(const auto weights, model::weights_of_stages(shape, request.tensor_ranks, request.stages));
+  KVPLAN_TRY(const auto weights,
+             model::stage_weights(shape, request.tensor_ranks, request.stages, request.fine_weight_bits));
   double multiplied = 0, read_bytes = 0;
-  for (const model::WeightCounts& stage : weights) {
-    const auto read = static_cast<double>(stage.read);
-    multiplied += static_cast<double>(stage.multiplied);
-    read_bytes += request.weights_bytes
-                      ? static_cast<double>(*request.weights_bytes) * (read / static_cast<double>(stage.all))
-                      : read * static_cast<double>(request.weight_bits) / 8;
+  for (const model::StageWeights& stage : weights) {
+    const auto read = static_cast<double>(stage.read_bytes());
+    multiplied += static_cast<double>(stage.multiplied());
+    read_bytes += request.weights_bytes ? static_cast<double>(*request.weights_bytes) *
+                                              (read / static_cast<double>(stage.bytes()))
+                                        : read;
   }
   const double pair_flops =
       static_cast<double>(shape.pair_flops()) / static_cast<double>(request.tensor_ranks);

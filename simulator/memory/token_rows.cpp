@@ -29,9 +29,10 @@ Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::Lay
 /// Adds the tensors of `layers` equal layers, from layer `first` of the model on.
 Status add_layers(const AllocatorRequest& request, const model::LayerCache& cache, std::int64_t first,
                   std::int64_t layers, std::vector<TensorRows>& rows) {
+  if (cache.kind == model::CacheKind::kNone) return Done{};
   if (cache.kind == model::CacheKind::kLatent) {
     KVPLAN_TRY(const std::int64_t latent, row_bytes(request, cache, first));
-    add(rows, latent, layers);
+    add(rows, latent + cache.indexer_bytes, layers);
     return Done{};
   }
   model::LayerCache only_keys = cache, only_values = cache;

@@ -12,19 +12,33 @@ constexpr Wide kMostClusterBytes = Wide{1} << 62;
 
 std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& request) {
   std::int64_t tokens = request.tokens;
-  if (cache.window > 0) tokens = std::min(tokens, cache.window);
+  if (cache.kind == CacheKind::kNone) return 0;
+  if (cache.chunked) {
+    tokens = tokens == 0 ? 0 : (tokens - 1) % cache.window + 1;
+  } else if (cache.window > 0) {
+    tokens = std::min(tokens, cache.window);
+  }
   return request.kept ? std::min(tokens, *request.kept) : tokens;
 }
 
 Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& request, const LayerCache& cache,
                             std::int64_t layer) {
+  if (cache.kind == CacheKind::kNone) return TokenBytes{};
   TokenBytes bytes{cache.elements() * shape.element_bytes, 0};
   if (request.format) {
     KVPLAN_TRY(bytes, request.format->bytes(cache, shape.element_bytes, layer));
   }
+  if (cache.compress_ratio == 0) bytes.elements += cache.indexer_bytes;
   const std::int64_t heads = cache.kind == CacheKind::kHeads ? cache.heads : 1;
   bytes.metadata += heads * request.beside_head_bytes + request.beside_layer_bytes;
   return bytes;
+}
+
+/// What a layer keeps of a sequence beside its tokens: vectors of compressed tokens, and its state.
+std::int64_t beside_tokens(const LayerCache& cache, const FootprintRequest& request,
+                           const TokenBytes& token) {
+  if (cache.compress_ratio == 0) return cache.state_bytes;
+  return cache.state_bytes + request.tokens / cache.compress_ratio * (token.total() + cache.indexer_bytes);
 }
 
 Error too_many() {
@@ -38,10 +52,16 @@ Result<Wide> add_held_layers(const ModelShape& shape, const FootprintRequest& re
     for (std::int64_t i = 0; i < run.layers; ++i) {
       const auto number = static_cast<std::int64_t>(out.layers.size());
       LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
-      KVPLAN_TRY(const HeldBytes whole, request.held(run.cache, number));
-      KVPLAN_TRY(const HeldBytes held, request.held(layer.cache, number));
+      HeldBytes whole, held;
+      if (run.cache.kind != CacheKind::kNone) {
+        KVPLAN_TRY(whole, request.held(run.cache, number));
+        KVPLAN_TRY(held, request.held(layer.cache, number));
+      }
+      whole.bytes += run.cache.state_bytes + run.cache.indexer_bytes * whole.tokens;
+      held.bytes += layer.cache.state_bytes + run.cache.indexer_bytes * held.tokens;
       layer.tokens = held.tokens;
       layer.bytes = held.bytes;
+      layer.fixed_bytes = layer.cache.state_bytes;
       layer.metadata_bytes = held.metadata_bytes;
       once += whole.bytes;
       cluster += Wide{held.bytes} * request.tensor_ranks;
@@ -71,12 +91,16 @@ Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request
     layer.bytes_per_token = bytes.total();
     layer.metadata_per_token = bytes.metadata;
     layer.tokens = tokens_held(run.cache, request);
-    once += Wide{whole.total()} * layer.tokens * run.layers;
+    const Wide beside = beside_tokens(layer.cache, request, bytes);
+    once += (Wide{whole.total()} * layer.tokens + beside_tokens(run.cache, request, whole)) * run.layers;
     once_per_token += Wide{whole.total()} * run.layers;
-    cluster += Wide{bytes.total()} * layer.tokens * run.layers * request.tensor_ranks;
+    cluster += (Wide{bytes.total()} * layer.tokens + beside) * run.layers * request.tensor_ranks;
     if (cluster > kMostClusterBytes) return too_many();
-    layer.bytes = bytes.total() * layer.tokens;
+    layer.bytes = bytes.total() * layer.tokens + static_cast<std::int64_t>(beside);
+    layer.fixed_bytes = layer.cache.state_bytes;
     layer.metadata_bytes = bytes.metadata * layer.tokens;
+    if (run.cache.compress_ratio > 0)
+      layer.metadata_bytes += bytes.metadata * (request.tokens / run.cache.compress_ratio);
     out.layers.insert(out.layers.end(), static_cast<std::size_t>(run.layers), layer);
   }
   out.once_bytes_per_token = static_cast<std::int64_t>(once_per_token);
@@ -124,9 +148,13 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
             .at_field(request.format->choice.name());
   const Wide again = Wide{out.cluster_bytes} - once;
   out.replicated_bytes = static_cast<std::int64_t>(std::max(again, Wide{0}));
-  const std::int64_t heads = shape.runs.front().cache.heads;
   const std::int64_t ranks = request.tensor_ranks;
-  if (shape.runs.front().cache.kind == CacheKind::kHeads && heads % ranks != 0 && ranks % heads != 0)
+  const auto uneven = std::find_if(shape.runs.begin(), shape.runs.end(), [&](const LayerRun& run) {
+    const std::int64_t heads = run.cache.heads;
+    return run.cache.kind == CacheKind::kHeads && heads % ranks != 0 && ranks % heads != 0;
+  });
+  const std::int64_t heads = uneven == shape.runs.end() ? 0 : uneven->cache.heads;
+  if (uneven != shape.runs.end())
     out.warnings.push_back(std::to_string(heads) + " KV heads and " + std::to_string(ranks) +
                            " tensor-parallel ranks: neither divides the other, and engines refuse that.");
   else if (!divides_heads(shape, ranks))

@@ -47,6 +47,7 @@ struct LayerFootprint {
   std::int64_t tokens{0};              ///< held tokens: the sequence's, its window's, or those that are kept
   std::int64_t bytes{0};
   std::int64_t metadata_bytes{0};  ///< part of `bytes`: scales, zero points and a policy's metadata
+  std::int64_t fixed_bytes{0};     ///< part of `bytes` that does not grow with tokens: a state
 };
 
 /// A pipeline stage, on one of its ranks (all are equal).

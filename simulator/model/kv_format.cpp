@@ -73,8 +73,9 @@ constexpr std::array<Entry, 8> kEntries{{
      8},
     {{.family = "format",
       .name = kDsMla,
-      .summary = "FP8 latent vectors (MLA) with 656 bytes per token: 512 elements in fp8, 4 scales of 4 "
-                 "bytes, and 64 rotary elements in bf16.",
+      .summary =
+          "FP8 latent vectors (MLA) with 656 bytes per token: 512 elements in fp8, 4 scales of 4 "
+          "bytes, and 64 rotary elements in bf16; of DeepSeek-V4 584: 448 elements and 8 bytes for scales.",
       .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py (MLAAttentionSpec)",
       .params = {}},
      8},
@@ -111,6 +112,10 @@ std::int64_t groups(const LayerCache& cache, std::int64_t group) {
 
 Result<TokenBytes> ds_mla_bytes(const LayerCache& cache) {
   constexpr std::int64_t kLatent = 512, kRope = 64, kRopeBytes = 2, kScales = 4, kScaleBytes = 4;
+  // DeepSeek-V4: seven scales of a byte, and one byte to fill (vllm-project/vllm, vllm/models/deepseek_v4).
+  constexpr std::int64_t kShorter = 448, kShorterScales = 8;
+  if (cache.kind == CacheKind::kLatent && cache.latent_size == kShorter && cache.rope_size == kRope)
+    return TokenBytes{kShorter + kRope * kRopeBytes, kShorterScales};
   if (cache.kind != CacheKind::kLatent || cache.latent_size != kLatent || cache.rope_size != kRope)
     return bad_input("expected a model with a latent vector of 512 and 64 rotary elements").at_field(kDsMla);
   return TokenBytes{kLatent + kRope * kRopeBytes, kScales * kScaleBytes};
@@ -137,6 +142,7 @@ bool is_native(const Choice& format) {
 
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes) {
   const Entry& entry = entry_of(format);
+  if (cache.kind == CacheKind::kNone) return TokenBytes{};
   if (is_native(format)) return TokenBytes{cache.elements() * element_bytes, 0};
   if (entry.descriptor.name == kDsMla) return ds_mla_bytes(cache);
   TokenBytes bytes{ceil_div(cache.elements() * entry.bits, 8), 0};

@@ -6,8 +6,12 @@ namespace kvplan::model {
 
 std::int64_t ModelShape::kv_token_bytes() const {
   std::int64_t elements = 0;
-  for (const LayerRun& run : runs) elements += run.layers * run.cache.elements();
-  return elements * element_bytes;
+  std::int64_t indexer = 0;
+  for (const LayerRun& run : runs) {
+    elements += run.layers * run.cache.elements();
+    if (run.cache.compress_ratio == 0) indexer += run.layers * run.cache.indexer_bytes;
+  }
+  return elements * element_bytes + indexer;
 }
 
 std::optional<std::int64_t> ModelShape::unshared_token_bytes() const {
@@ -18,7 +22,7 @@ std::optional<std::int64_t> ModelShape::unshared_token_bytes() const {
 
 std::int64_t ModelShape::window_layers() const {
   std::int64_t count = 0;
-  for (const LayerRun& run : runs) count += run.cache.window > 0 ? run.layers : 0;
+  for (const LayerRun& run : runs) count += run.cache.window > 0 && !run.cache.chunked ? run.layers : 0;
   return count;
 }
 

@@ -14,22 +14,30 @@
 #include <vector>
 
 #include "simulator/base/result.h"
+#include "simulator/model/weights.h"
 
 namespace kvplan::model {
 
 enum class CacheKind : std::uint8_t {
   kHeads,   ///< keys and values by KV head
   kLatent,  ///< one vector for all heads
+  kNone,    ///< nothing of each token: a state instead, the cache of another layer, or nothing at all
 };
 
-/// What one layer stores of a token, in elements.
+/// What one layer stores: of a token, in elements; beside that, of a sequence.
 struct LayerCache {
   CacheKind kind{CacheKind::kHeads};
   std::int64_t heads{0}, key_size{0}, value_size{0};  ///< kHeads
   std::int64_t latent_size{0}, rope_size{0};          ///< kLatent
   std::int64_t window{0};                             ///< tokens that a query sees, its own included; 0: all
+  bool chunked{false};             ///< a query sees only tokens since the last multiple of `window`
+  std::int64_t compress_ratio{0};  ///< one more vector for each so many tokens of the sequence; 0: none
+  /// Keys of an indexer, whatever the format: beside each of those vectors; without them beside each token
+  std::int64_t indexer_bytes{0};
+  std::int64_t state_bytes{0};  ///< of a sequence, however long; ranks share it, but where kLatent
 
   [[nodiscard]] std::int64_t elements() const {
+    if (kind == CacheKind::kNone) return 0;
     return kind == CacheKind::kHeads ? heads * (key_size + value_size) : latent_size + rope_size;
   }
   friend bool operator==(const LayerCache&, const LayerCache&) = default;
@@ -75,11 +83,11 @@ struct ModelShape {
   std::int64_t query_heads{0};
   std::int64_t kv_heads{0};       ///< KV heads of a layer; 1 where latent
   std::int64_t element_bytes{2};  ///< bytes of an element of cache or weights, before any format
-  std::optional<std::int64_t>
-      published_weight_bits{};   ///< bits of most weights, if the published checkpoint is quantised
-  std::vector<LayerRun> runs{};  ///< all layers, from the first to the last
+  std::vector<LayerRun> runs{};   ///< all layers, from the first to the last
   WeightShape weight_shape{};
+  ModelWeights matrices{};           ///< as the checkpoint has them; empty: those of weight_shape, in 16 bits
   std::string weights_miss{};        ///< what is unknown about the weights; empty: they can be counted
+  std::string runs_miss{};           ///< what runs do not model of the cache; empty: runs model all of it
   std::vector<std::string> notes{};  ///< what the byte counts leave out, one sentence each
 
   /// Bytes of one token in all layers, on one rank that holds the whole model, ignoring windows.

@@ -42,17 +42,22 @@ Figure given_or(const std::optional<std::int64_t>& given, Figure assumed) {
   return given ? Figure{*given, Mark::kGiven, {}} : std::move(assumed);
 }
 
-Amounts amounts_of(const ModelShape& shape, const Deployment& d, std::int64_t weights) {
-  const std::int64_t bits = d.bits_of(shape);
-  Figure counted{.mark = Mark::kComputed,
-                 .source = "parameters per rank x " + std::to_string(bits) + " bits"};
-  if (d.counts_other_weights(shape))
-    counted.source += " (published with " + std::to_string(*shape.published_weight_bits) + ")";
-  if (d.weights_bytes) {
-    counted = {*d.weights_bytes, Mark::kGiven, {}};
-  } else {
-    counted.value = (weights * bits + 7) / 8;
-  }
+Figure counted_weights(const Deployment& d, const StageWeights& weights) {
+  std::string bits = precision_text(weights);
+  if (constexpr std::string_view kEach = " each"; bits.ends_with(kEach))
+    bits = "x " + bits.substr(0, bits.size() - kEach.size());
+  else
+    bits = "as the checkpoint stores them: " + bits;
+  if (d.weight_bits)
+    bits = "x " +
+           shortest(static_cast<double>(d.weight_bits->numerator) /
+                    static_cast<double>(d.weight_bits->denominator)) +
+           " bits";
+  return {weights.bytes(), Mark::kComputed, "parameters per rank " + bits};
+}
+
+Amounts amounts_of(const ModelShape& shape, const Deployment& d, const StageWeights& weights) {
+  Figure counted = d.weights_bytes ? Figure{*d.weights_bytes, Mark::kGiven, {}} : counted_weights(d, weights);
   return {.device = d.device->at(DeviceFigure::kUsableBytes),
           .context = given_or(d.context_bytes, assumed_context()),
           .weights = std::move(counted),
@@ -92,15 +97,15 @@ Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
   KVPLAN_TRY_DO(check_ranks(shape, d.tensor_ranks, d.stages));
   KVPLAN_TRY(const Footprint cells,
              footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
-  std::vector<WeightCounts> weights(static_cast<std::size_t>(d.stages));
+  std::vector<StageWeights> weights(static_cast<std::size_t>(d.stages));
   if (!d.weights_bytes) {
-    KVPLAN_TRY(weights, weights_of_stages(shape, d.tensor_ranks, d.stages));
+    KVPLAN_TRY(weights, stage_weights(shape, d.tensor_ranks, d.stages, d.fine_weight_bits()));
   }
   Pool pool;
   pool.null_block = d.pool_rule.rule->null_block;
   pool.warnings = cells.warnings;
   for (std::size_t i = 0; i < cells.stages.size(); ++i) {
-    const Amounts amounts = amounts_of(shape, d, weights[i].all);
+    const Amounts amounts = amounts_of(shape, d, weights[i]);
     const PoolSplit split = d.pool_rule.split(amounts.memory());
     pool.stages.push_back({.first_layer = cells.stages[i].first_layer,
                            .layers = cells.stages[i].layers,
@@ -184,10 +189,13 @@ std::vector<std::string> more_ranks(const ModelShape& shape, const Deployment& d
 std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
   std::vector<std::string> out = more_ranks(shape, d, 1);
   if (d.weights_bytes || d.weight_bits) return out;
+  const auto stored = stage_weights(shape, d.tensor_ranks, d.stages);
+  if (!stored.ok()) return out;
+  const StageWeights& first = stored.value().front();
   Deployment lighter = d;
   for (const std::int64_t bits : {8, 4}) {
-    lighter.weight_bits = bits;
-    if (bits >= d.bits_of(shape) || !has_room(shape, lighter, 1)) continue;
+    lighter.weight_bits = Fraction{bits, 1};
+    if (Wide{bits} * first.weights() >= Wide{8} * first.bytes() || !has_room(shape, lighter, 1)) continue;
     out.push_back("deployment.weight_bits=" + std::to_string(bits));
     break;
   }
@@ -207,22 +215,25 @@ std::optional<Obstacle> no_room(const ModelShape& shape, const Deployment& d, co
 }
 
 /// The weights leave no room: by how much, and what would do.
-Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool, const Obstacle& obstacle) {
+Error does_not_fit(const Deployment& d, const Pool& pool, const Obstacle& obstacle) {
   std::string text = "expected room for KV cache on " + d.device->name + ": weights take " +
                      gib_text(pool.rank().weights_bytes) + " per rank; with buffers and one token " +
                      gib_text(obstacle.need) + " are needed, " + gib_text(obstacle.have) +
                      " are available, and " + gib_text(obstacle.need - obstacle.have) + " are missing";
   const std::vector<std::string>& ways = obstacle.remedies;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  for (std::size_t i = 0; i < ways.size(); ++i)
     text += i == 0 ? "; " + ways[0] + " would fit" : ", and so would " + ways[i];
-    if (ways[i] == "deployment.weight_bits=" + std::to_string(shape.published_weight_bits.value_or(0)))
-      text += " (the published data type)";
-  }
   if (ways.empty() && !d.weights_bytes) text += "; no number of ranks would fit";
   return bad_input(text).at_field("deployment");
 }
 
 }  // namespace
+
+std::optional<std::int64_t> Deployment::fine_weight_bits() const {
+  if (!weight_bits) return std::nullopt;
+  const Wide fine = (Wide{weight_bits->numerator} << 17) / weight_bits->denominator;
+  return static_cast<std::int64_t>((fine + 1) / 2);
+}
 
 std::string_view pool_part_name(PoolPart part) {
   switch (part) {
@@ -255,7 +266,7 @@ std::vector<std::string> remedies_of_length(const ModelShape& shape, const Deplo
 Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
   KVPLAN_CHECK(d.device != nullptr);
   KVPLAN_TRY(Pool pool, split_all(shape, d));
-  if (const auto obstacle = no_room(shape, d, pool)) return does_not_fit(shape, d, pool, *obstacle);
+  if (const auto obstacle = no_room(shape, d, pool)) return does_not_fit(d, pool, *obstacle);
   note_overflow(shape, d, pool);
   const std::int64_t tokens = tokens_of(pool);
   if (d.max_model_len > 0 && tokens < d.max_model_len) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulator/base/component.h"
+#include "simulator/base/fraction.h"
 #include "simulator/base/result.h"
 #include "simulator/model/device.h"
 #include "simulator/model/kv_format.h"
@@ -21,9 +22,9 @@ struct Deployment {
   const DeviceShape* device{nullptr};  ///< null: none
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
-  std::optional<KvFormat> format{};           ///< format of the cache; absent: the model's own elements
-  PoolRuleChoice pool_rule{};                 ///< how the engine divides the device's memory
-  std::optional<std::int64_t> weight_bits{};  ///< absent: the bits of the model's elements
+  std::optional<KvFormat> format{};       ///< format of the cache; absent: the model's own elements
+  PoolRuleChoice pool_rule{};             ///< how the engine divides the device's memory
+  std::optional<Fraction> weight_bits{};  ///< of every weight; absent: as the checkpoint stores them
   // Known bytes of a rank; absent: assumed or measured elsewhere:
   std::optional<std::int64_t> weights_bytes{}, activation_bytes{}, workspace_bytes{}, context_bytes{},
       graph_bytes{};
@@ -32,14 +33,8 @@ struct Deployment {
   std::int64_t max_model_len{0};    ///< a request of this length must fit; 0: not required
   std::string longest_path{"engine.max_model_len"};  ///< path of the scenario that sets this limit
 
-  [[nodiscard]] std::int64_t bits_of(const ModelShape& shape) const {
-    return weight_bits.value_or(8 * shape.element_bytes);
-  }
-  /// True: the bits of a weight were not given, and the published checkpoint has other bits than are counted.
-  [[nodiscard]] bool counts_other_weights(const ModelShape& shape) const {
-    return !weight_bits && !weights_bytes && shape.published_weight_bits &&
-           *shape.published_weight_bits != bits_of(shape);
-  }
+  /// The given bits of a weight in 2^-16 bits, rounded; nothing where the checkpoint decides.
+  [[nodiscard]] std::optional<std::int64_t> fine_weight_bits() const;
 };
 
 /// The role of a line in a derivation.

@@ -1,13 +1,13 @@
 // How a model is divided among ranks: the layers of a pipeline stage, a rank's share of a layer's heads, and its
 // weights.
 //
-// Tensor parallelism: a rank stores max(1, floor(heads / ranks)) KV heads of a layer, so with fewer heads than ranks
-// heads are stored more than once; a latent vector is complete on every rank (vllm-project/vllm v0.15.1,
-// vllm/config/model.py, get_num_kv_heads). Of the weights, each rank has a share of query heads, feed-forward blocks
-// (those of experts too), and vocabulary, rounded up; norms, the router and the down-projections of latent attention
-// are complete on each. Pipeline parallelism: a stage has layers / stages consecutive layers; the remaining layers
-// go, one each, to the last stages before the very last (vllm/distributed/utils.py, get_pp_indices). The first stage
-// has the input embedding, the last one the output layer.
+// Tensor parallelism: a rank stores max(1, floor(heads / ranks)) KV heads of a layer, so with fewer heads than
+// ranks heads are stored more than once; a latent vector is complete on every rank (vllm-project/vllm v0.15.1,
+// vllm/config/model.py, get_num_kv_heads). Of weights (weights.h), each rank has a share of query heads, feed-
+// forward blocks (those of experts too), and vocabulary, rounded up; norms, the router and the down-projections of
+// latent attention are complete on each. Pipeline parallelism: a stage has layers / stages consecutive layers; the
+// remaining layers go, one each, to the last stages before the very last (vllm/distributed/utils.py,
+// get_pp_indices). The first stage has the input embedding, the last one the output layer.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include "simulator/modelfile/attention_keys.h"
 #include "simulator/modelfile/json_keys.h"
 #include "simulator/modelfile/layer_families.h"
+#include "simulator/modelfile/quantisation.h"
 
 namespace kvplan::model {
 namespace {
@@ -115,18 +116,13 @@ class Config {
     return top_["kvplan"][key].get_string().get(out) == simdjson::SUCCESS ? std::string(out) : std::string();
   }
 
-  /// Bits of a weight in the checkpoint beside which the config lies, where it says that they are quantised.
-  [[nodiscard]] std::optional<std::int64_t> quantised_bits() const {
-    constexpr std::int64_t kMostBits = 64;
-    const auto quantisation = top_["quantization_config"];
-    std::string_view method;
-    std::int64_t bits = 0;
-    if (quantisation["quant_method"].get_string().get(method) == simdjson::SUCCESS) {
-      if (method == "fp8") return 8;
-      if (method == "mxfp4") return 4;  // its experts; attention and embeddings have more, all scales apart
-    }
-    if (quantisation["bits"].get_int64().get(bits) == simdjson::SUCCESS && bits > 0 && bits <= kMostBits)
-      return bits;
+  /// How the checkpoint beside which the config lies is quantised, where it is.
+  [[nodiscard]] std::optional<dom::object> quantisation() const {
+    for (const dom::object& part : {top_, text_})
+      for (const char* key : {"quantization_config", "compression_config"}) {
+        dom::object found;
+        if (part[key].get_object().get(found) == simdjson::SUCCESS) return found;
+      }
     return std::nullopt;
   }
 
@@ -284,6 +280,19 @@ Status read_experts(const Config& config, WeightShape& w, std::string& missing) 
   return Done{};
 }
 
+/// The names that repositories of this family give to modules of experts.
+void name_modules(std::string_view type, ModelWeights& weights) {
+  const bool sparse = type.starts_with("minimax") || type == "mixtral";
+  const bool qwen = type.starts_with("qwen");
+  for (LayerWeights& run : weights.layers)
+    for (WeightMatrix& matrix : run.matrices) {
+      if (matrix.part == WeightPart::kExperts && sparse) matrix.module = "block_sparse_moe.experts.0.w2";
+      if (matrix.part == WeightPart::kShared && sparse)
+        matrix.module = "block_sparse_moe.shared_experts.down_proj";
+      if (matrix.part == WeightPart::kShared && qwen) matrix.module = "mlp.shared_expert.down_proj";
+    }
+}
+
 Status read_weights(const Config& config, ModelShape& shape) {
   WeightShape& w = shape.weight_shape;
   KVPLAN_TRY(w.feed_forward,
@@ -304,6 +313,19 @@ Status read_weights(const Config& config, ModelShape& shape) {
   if (w.vocabulary == 0) shape.weights_miss = "vocab_size is missing";
   if (w.key_size == 0) shape.weights_miss = "qk_nope_head_dim or v_head_dim is missing";
   return Done{};
+}
+
+/// Matrices in the bits of the checkpoint, where it is quantised.
+void read_precision(const Config& config, ModelShape& shape) {
+  const auto quantised = config.quantisation();
+  if (!quantised || !shape.weights_miss.empty()) return;
+  Quantisation quantisation = Quantisation::read(*quantised, shape.weights_miss);
+  if (config.text("expert_dtype").ends_with("4"))
+    quantisation.store_experts({(std::int64_t{4} << 16) + (1 << 14), 8});
+  ModelWeights weights = plain_weights(shape);
+  name_modules(config.text("model_type"), weights);
+  quantisation.apply(weights);
+  shape.matrices = std::move(weights);
 }
 
 /// A family with different layers, in a file without the keys that say which.
@@ -372,19 +394,44 @@ Result<ModelShape> read(const Config& config) {
     ++shape.runs.back().layers;
   }
   KVPLAN_TRY_DO(read_weights(config, shape));
-  shape.published_weight_bits = config.quantised_bits();
+  read_precision(config, shape);
   if (const char* indexed = config.present({"index_head_dim", "sparse_attention_config"}); indexed != nullptr)
     shape.notes.emplace_back("The indexer keys of its sparse attention (" + std::string(indexed) +
                              ") are not counted.");
   return shape;
 }
 
+/// Python's names of numbers that JSON has not, as a number beyond all limits, so that a key that is read says so.
+std::string with_plain_numbers(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      out += c;
+      out += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    const auto name = [&](std::string_view word) { return !quoted && text.substr(i, word.size()) == word; };
+    if (name("Infinity") || name("NaN")) {
+      out += "1e300";
+      i += name("NaN") ? 2 : 7;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<ModelShape> parse_config(std::string_view text, const std::string& file) {
-  if (text.size() > kMostConfigBytes) return bad_input("expected a config of at most 1 MiB").at_file(file);
+  if (text.size() > kMostConfigBytes) return bad_input("expected a config of at most 16 MiB").at_file(file);
   dom::parser parser;
-  const simdjson::padded_string padded(without_byte_order_mark(text));
+  const std::string plain = with_plain_numbers(without_byte_order_mark(text));
+  const simdjson::padded_string padded(plain);
   dom::element document;
   if (const auto error = parser.parse(padded).get(document)) return bad_input(problem(error)).at_file(file);
   if (const auto twice = key_given_twice(document))

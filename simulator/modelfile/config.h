@@ -26,7 +26,7 @@
 namespace kvplan::model {
 
 /// Largest size of a config file.
-inline constexpr std::size_t kMostConfigBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMostConfigBytes = std::size_t{16} << 20;
 
 /// Reads the text of a config. Errors name `file`, with the key as field.
 Result<ModelShape> parse_config(std::string_view text, const std::string& file);

@@ -40,7 +40,7 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
       .tensor_ranks = scenario.deployment.tensor_ranks,
       .stages = scenario.deployment.stages,
       .token_bytes = tokens.placed.step_token_bytes,
-      .weight_bits = scenario.deployment.bits_of(tokens.model),
+      .fine_weight_bits = scenario.deployment.fine_weight_bits(),
       .weights_bytes = scenario.deployment.weights_bytes,
       .device = scenario.deployment.device,
       .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows,

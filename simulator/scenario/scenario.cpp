@@ -123,7 +123,9 @@ Status choose_deployment(Scenario& s) {
   if (tells_windows_apart(of_windows)) s.window_format = run_format(as_said(s, "window_format", of_windows));
   KVPLAN_TRY(Choice rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
   d.pool_rule = scheduling::pool_rule_of(std::move(rule));
-  d.weight_bits = integer_of(s, "deployment.weight_bits");
+  if (const std::string& bits = s.text("deployment.weight_bits"); !bits.empty()) {
+    KVPLAN_TRY(d.weight_bits, parse_fraction(bits));
+  }
   d.weights_bytes = integer_of(s, "deployment.weights_bytes");
   d.activation_bytes = integer_of(s, "deployment.activation_bytes");
   d.workspace_bytes = integer_of(s, "deployment.workspace_bytes");

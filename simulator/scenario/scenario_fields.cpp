@@ -101,9 +101,10 @@ constexpr std::array<Field, 43> kFields{{
      .fallback = "vllm-v1",
      .family = "pool-rule"},
     {.path = "deployment.weight_bits",
-     .help = "Bits per weight, without scales; default: the element size of the model",
-     .kind = FieldKind::kInteger,
-     .low = 1,
+     .help = "Bits of every weight, whole or a fraction such as 4.25; default: as the checkpoint stores each "
+             "part "
+             "(quantization_config of its config.json), else 16",
+     .kind = FieldKind::kFraction,
      .high = 64},
     known_bytes("deployment.weights_bytes",
                 "Weight bytes of a rank as loaded; default: the model's parameters times their bits"),

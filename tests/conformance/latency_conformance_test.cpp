@@ -122,7 +122,7 @@ TEST(Roofline, RanksShareTheWork) {
     latency::LatencyRequest request = latency::LatencyRequest::one_rank(shape);
     request.tensor_ranks = ranks;
     request.stages = stages;
-    request.weight_bits = weight_bits;
+    request.fine_weight_bits = weight_bits << 16;
     request.token_bytes /= ranks;  // 32 KV heads
     return static_cast<double>(entry.make(choice, request).value()->step(load).count);
   };

@@ -61,7 +61,7 @@ AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables
 
 void AttentionPart::add_layers(const model::LayerCache& cache, bool in_part, double layers,
                                const std::vector<model::WindowLayers>& windows) {
-  if (layers <= 0) return;
+  if (layers <= 0 || cache.kind == model::CacheKind::kNone) return;
   const auto same = std::find_if(kinds_.begin(), kinds_.end(),
                                  [&](const Kind& k) { return k.cache == cache && k.in_part == in_part; });
   if (same != kinds_.end()) {

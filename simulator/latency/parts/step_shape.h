@@ -18,7 +18,8 @@ struct StepShape {
   const model::DeviceShape& device;
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
-  std::int64_t weight_bits{16};
+  /// Of every weight, in 2^-16 bits, instead of those in which the checkpoint stores it
+  std::optional<std::int64_t> fine_weight_bits{};
   std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
   bool follows_windows{false};  ///< layers with a window read only what it shows; else everything
   /// For each layer, the share of its heads with sparse attention in decode steps; empty: none.

@@ -9,30 +9,28 @@
 namespace kvplan::latency {
 
 Result<WeightsPart> WeightsPart::make(const StepShape& shape, const ProductRates& rates) {
-  KVPLAN_TRY(const auto stages, model::weights_of_stages(shape.model, shape.tensor_ranks, shape.stages));
+  KVPLAN_TRY(const auto stages,
+             model::stage_weights(shape.model, shape.tensor_ranks, shape.stages, shape.fine_weight_bits));
   const model::WeightShape& w = shape.model.weight_shape;
   const double flops = shape.figure(model::DeviceFigure::kBf16Flops) * rates.compute_efficiency;
   const double bandwidth = shape.figure(model::DeviceFigure::kBandwidth) * rates.memory_efficiency;
   // Numbers of weights on one rank, and the bytes of them.
-  double layers = 0, expert = 0, layer_bytes = 0, expert_bytes = 0, output_bytes = 0;
-  const auto output = static_cast<double>(ceil_div(w.vocabulary, shape.tensor_ranks) * shape.model.hidden);
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const model::WeightCounts& stage = stages[i];
-    const double bytes = shape.weights_bytes
-                             ? static_cast<double>(*shape.weights_bytes) / static_cast<double>(stage.all)
-                             : static_cast<double>(shape.weight_bits) / 8;
-    // One expert of each layer of the stage that has some: what is read but not multiplied are the others.
-    const double one = w.experts > w.experts_per_token
-                           ? static_cast<double>(stage.read - stage.multiplied) /
-                                 static_cast<double>(w.experts - w.experts_per_token)
-                           : 0;
-    const double last = i + 1 == stages.size() ? output : 0;
-    const double rest = static_cast<double>(stage.read) - one * static_cast<double>(w.experts) - last;
-    layers += rest;
-    expert += one;
-    layer_bytes += rest * bytes;
-    expert_bytes += one * bytes;
-    output_bytes += last * bytes;
+  double layers = 0, expert = 0, output = 0, layer_bytes = 0, expert_bytes = 0, output_bytes = 0;
+  for (const model::StageWeights& stage : stages) {
+    // What was given is divided as the counted bytes are.
+    const double scale = shape.weights_bytes
+                             ? static_cast<double>(*shape.weights_bytes) / static_cast<double>(stage.bytes())
+                             : 1;
+    const model::PartWeights& experts = stage.of(model::WeightPart::kExperts);
+    const model::PartWeights& last = stage.of(model::WeightPart::kOutput);
+    // One expert of each layer of the stage that has some.
+    const auto each = static_cast<double>(std::max<std::int64_t>(w.experts, 1));
+    expert += static_cast<double>(experts.weights) / each;
+    output += static_cast<double>(last.weights);
+    layers += static_cast<double>(stage.read() - experts.weights - last.weights);
+    expert_bytes += static_cast<double>(experts.bytes()) / each * scale;
+    output_bytes += static_cast<double>(last.bytes()) * scale;
+    layer_bytes += static_cast<double>(stage.read_bytes() - experts.bytes() - last.bytes()) * scale;
   }
   const auto read = [&](double bytes) { return bytes / bandwidth * kTicksPerSecond; };
   const auto compute = [&](double weights) { return 2 * weights / flops * kTicksPerSecond; };

@@ -176,7 +176,7 @@ TEST(Composed, ARunRepeatsIt) {
   EXPECT_TRUE(says("Decode attention time comes from tables of vllm 0.24.0 on l40s"));
   EXPECT_TRUE(says("Tensor-parallel ranks all-reduce in rings at 32e9 bytes/s over PCIe"));
   EXPECT_TRUE(says("A decode step of 32 requests"));
-  EXPECT_TRUE(says("Weights count 16 bits each"));
+  EXPECT_TRUE(says("Weights count as the checkpoint stores them: experts "));
   EXPECT_FALSE(says("Step times are roofline"));
   EXPECT_FALSE(says("Every step reads the weights of all experts"));
 }

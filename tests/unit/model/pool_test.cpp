@@ -263,24 +263,25 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
             "buffers and one token 133.35 GiB are needed, 71.19 GiB are available, and 62.16 GiB are "
             "missing; deployment.tp=2 would fit, and so would deployment.weight_bits=8");
   Deployment given = on(h100, "vllm-v1");
-  given.weight_bits = 16;
+  given.weight_bits = Fraction{16, 1};
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
   EXPECT_EQ(error("llama-3-70b", given).find("weight_bits"), std::string::npos) << "the number was given";
-  // Published sizes of a model are printed, and the counted ones stay: the same for all models.
+  // A model counts as its checkpoint is stored, unless other bits are given.
   const DeviceShape& h200 = *find_device("h200-sxm").value();
-  const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 8));
-  EXPECT_NE(
-      fp8.find(
-          "; deployment.tp=16 would fit, and so would deployment.weight_bits=8 (the published data type)"),
-      std::string::npos)
+  const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 4));
+  EXPECT_NE(fp8.find("; deployment.tp=8 would fit, and so would deployment.weight_bits=4"), std::string::npos)
       << fp8;
-  const auto source = [&](std::optional<std::int64_t> bits) {
+  const auto source = [&](std::optional<Fraction> bits) {
     Deployment wide = on(h200, "vllm-v1", 16);
     wide.weight_bits = bits;
     return derive_pool(known("deepseek-v3"), wide).value().items[1].source;
   };
-  EXPECT_EQ(source({}), "parameters per rank x 16 bits (published with 8)");
-  EXPECT_EQ(source(16), "parameters per rank x 16 bits");
+  EXPECT_EQ(source({}),
+            "parameters per rank as the checkpoint stores them: attention 8.002 bits, dense feed-forward "
+            "8.002 bits, "
+            "experts 8.002 bits, shared experts 8.002 bits, the rest 16");
+  EXPECT_EQ(source(Fraction{16, 1}), "parameters per rank x 16 bits");
+  EXPECT_EQ(source(Fraction{17, 4}), "parameters per rank x 4.25 bits");
   EXPECT_EQ(error("llama-3-70b", on(h100, "vllm-v1", 2)), "fits");
   EXPECT_EQ(error("llama-3-8b", on(h100, "vllm-v1", 1, 33)),
             "deployment.pp: expected at most as many stages as layers of the model (32), found 33");
