@@ -14,6 +14,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/openers.h"
+#include "simulator/launch/export.h"
 #include "simulator/planner/database_store.h"
 #include "simulator/planner/plan_html.h"
 #include "simulator/planner/plan_json.h"
@@ -27,7 +28,7 @@ namespace {
 
 struct PlanFlags {
   ScenarioInput input;
-  std::string model, devices, rates, json, html, out;
+  std::string model, devices, rates, json, html, out, exported;
   std::vector<std::string> targets, may;
   std::int64_t most_gpus{256};
   double budget{0};
@@ -136,8 +137,33 @@ std::string command_line(const PlanFlags& flags) {
   add("--max-gpus", std::to_string(flags.most_gpus));
   if (flags.budget > 0) add("--budget", shortest(flags.budget));
   add("--start-up", shortest(flags.start_up_s));
+  add("--export", flags.exported);
   add("--html", flags.html);
   return line;
+}
+
+/// What starts the answers.
+Status add_exports(const std::string& form, planner::Plan& plan) {
+  if (form.empty()) return Done{};
+  for (planner::RatePlan& rate : plan.rates) {
+    if (!rate.best) continue;
+    KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(rate.best->settings));
+    KVPLAN_TRY(const launch::Servers servers, launch::servers_of(scenario));
+    const launch::PoolContract pool{rate.best->pool_tokens, rate.best->pool_low_tokens,
+                                    rate.best->pool_high_tokens};
+    KVPLAN_TRY(const std::string text, launch::export_text(servers, form, pool));
+    rate.exported = planner::Exported{form, text, launch::contract_text(servers, pool)};
+  }
+  return Done{};
+}
+
+/// An unknown form, or that of another engine, before anything runs.
+Status check_export(const std::string& form, const std::vector<runs::Setting>& settings) {
+  if (form.empty()) return Done{};
+  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(settings));
+  KVPLAN_TRY(const launch::Servers servers, launch::servers_of(scenario));
+  const auto text = launch::export_text(servers, form, {});
+  return text.ok() ? Status(Done{}) : Status(text.error());
 }
 
 Status run(const PlanFlags& flags) {
@@ -149,6 +175,7 @@ Status run(const PlanFlags& flags) {
   planner::TargetOptions targets;
   KVPLAN_TRY(request.settings, plan_settings(flags, targets));
   request.goodput_per_s = targets.goodput_per_s;
+  KVPLAN_TRY_DO(check_export(flags.exported, request.settings));
   KVPLAN_TRY(request.rates, rates_of(flags, request.settings));
   if (!flags.devices.empty()) {
     KVPLAN_TRY(request.devices, parts_of(flags.devices, "--devices"));
@@ -174,9 +201,11 @@ Status run(const PlanFlags& flags) {
     };
   PlanProgress progress;
   request.on_progress = [&](std::int64_t runs, std::int64_t expected) { progress.tell(runs, expected); };
-  const auto made = planner::make_plan(request);
+  auto made = planner::make_plan(request);
   progress.end();
-  KVPLAN_TRY(const planner::Plan plan, made);
+  if (!made.ok()) return made.error();
+  planner::Plan plan = std::move(made).value();
+  KVPLAN_TRY_DO(add_exports(flags.exported, plan));
   const std::string json = flags.json.empty() ? std::string() : planner::plan_json(plan);
   const std::string text = flags.json == "-" ? json : planner::plan_text(plan, output_width(), flags.verbose);
   // An answer that was interrupted is printed, and no file replaced by it.
@@ -238,6 +267,9 @@ void add_plan(Command& app, Outcome& outcome) {
                     "Continue an existing database: finished cases are not run again");
   add_json_option(*command, flags->json, "the plan");
   command->add_option("--html", flags->html, "Write the plan as one page with charts to FILE");
+  command->add_option("--export", flags->exported,
+                      "Print what starts the answer: vllm or sglang (a command), kubernetes or compose (a "
+                      "manifest)");
   command->add_flag("--verbose", flags->verbose, "Print every step of the search and all assumptions");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

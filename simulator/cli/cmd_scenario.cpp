@@ -1,4 +1,4 @@
-// kvplan scenario: makes scenarios from servers' own output. `from-log` reads a start-up log.
+// kvplan scenario: makes scenarios from servers. `from-log` reads a start-up log, `from-command` a command line.
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -6,6 +6,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/from_command.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/deployment/deployment.h"
@@ -236,7 +237,8 @@ Status run_from_log(const LogOptions& options) {
 }  // namespace
 
 void add_scenario(Command& app, Outcome& outcome) {
-  Command* const command = app.add_subcommand("scenario", "Scenarios made from what a server reports");
+  Command* const command =
+      app.add_subcommand("scenario", "Scenarios made from a server's log or command line");
   command->require_subcommand();
   auto options = std::make_shared<LogOptions>();
   Command* const from_log =
@@ -254,6 +256,7 @@ void add_scenario(Command& app, Outcome& outcome) {
   from_log->add_option("--device", options->device, "Device of the server (kvplan list device)");
   add_json_option(*from_log, options->json, "the log's values and the predictions");
   run_as(*from_log, outcome, [options] { return run_from_log(*options); });
+  add_from_command(*command, outcome);
 }
 
 }  // namespace kvplan::cli

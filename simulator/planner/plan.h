@@ -113,6 +113,13 @@ struct Baseline {
   Option option;
 };
 
+/// What starts the answer.
+struct Exported {
+  std::string form;      ///< "vllm", "kubernetes", ...
+  std::string text;      ///< a command or a manifest
+  std::string contract;  ///< what its servers must log
+};
+
 /// The answer at one rate.
 struct RatePlan {
   std::string rate;  ///< workload.rate_scale
@@ -135,6 +142,7 @@ struct RatePlan {
   std::optional<double> fixed_gpu_hours;  ///< of the answer over the trace
   std::vector<Baseline> baselines;
   std::vector<std::string> doubts;
+  std::optional<Exported> exported;  ///< set where an export is asked for (simulator/launch)
 };
 
 /// A step of the search, in words.

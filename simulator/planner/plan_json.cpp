@@ -129,6 +129,13 @@ void write_rate(JsonWriter& json, const RatePlan& rate, const Plan& plan) {
   json.end_array();
   write_list(json, "ties", rate.ties);
   write_around(json, rate);
+  json.key("export");
+  if (rate.exported) {
+    json.begin_object().member("form", rate.exported->form).member("text", rate.exported->text);
+    json.member("contract", rate.exported->contract).end_object();
+  } else {
+    json.null();
+  }
   std::vector<std::string> doubts = rate.doubts;
   doubts.insert(doubts.end(), plan.assumptions.begin(), plan.assumptions.end());
   write_list(json, "doubts", doubts);

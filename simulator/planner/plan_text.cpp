@@ -30,6 +30,9 @@ class Writer {
     section("Other devices", other_device_lines(plan_, rate));
     for (const std::string& tie : rate.ties) line("the same price: " + tie);
     section("What formulas would have bought", formula_lines(plan_, rate));
+    if (!rate.exported) return;
+    title("What starts it");
+    out_ += rate.exported->text;
   }
 
   void rest(bool verbose) {

@@ -97,6 +97,7 @@ const std::vector<Layer>& layers() {
     std::vector<std::string_view> of_planner = below;
     of_planner.insert(of_planner.end(), {"simulator/sweep", "traces/edit"});
     table.push_back({"simulator/planner", of_planner});
+    table.push_back({"simulator/launch", below});
     table.push_back({"simulator/frontier",
                      {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     table.push_back({"simulator/survey",
@@ -111,9 +112,10 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io", "simulator/startup"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/picture",
-                               "simulator/planner", "simulator/report", "simulator/survey", "simulator/sweep",
-                               "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(),
+                 {"simulator/formats", "simulator/frontier", "simulator/launch", "simulator/picture",
+                  "simulator/planner", "simulator/report", "simulator/survey", "simulator/sweep",
+                  "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -9,6 +9,16 @@ namespace {
 constexpr std::array<FlagValue, 3> kCacheTypes{
     {{"auto", "native"}, {"fp8_e4m3", "fp8"}, {"fp8_e5m2", "fp8"}}};
 
+/// Bits of a weight in a checkpoint of each kind; fp8 also quantises one that is not.
+constexpr std::array<FlagValue, 6> kQuantizations{{{"fp8", "8"},
+                                                   {"w8a8_fp8", "8"},
+                                                   {"w8a8_int8", "8"},
+                                                   {"awq", "4"},
+                                                   {"gptq", "4"},
+                                                   {"bitsandbytes", "4"}}};
+
+constexpr std::array<FlagValue, 1> kNoChunks{{{"-1", "0"}}};
+
 constexpr std::array kFlags{
     ServerFlag{.flag = "--model-path", .path = "model", .alias = "--model"},
     ServerFlag{.flag = "--schedule-policy", .path = "engine.policy", .fallback = "fcfs"},
@@ -18,7 +28,8 @@ constexpr std::array kFlags{
     ServerFlag{.flag = "--max-prefill-tokens", .path = "engine.max_prefill_tokens", .fallback = "16384"},
     ServerFlag{.flag = "--chunked-prefill-size",
                .path = "engine.chunked_prefill_size",
-               .fallback_note = "2048 to 16384 by the device's memory, 8192 with 80 GB"},
+               .fallback_note = "2048 to 16384 by the device's memory, 8192 with 80 GB",
+               .values = kNoChunks},
     ServerFlag{.flag = "--context-length",
                .path = "engine.context_length",
                .fallback_note = "the model's own length"},
@@ -39,6 +50,11 @@ constexpr std::array kFlags{
                .path = "memory.pool_tokens",
                .fallback_note = "what the device's memory holds"},
     ServerFlag{.flag = "--kv-cache-dtype", .path = "format", .fallback = "auto", .values = kCacheTypes},
+    ServerFlag{.flag = "--quantization",
+               .path = "deployment.weight_bits",
+               .fallback_note = "what the checkpoint says",
+               .values = kQuantizations},
+    ServerFlag{.flag = "--disable-cuda-graph", .path = "deployment.graph_bytes", .sets = "0"},
 };
 
 }  // namespace

@@ -10,16 +10,26 @@ namespace {
 constexpr std::array<FlagValue, 4> kCacheTypes{
     {{"auto", "native"}, {"fp8", "fp8"}, {"fp8_e4m3", "fp8"}, {"fp8_e5m2", "fp8"}}};
 
+/// Bits of a weight in a checkpoint of each kind; fp8 also quantises one that is not.
+constexpr std::array<FlagValue, 6> kQuantizations{{{"fp8", "8"},
+                                                   {"awq", "4"},
+                                                   {"gptq", "4"},
+                                                   {"awq_marlin", "4"},
+                                                   {"gptq_marlin", "4"},
+                                                   {"bitsandbytes", "4"}}};
+
 constexpr std::array kFlags{
     ServerFlag{.flag = "--model", .path = "model", .fallback_note = "the first argument without a flag"},
     ServerFlag{.flag = "--max-num-batched-tokens",
                .path = "engine.token_budget",
                .fallback = "2048",
-               .fallback_note = "8192 on devices of at least 70 GiB other than the A100"},
+               .fallback_note = "8192 on devices of at least 70 GiB other than the A100",
+               .large_fallback = "8192"},
     ServerFlag{.flag = "--max-num-seqs",
                .path = "engine.max_seqs",
                .fallback = "256",
-               .fallback_note = "1024 on devices of at least 70 GiB other than the A100"},
+               .fallback_note = "1024 on devices of at least 70 GiB other than the A100",
+               .large_fallback = "1024"},
     ServerFlag{
         .flag = "--long-prefill-token-threshold", .path = "engine.long_prefill_threshold", .fallback = "0"},
     ServerFlag{
@@ -38,7 +48,16 @@ constexpr std::array kFlags{
     ServerFlag{.flag = "--num-gpu-blocks-override",
                .path = "memory.pool_blocks",
                .fallback_note = "what the device's memory holds"},
+    ServerFlag{.flag = "--kv-cache-memory-bytes",
+               .path = "memory.pool_bytes",
+               .fallback_note = "what the device's memory holds"},
     ServerFlag{.flag = "--kv-cache-dtype", .path = "format", .fallback = "auto", .values = kCacheTypes},
+    ServerFlag{.flag = "--quantization",
+               .path = "deployment.weight_bits",
+               .fallback_note = "what the checkpoint says",
+               .alias = "-q",
+               .values = kQuantizations},
+    ServerFlag{.flag = "--enforce-eager", .path = "deployment.graph_bytes", .sets = "0"},
 };
 
 }  // namespace

@@ -33,12 +33,12 @@ TEST(Commands, HelpWritesParametersAsTheyAreTyped) {
 }
 
 TEST(Commands, UnknownOnesSayWhatThereIs) {
-  EXPECT_EQ(
-      run_kvplan("rnu t.csv").err,
-      "kvplan: unknown command \"rnu\"; did you mean \"run\"? (known: bytes, cache, run, scenario, compare, "
-      "sweep, merge, report, convert, list, "
-      "explain, pool, trace, evict, budget, format, frontier, attention, calibration, latency) (see "
-      "--help)\n");
+  EXPECT_EQ(run_kvplan("rnu t.csv").err,
+            "kvplan: unknown command \"rnu\"; did you mean \"run\"? (known: bytes, cache, run, scenario, "
+            "plan, compare, "
+            "sweep, merge, report, convert, list, "
+            "explain, pool, trace, evict, budget, format, frontier, attention, calibration, latency) (see "
+            "--help)\n");
   const Outcome nested = run_kvplan("trace inof t.csv");
   EXPECT_EQ(nested.exit_code, 2);
   EXPECT_NE(nested.err.find("unknown command \"inof\"; did you mean \"info\"?"), std::string::npos)
