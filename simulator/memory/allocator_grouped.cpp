@@ -187,6 +187,11 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
   const model::ModelShape& shape = *request.model;
   const model::LayerCache& first = shape.runs.front().cache;
   for (const model::LayerRun& run : shape.runs) {
+    if (run.cache.chunked)
+      return bad_input(
+                 "the allocator \"grouped\" needs layers with sliding windows or with full attention, "
+                 "found attention in chunks")
+          .at_field("memory.allocator");
     if (run.cache.kind == first.kind && run.cache.elements() == first.elements() &&
         run.cache.heads == first.heads)
       continue;

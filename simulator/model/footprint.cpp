@@ -41,6 +41,12 @@ std::int64_t beside_tokens(const LayerCache& cache, const FootprintRequest& requ
   return cache.state_bytes + request.tokens / cache.compress_ratio * (token.total() + cache.indexer_bytes);
 }
 
+/// What a layer grows by with each token. A window of a compressed cache does not grow with long sequences.
+std::int64_t growth(const LayerCache& cache, const TokenBytes& token) {
+  return cache.compress_ratio == 0 ? token.total()
+                                   : ceil_div(token.total() + cache.indexer_bytes, cache.compress_ratio);
+}
+
 Error too_many() {
   return bad_input("expected a sequence of at most 2^62 bytes over all ranks").at_field("--tokens");
 }
@@ -88,19 +94,22 @@ Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request
     LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
     KVPLAN_TRY(const TokenBytes whole, bytes_of(shape, request, run.cache, number));
     KVPLAN_TRY(const TokenBytes bytes, bytes_of(shape, request, layer.cache, number));
-    layer.bytes_per_token = bytes.total();
+    layer.bytes_per_token = growth(layer.cache, bytes);
     layer.metadata_per_token = bytes.metadata;
     layer.tokens = tokens_held(run.cache, request);
     const Wide beside = beside_tokens(layer.cache, request, bytes);
     once += (Wide{whole.total()} * layer.tokens + beside_tokens(run.cache, request, whole)) * run.layers;
-    once_per_token += Wide{whole.total()} * run.layers;
+    once_per_token += Wide{growth(run.cache, whole)} * run.layers;
     cluster += (Wide{bytes.total()} * layer.tokens + beside) * run.layers * request.tensor_ranks;
     if (cluster > kMostClusterBytes) return too_many();
     layer.bytes = bytes.total() * layer.tokens + static_cast<std::int64_t>(beside);
     layer.fixed_bytes = layer.cache.state_bytes;
     layer.metadata_bytes = bytes.metadata * layer.tokens;
-    if (run.cache.compress_ratio > 0)
+    if (run.cache.compress_ratio > 0) {
+      layer.fixed_bytes += bytes.total() * run.cache.window;
+      layer.metadata_per_token = 0;
       layer.metadata_bytes += bytes.metadata * (request.tokens / run.cache.compress_ratio);
+    }
     out.layers.insert(out.layers.end(), static_cast<std::size_t>(run.layers), layer);
   }
   out.once_bytes_per_token = static_cast<std::int64_t>(once_per_token);

@@ -168,6 +168,22 @@ std::int64_t tokens_of(const Pool& pool) {
   return pool.rank().pool_bytes / pool.rank().bytes_per_token;
 }
 
+/// What sequences keep beside their tokens: the pool counts tokens alone.
+Status note_fixed(const ModelShape& shape, const Deployment& d, Pool& pool) {
+  KVPLAN_TRY(const Footprint cells,
+             footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
+  const StagePool& rank = pool.rank();
+  std::int64_t bytes = 0;
+  for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i)
+    bytes += cells.layers[static_cast<std::size_t>(i)].fixed_bytes;
+  if (bytes > 0)
+    pool.warnings.push_back(
+        "Beside its tokens each sequence keeps " + std::to_string(bytes) +
+        " bytes on a rank (states and windows), for which the tokens of the pool leave no "
+        "room, and vLLM fills blocks of both up to one size.");
+  return Done{};
+}
+
 bool has_room(const ModelShape& shape, const Deployment& d, std::int64_t tokens) {
   const Result<Pool> pool = split_all(shape, d);
   return pool.ok() && pool.value().rank().pool_bytes >= 0 && tokens_of(pool.value()) >= tokens;
@@ -268,6 +284,7 @@ Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
   KVPLAN_TRY(Pool pool, split_all(shape, d));
   if (const auto obstacle = no_room(shape, d, pool)) return does_not_fit(d, pool, *obstacle);
   note_overflow(shape, d, pool);
+  KVPLAN_TRY_DO(note_fixed(shape, d, pool));
   const std::int64_t tokens = tokens_of(pool);
   if (d.max_model_len > 0 && tokens < d.max_model_len) {
     pool.obstacles.push_back({.obstacle = kLongestRequest,

@@ -21,42 +21,25 @@ constexpr std::array<std::string_view, 9> kKinds{"type",    "types", "pattern", 
 /// First words of keys of other parts: feed-forward layers, and layers that predict further tokens.
 constexpr std::array<std::string_view, 4> kOthers{"mlp", "moe", "mtp", "nextn"};
 
-constexpr std::array<std::string_view, 22> kRead{"num_attention_heads",
-                                                 "n_head",
-                                                 "num_key_value_heads",
-                                                 "num_kv_heads",
-                                                 "multi_query",
-                                                 "head_dim",
-                                                 "attention_head_dim",
-                                                 "kv_channels",
-                                                 "v_head_dim",
-                                                 "kv_lora_rank",
-                                                 "qk_rope_head_dim",
-                                                 "qk_nope_head_dim",
-                                                 "qk_head_dim",
-                                                 "layer_types",
-                                                 "sliding_window",
-                                                 "use_sliding_window",
-                                                 "max_window_layers",
-                                                 "use_cla",
-                                                 "sliding_window_pattern",
-                                                 "_sliding_window_pattern",
-                                                 "index_head_dim",
-                                                 "sparse_attention_config"};
+constexpr std::array<std::string_view, 20> kRead{
+    "num_attention_heads", "n_head",       "num_key_value_heads",    "num_kv_heads",
+    "multi_query",         "head_dim",     "attention_head_dim",     "kv_channels",
+    "v_head_dim",          "kv_lora_rank", "qk_rope_head_dim",       "qk_nope_head_dim",
+    "qk_head_dim",         "layer_types",  "sliding_window",         "use_sliding_window",
+    "max_window_layers",   "use_cla",      "sliding_window_pattern", "_sliding_window_pattern"};
 
 /// Last words of keys that describe how attention is computed or trained, not what the cache holds.
 constexpr std::array<std::string_view, 15> kSilentEnds{
     "bias",   "dropout", "pdrop", "prob",      "softcapping", "cap",  "multiplier",    "scale",
     "scalar", "gate",    "norm",  "layernorm", "eps",         "fp32", "implementation"};
 
-constexpr std::array<std::string_view, 19> kSilent{"_attn_implementation_autoset",
+constexpr std::array<std::string_view, 18> kSilent{"_attn_implementation_autoset",
                                                    "_flash_attn_2_enabled",
                                                    "attention_logit_softcapping_method",
                                                    "attn_logit_softcapping_method",
                                                    "attn_temperature_len",
                                                    "attn_temperature_tuning",
                                                    "cla_share_factor",  // use_cla says whether
-                                                   "index_n_heads",
                                                    "num_ln_in_parallel_attn",
                                                    "output_attentions",
                                                    "parallel_attn",

@@ -2,9 +2,9 @@
 // valid and be wrong.
 //
 // A key is an attention key by its words, the parts between underscores: heads and their sizes, windows, KV, types of
-// layers or blocks, compression, layers with a state instead of a KV cache. It is understood if config.cpp reads it or
-// if it does not change what the cache holds. attention_keys.cpp has the lists; a change that reads one more key adds
-// the key there.
+// layers or blocks, compression, layers with a state instead of a KV cache. It is understood if it is read in
+// each config, if the family's layers are read from it (Config::claim), or if it does not change what the cache holds.
+// attention_keys.cpp has the lists; a change that reads one more key in each config adds the key there.
 #pragma once
 
 #include <string_view>

@@ -161,6 +161,10 @@ Status PlanMaker::open_model() {
 
 /// The model on its ranks, and the policy that requests follow courses by.
 Status PlanMaker::place() {
+  if (!plan_.model.runs_miss.empty())
+    return bad_input("runs do not model " + plan_.model.runs_miss + ", as " + plan_.model.name +
+                     " has; `kvplan bytes` and `kvplan pool` count them")
+        .at_field("model");
   KVPLAN_TRY(plan_.placed, place_model(s_, plan_.model, open_.side, warnings_, assumptions_));
   const bool tables = table_per_ != memory::TablePer::kRequest;
   // One keep rule can serve only layers that keep the same tokens; with windows, tables keep different tokens.

@@ -32,12 +32,13 @@ const Descriptor kNoWindowFormat{
 
 // Errors of these two have no "format: " before the field: the caller knows where the format was named.
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
-  if (cache.kind == model::CacheKind::kHeads) return Done{};
+  if (cache.kind != model::CacheKind::kLatent) return Done{};
   return bad_input("expected a model that stores keys and values by head; this model stores a latent vector")
       .at_field(format.choice.name());
 }
 
 Status check_layer(const formats::FormatChoice& format, const model::LayerCache& cache) {
+  if (cache.kind == model::CacheKind::kNone) return Done{};
   KVPLAN_TRY_DO(check_by_head(format, cache));
   const auto refused = [&](std::string_view why) {
     return bad_input(std::string(why)).at_field(format.choice.name());
@@ -51,6 +52,7 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
 /// The `rule` of codecs that store tokens at once.
 Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::LayerCache& cache,
                                         std::int64_t /*element_bytes*/) {
+  if (cache.kind == model::CacheKind::kNone) return model::TokenBytes{};
   const formats::FormatChoice format{.kind = codec_of(choice.descriptor()), .choice = choice};
   const bool whole = cache.kind == model::CacheKind::kLatent || (cache.key_size > 0 && cache.value_size > 0);
   if (whole) KVPLAN_TRY_DO(check_layer(format, cache));

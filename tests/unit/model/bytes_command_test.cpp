@@ -362,7 +362,7 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   error(llama + "--policy 'duo-attention:gates=[[0.5]]'",
         {"--policy: ", "\"duo-attention\" keeps all tokens in some heads", "`kvplan run` counts"});
   error(llama + "--policy pyramidinfer", {"--policy: ", "each layer", "family codec"});
-  error(llama + "--policy seed-threshold:threshold=0.1", {"--policy: ", "token by token", "`kvplan evict`"});
+  error(llama + "--policy seed-threshold:threshold=0.1", {"--policy: ", "after a replay", "`kvplan evict`"});
   error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kvquant",
         {"kvquant: ", "window of 1024 tokens", "which tokens"});
   error("--model deepseek-v3 --tokens 10 --format kivi", {"kivi: ", "latent vector", "kvplan list format"});
