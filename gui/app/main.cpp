@@ -15,8 +15,8 @@
 #include "gui/app/options.h"
 #include "gui/view/icon.h"
 #include "gui/view/main_window.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/registry.h"
 #include "simulator/base/program.h"
 #include "simulator/base/read_files.h"
 #include "simulator/base/version.h"
@@ -61,9 +61,18 @@ int take_screenshot(const Options& options) {
   window.show();
   QStringList files;
   for (const std::string& file : options.files) files << to_qstring(file);
+  QObject::connect(&window.workspace(), &Workspace::problem, &loop,
+                   [&](const QString& text) { problem = text; });
   window.open(files);
   loop.exec();
   if (!problem.isEmpty()) return fail(to_utf8(problem));
+  if (!window.show_view(to_qstring(options.view))) return fail("no view \"" + options.view + "\"");
+  while (problem.isEmpty() &&
+         (!window.settled() || !window.current_view()->settled() || !window.workspace().idle()))
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  if (!problem.isEmpty()) return fail(to_utf8(problem));
+  if (window.current_view()->empty())
+    return fail("--screenshot " + options.view + ": these files have nothing for this view to show");
   window.statusBar()->hide();  // processor time differs from run to run, the picture must not
   if (QWidget* const focused = QApplication::focusWidget()) focused->clearFocus();
   QApplication::processEvents();
@@ -130,7 +139,7 @@ int run(int argc, char** argv) {
   QApplication::setDesktopFileName(QStringLiteral("kvplan-gui"));
   QApplication::setWindowIcon(program_icon());
   QSettings::setDefaultFormat(QSettings::IniFormat);
-  install_timeline_accessibility();
+  install_view_accessibility();
   return options.value().task == Task::kScreenshot ? take_screenshot(options.value())
                                                    : show_window(options.value());
 }

@@ -17,6 +17,7 @@ enum class Task : std::uint8_t { kWindow, kScreenshot, kHelp, kVersion };
 struct Options {
   Task task{Task::kWindow};
   std::vector<std::string> files;
+  std::string view;     ///< id of the view of a screenshot
   std::string picture;  ///< where a screenshot goes
   std::optional<Theme> theme;
   std::optional<Language> language;
@@ -26,6 +27,6 @@ struct Options {
 Result<Options> parse_options(std::span<const char* const> arguments);
 
 /// Text of --help.
-std::string_view usage();
+std::string usage();
 
 }  // namespace kvplan::gui

@@ -2,6 +2,85 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>Compare</name>
+    <message>
+        <source>TTFT p50</source>
+        <translation>TTFT p50</translation>
+    </message>
+    <message>
+        <source>TTFT p99</source>
+        <translation>TTFT p99</translation>
+    </message>
+    <message>
+        <source>TPOT p50</source>
+        <translation>TPOT p50</translation>
+    </message>
+    <message>
+        <source>TPOT p99</source>
+        <translation>TPOT p99</translation>
+    </message>
+    <message>
+        <source>Output tokens per s</source>
+        <translation>每秒输出 token</translation>
+    </message>
+    <message>
+        <source>Completed</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Rejected</source>
+        <translation>被拒绝</translation>
+    </message>
+    <message>
+        <source>Preemptions</source>
+        <translation>抢占次数</translation>
+    </message>
+    <message>
+        <source>Recomputed tokens</source>
+        <translation>重算 token</translation>
+    </message>
+    <message>
+        <source>Prefix hit tokens</source>
+        <translation>前缀命中 token</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步数</translation>
+    </message>
+    <message>
+        <source>Makespan</source>
+        <translation>总时长</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>as opened</source>
+        <translation>与打开时相同</translation>
+    </message>
+    <message>
+        <source>At the cursor</source>
+        <translation>光标处</translation>
+    </message>
+    <message>
+        <source>Mean of the run</source>
+        <translation>全程平均</translation>
+    </message>
+    <message>
+        <source>%1 less A</source>
+        <translation>%1 减 A</translation>
+    </message>
+    <message>
+        <source>The difference from A</source>
+        <translation>与 A 的差</translation>
+    </message>
+</context>
+<context>
     <name>Fits</name>
     <message>
         <source>yes</source>
@@ -328,6 +407,268 @@
     </message>
 </context>
 <context>
+    <name>Plan</name>
+    <message>
+        <source>%1: %2 of %3</source>
+        <translation>%1：%2，上限 %3</translation>
+    </message>
+    <message>
+        <source>best</source>
+        <translation>最佳</translation>
+    </message>
+    <message>
+        <source>fewer</source>
+        <translation>更少</translation>
+    </message>
+    <message>
+        <source>more</source>
+        <translation>更多</translation>
+    </message>
+    <message>
+        <source>runner-up</source>
+        <translation>次选</translation>
+    </message>
+    <message>
+        <source>rule of thumb: %1</source>
+        <translation>经验法则：%1</translation>
+    </message>
+    <message>
+        <source> (load x %1)</source>
+        <translation>（负载 × %1）</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>Role</source>
+        <translation>角色</translation>
+    </message>
+    <message>
+        <source>Deployment</source>
+        <translation>部署</translation>
+    </message>
+    <message>
+        <source>GPUs</source>
+        <translation>GPU 数</translation>
+    </message>
+    <message>
+        <source>Cost per hour</source>
+        <translation>每小时费用</translation>
+    </message>
+    <message>
+        <source>In time</source>
+        <translation>按时</translation>
+    </message>
+    <message>
+        <source>Share of requests that met the targets</source>
+        <translation>达到目标的请求的比例</translation>
+    </message>
+    <message>
+        <source>Meets</source>
+        <translation>达标</translation>
+    </message>
+    <message>
+        <source>Preemptions</source>
+        <translation>抢占次数</translation>
+    </message>
+    <message>
+        <source>Targets</source>
+        <translation>目标</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Tried</source>
+        <translation>尝试</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>Outcome</source>
+        <translation>结果</translation>
+    </message>
+</context>
+<context>
+    <name>Requests</name>
+    <message>
+        <source>not arrived</source>
+        <translation>未到达</translation>
+    </message>
+    <message>
+        <source>rejected</source>
+        <translation>被拒绝</translation>
+    </message>
+    <message>
+        <source>unfinished</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>completed</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Request</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Position in the trace, from 0</source>
+        <translation>在跟踪中的位置，从 0 开始</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Arrival</source>
+        <translation>到达</translation>
+    </message>
+    <message>
+        <source>Time since the first arrival</source>
+        <translation>自首个到达以来的时间</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>From arrival to the first step with it</source>
+        <translation>从到达到首次被调度</translation>
+    </message>
+    <message>
+        <source>TTFT</source>
+        <translation>TTFT</translation>
+    </message>
+    <message>
+        <source>From arrival to the first token</source>
+        <translation>从到达到首个 token</translation>
+    </message>
+    <message>
+        <source>TPOT</source>
+        <translation>TPOT</translation>
+    </message>
+    <message>
+        <source>Time per further output token</source>
+        <translation>每个后续输出 token 的时间</translation>
+    </message>
+    <message>
+        <source>End to end</source>
+        <translation>端到端</translation>
+    </message>
+    <message>
+        <source>From arrival to the last token</source>
+        <translation>从到达到最后一个 token</translation>
+    </message>
+    <message>
+        <source>Input</source>
+        <translation>输入</translation>
+    </message>
+    <message>
+        <source>Prompt tokens</source>
+        <translation>提示 token</translation>
+    </message>
+    <message>
+        <source>Output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>Output tokens</source>
+        <translation>输出 token</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>Token 数</translation>
+    </message>
+    <message>
+        <source>Prompt and output tokens</source>
+        <translation>提示与输出 token</translation>
+    </message>
+    <message>
+        <source>Preemptions</source>
+        <translation>抢占次数</translation>
+    </message>
+    <message>
+        <source>Computed</source>
+        <translation>已计算</translation>
+    </message>
+    <message>
+        <source>Tokens computed, those computed again included</source>
+        <translation>计算的 token，含重算</translation>
+    </message>
+    <message>
+        <source>Prefix hit</source>
+        <translation>前缀命中</translation>
+    </message>
+    <message>
+        <source>Prompt tokens found in the cache at first admission</source>
+        <translation>首次接纳时在缓存中找到的提示 token</translation>
+    </message>
+    <message>
+        <source>Most held</source>
+        <translation>最大占用</translation>
+    </message>
+    <message>
+        <source>Most memory that it held at one moment</source>
+        <translation>某一时刻占用的最大内存</translation>
+    </message>
+    <message>
+        <source>Held (byte s)</source>
+        <translation>占用（字节·秒）</translation>
+    </message>
+    <message>
+        <source>Held memory times time</source>
+        <translation>占用内存乘以时间</translation>
+    </message>
+    <message>
+        <source>Replica</source>
+        <translation>副本</translation>
+    </message>
+    <message>
+        <source>queue</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>prefill</source>
+        <translation>预填充</translation>
+    </message>
+    <message>
+        <source>decode</source>
+        <translation>解码</translation>
+    </message>
+    <message>
+        <source>preempted</source>
+        <translation>被抢占</translation>
+    </message>
+    <message>
+        <source>recompute</source>
+        <translation>重算</translation>
+    </message>
+    <message>
+        <source>preempted %1 times for %2, which lost %3 tokens</source>
+        <translation>被抢占 %1 次，共 %2，丢失 %3 个 token</translation>
+    </message>
+    <message>
+        <source>%1 %2 (%3 tokens)</source>
+        <translation>%1 %2（%3 个 token）</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <translation>%1 %2</translation>
+    </message>
+</context>
+<context>
     <name>Sliders</name>
     <message>
         <source>Factor on the recorded arrival rate</source>
@@ -381,6 +722,17 @@
     </message>
 </context>
 <context>
+    <name>Sweep</name>
+    <message>
+        <source>case %1: %2</source>
+        <translation>案例 %1：%2</translation>
+    </message>
+    <message>
+        <source>Case</source>
+        <translation>案例</translation>
+    </message>
+</context>
+<context>
     <name>Units</name>
     <message>
         <source>%1 min %2 s</source>
@@ -400,6 +752,156 @@
     </message>
 </context>
 <context>
+    <name>Validation</name>
+    <message>
+        <source>Quantity</source>
+        <translation>量</translation>
+    </message>
+    <message>
+        <source>Unit</source>
+        <translation>单位</translation>
+    </message>
+    <message>
+        <source>Predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>Measured / predicted</source>
+        <translation>实测 / 预测</translation>
+    </message>
+    <message>
+        <source>1 where the prediction was exact</source>
+        <translation>预测准确时为 1</translation>
+    </message>
+</context>
+<context>
+    <name>Views</name>
+    <message>
+        <source>Timeline</source>
+        <translation>时间线</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Sweep</source>
+        <translation>扫描</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>规划</translation>
+    </message>
+    <message>
+        <source>Validation</source>
+        <translation>验证</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::CompareChart</name>
+    <message>
+        <source>Time since the first arrival (%1)</source>
+        <translation>自首个到达以来的时间（%1）</translation>
+    </message>
+    <message>
+        <source>%1: %2 (%3)</source>
+        <translation>%1：%2（%3）</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::CompareView</name>
+    <message>
+        <source>Comparison of scenarios</source>
+        <translation>场景比较</translation>
+    </message>
+    <message>
+        <source>Memory of each scenario over time</source>
+        <translation>各场景的内存随时间的变化</translation>
+    </message>
+    <message>
+        <source>Differences</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>&amp;Keep Scenario</source>
+        <translation>保留场景(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Keeps the present scenario and its result; what you change then is compared with it</source>
+        <translation>保留当前场景及其结果；之后的更改与它比较</translation>
+    </message>
+    <message>
+        <source>&amp;Go There</source>
+        <translation>转到该处(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Edit %1</source>
+        <translation>编辑 %1</translation>
+    </message>
+    <message>
+        <source>The window edits this scenario; the present one is kept in its place</source>
+        <translation>窗口编辑此场景；当前场景保留在它的位置</translation>
+    </message>
+    <message>
+        <source>Remove %1</source>
+        <translation>移除 %1</translation>
+    </message>
+    <message>
+        <source>Keep the scenario, then change something: both are compared here, moment by moment.</source>
+        <translation>保留场景，然后作些更改：两者在此逐时刻比较。</translation>
+    </message>
+    <message>
+        <source>A and %1 decide the same in every step.</source>
+        <translation>A 与 %1 在每一步的决定都相同。</translation>
+    </message>
+    <message>
+        <source>decides nothing</source>
+        <translation>没有决定</translation>
+    </message>
+    <message>
+        <source>A and %1 part at %2, in step %3: A %4; %1 %5.</source>
+        <translation>A 与 %1 在 %2 的第 %3 步分开：A %4；%1 %5。</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::CostChart</name>
+    <message>
+        <source>%1 %2 per hour</source>
+        <translation>每小时 %1 %2</translation>
+    </message>
+    <message>
+        <source>%1 GPUs</source>
+        <translation>%1 个 GPU</translation>
+    </message>
+    <message>
+        <source>%1, misses</source>
+        <translation>%1，未达标</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::Lane</name>
+    <message>
+        <source>Life of the request</source>
+        <translation>请求的生命周期</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>Time since the first arrival (%1)</source>
+        <translation>自首个到达以来的时间（%1）</translation>
+    </message>
+</context>
+<context>
     <name>kvplan::gui::MainWindow</name>
     <message>
         <source>Scenario</source>
@@ -408,10 +910,6 @@
     <message>
         <source>What if</source>
         <translation>假设分析</translation>
-    </message>
-    <message>
-        <source>Memory over time as a table</source>
-        <translation>内存随时间变化的表格</translation>
     </message>
     <message>
         <source>Progress</source>
@@ -681,6 +1179,50 @@ Esc：清除游标和标记，或取消拖动
 任何位置：
 </translation>
     </message>
+    <message>
+        <source>The session names a view &quot;%1&quot;, which does not exist.</source>
+        <translation>会话指定了不存在的视图“%1”。</translation>
+    </message>
+    <message>
+        <source>&amp;Keep Scenario to Compare</source>
+        <translation>保留场景以比较(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Views</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <source>%1 as a table</source>
+        <translation>%1（表格）</translation>
+    </message>
+    <message>
+        <source>Exported as %1</source>
+        <translation>已导出为 %1</translation>
+    </message>
+    <message>
+        <source>Export the view</source>
+        <translation>导出视图</translation>
+    </message>
+    <message>
+        <source>Picture (*.png);;Drawing (*.svg);;Numbers (*.csv)</source>
+        <translation>图片 (*.png);;矢量图 (*.svg);;数值 (*.csv)</translation>
+    </message>
+    <message>
+        <source>A scenario can be kept once its result is shown.</source>
+        <translation>显示结果之后才能保留场景。</translation>
+    </message>
+    <message>
+        <source>Four scenarios are compared at most: remove one in the view Compare.</source>
+        <translation>最多比较四个场景：请在“比较”视图中移除一个。</translation>
+    </message>
+    <message>
+        <source>E&amp;xport View…</source>
+        <translation>导出视图(&amp;X)…</translation>
+    </message>
+    <message>
+        <source>&amp;Views</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
 </context>
 <context>
     <name>kvplan::gui::MessageBar</name>
@@ -711,6 +1253,131 @@ Esc：清除游标和标记，或取消拖动
     <message>
         <source>Note</source>
         <translation>提示</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::PlanView</name>
+    <message>
+        <source>Plan</source>
+        <translation>规划</translation>
+    </message>
+    <message>
+        <source>Cost of the deployments</source>
+        <translation>各部署的费用</translation>
+    </message>
+    <message>
+        <source>Deployments of the plan</source>
+        <translation>规划的部署</translation>
+    </message>
+    <message>
+        <source>What the search tried, and why</source>
+        <translation>搜索尝试了什么以及原因</translation>
+    </message>
+    <message>
+        <source>Edit as &amp;Scenario</source>
+        <translation>作为场景编辑(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Filter what the search tried: a word of the deployment, the reason or the outcome</source>
+        <translation>筛选搜索的尝试：部署、原因或结果中的词</translation>
+    </message>
+    <message>
+        <source>Filter of the search</source>
+        <translation>搜索的筛选</translation>
+    </message>
+    <message>
+        <source>The cheapest deployment that meets the targets: %1.</source>
+        <translation>达到目标的最便宜的部署：%1。</translation>
+    </message>
+    <message>
+        <source>No deployment that was tried meets the targets.</source>
+        <translation>尝试过的部署都未达到目标。</translation>
+    </message>
+    <message>
+        <source>It is limited by %1.</source>
+        <translation>受限于 %1。</translation>
+    </message>
+    <message>
+        <source>It holds up to %1 times the load.</source>
+        <translation>可承受 %1 倍的负载。</translation>
+    </message>
+    <message>
+        <source>The search tried %1 cases.</source>
+        <translation>搜索尝试了 %1 个案例。</translation>
+    </message>
+    <message>
+        <source>Open a plan: %1</source>
+        <translation>打开一个规划：%1</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::RatioChart</name>
+    <message>
+        <source>measured / predicted</source>
+        <translation>实测 / 预测</translation>
+    </message>
+    <message>
+        <source>equal</source>
+        <translation>相等</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::RequestsView</name>
+    <message>
+        <source>Requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>S&amp;lowest</source>
+        <translation>最慢(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Most Preempted</source>
+        <translation>抢占最多(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Bi&amp;ggest</source>
+        <translation>最大(&amp;G)</translation>
+    </message>
+    <message>
+        <source>At the c&amp;ursor</source>
+        <translation>光标处(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Only requests that are there at the cursor, or in the marked range</source>
+        <translation>仅光标处或标记范围内存在的请求</translation>
+    </message>
+    <message>
+        <source>Show on &amp;Timeline</source>
+        <translation>在时间线上显示(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Filter of requests</source>
+        <translation>请求的筛选</translation>
+    </message>
+    <message>
+        <source>Requests of the run</source>
+        <translation>运行中的请求</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1（共 %2）</translation>
+    </message>
+    <message>
+        <source>Choose a request to see its life.</source>
+        <translation>选择一个请求以查看其生命周期。</translation>
+    </message>
+    <message>
+        <source>Requests are listed after the run of a trace.</source>
+        <translation>运行一个跟踪之后列出请求。</translation>
+    </message>
+    <message>
+        <source>Request %1, %2</source>
+        <translation>请求 %1，%2</translation>
+    </message>
+    <message>
+        <source>Filter: %1</source>
+        <translation>筛选：%1</translation>
     </message>
 </context>
 <context>
@@ -777,6 +1444,69 @@ Esc：清除游标和标记，或取消拖动
     <message>
         <source>65,536 tokens per step </source>
         <translation>每步 65,536 token </translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::SweepView</name>
+    <message>
+        <source>Sweep</source>
+        <translation>扫描</translation>
+    </message>
+    <message>
+        <source>Cases over two figures</source>
+        <translation>两个指标上的案例</translation>
+    </message>
+    <message>
+        <source>Cases of the sweep</source>
+        <translation>扫描的案例</translation>
+    </message>
+    <message>
+        <source>Figure from left to right</source>
+        <translation>横轴指标</translation>
+    </message>
+    <message>
+        <source>Figure from bottom to top</source>
+        <translation>纵轴指标</translation>
+    </message>
+    <message>
+        <source>Edit as &amp;Scenario</source>
+        <translation>作为场景编辑(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Targets that cases must meet</source>
+        <translation>案例必须达到的目标</translation>
+    </message>
+    <message>
+        <source>lower is better</source>
+        <translation>越低越好</translation>
+    </message>
+    <message>
+        <source>higher is better</source>
+        <translation>越高越好</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
+        <source>%1 (%2), %3</source>
+        <translation>%1（%2），%3</translation>
+    </message>
+    <message>
+        <source>%1 of %2 cases are shown; %3 of them are on the Pareto front.</source>
+        <translation>显示 %2 个案例中的 %1 个；其中 %3 个在 Pareto 前沿上。</translation>
+    </message>
+    <message>
+        <source>Chosen: %1.</source>
+        <translation>已选：%1。</translation>
+    </message>
+    <message>
+        <source>Targets: %1</source>
+        <translation>目标：%1</translation>
+    </message>
+    <message>
+        <source>Open the database of a sweep: %1</source>
+        <translation>打开一个扫描数据库：%1</translation>
     </message>
 </context>
 <context>
@@ -873,6 +1603,41 @@ Esc：清除游标和标记，或取消拖动
 A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...); a scenario is a JSON or .kvs file; a report is a .kvr file.</source>
         <translation>或用“文件 &gt; 打开”打开。
 轨迹是 .kvt 文件，或由请求组成的 CSV、JSONL 文件（Azure、Mooncake 等）；场景是 JSON 或 .kvs 文件；报告是 .kvr 文件。</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::ValidationView</name>
+    <message>
+        <source>Validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>Predicted and measured quantities</source>
+        <translation>预测量与实测量</translation>
+    </message>
+    <message>
+        <source>Ratios of measured to predicted</source>
+        <translation>实测与预测之比</translation>
+    </message>
+    <message>
+        <source>Measured on %1.</source>
+        <translation>实测设备：%1。</translation>
+    </message>
+    <message>
+        <source>Verdict: %1.</source>
+        <translation>结论：%1。</translation>
+    </message>
+    <message>
+        <source>%1 quantities.</source>
+        <translation>%1 个量。</translation>
+    </message>
+    <message>
+        <source>Farthest off: %1, measured %2 times the prediction.</source>
+        <translation>偏差最大：%1，实测为预测的 %2 倍。</translation>
+    </message>
+    <message>
+        <source>Open a file of measured quantities: %1</source>
+        <translation>打开一个实测量文件：%1</translation>
     </message>
 </context>
 </TS>

@@ -1,34 +1,29 @@
 #include "gui/view/main_window.h"
 
-#include <QClipboard>
 #include <QCloseEvent>
 #include <QCoreApplication>
 #include <QDockWidget>
 #include <QEvent>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
-#include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
-#include <QTableView>
+#include <QTabBar>
 #include <QVBoxLayout>
 
 #include "gui/view/headline_panel.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
-#include "gui/view/timeline_table.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/fit_rows.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/sample.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "simulator/deployment/deployment.h"
 
 namespace kvplan::gui {
@@ -72,6 +67,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   stale_timer_.setSingleShot(true);
   connect(&stale_timer_, &QTimer::timeout, this, [this] {
     timeline_->set_stale(stale_);
+    workspace_.set_stale(stale_);
     numbers_->setEnabled(!stale_);
     fits_->setEnabled(!stale_ || !obstacles_.empty());
   });
@@ -84,22 +80,13 @@ MainWindow::~MainWindow() {
 
 void MainWindow::make_panels() {
   messages_ = new MessageBar(this);
-  timeline_ = new TimelineView(this);
+  make_views();
   make_offer();
-  table_ = new QTableView(this);
-  table_model_ = new TimelineTable(this);
-  table_->setModel(table_model_);
-  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
-  pages_ = new QStackedWidget(this);
-  pages_->addWidget(timeline_);
-  pages_->addWidget(table_);
-  connect(timeline_, &TimelineView::range_changed, this, [this] {
-    if (pages_->currentWidget() == table_) table_model_->show_range(timeline_->data(), timeline_->range());
-  });
   auto* centre = new QWidget(this);
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(messages_);
+  column->addWidget(tabs_);
   column->addWidget(pages_, 1);
   setCentralWidget(centre);
 
@@ -184,7 +171,6 @@ void MainWindow::translate() {
   scenario_dock_->setWindowTitle(tr("Scenario"));
   what_if_dock_->setWindowTitle(tr("What if"));
   fits_dock_->setWindowTitle(tr("Fits and cost"));
-  table_->setAccessibleName(tr("Memory over time as a table"));
   progress_->setAccessibleName(tr("Progress"));
   cancel_->setText(tr("Cancel"));
   make_menus();
@@ -202,10 +188,6 @@ void MainWindow::changeEvent(QEvent* event) {
 
 bool MainWindow::settled() const {
   return !worker_.busy() && !stale_ && !coarse_;
-}
-
-QString MainWindow::command() const {
-  return to_qstring(command_line(document_.settings()));
 }
 
 void MainWindow::edit(const QString& path, const QString& text, int merge) {
@@ -287,9 +269,11 @@ void MainWindow::show_result(const ResultPtr& result) {
     if (!result->run.warnings.empty()) messages_->show_note(to_qstring(result->run.warnings.front()));
   }
   timeline_->set_stale(timeline_->stale() && stale_);
+  workspace_.set_stale(timeline_->stale());
   for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(panel->isEnabled() || !stale_);
   timeline_->set_data(result->timeline);
-  if (wanted_view_) show_view(*wanted_view_);
+  show_slot();
+  if (wanted_view_) restore_view(*wanted_view_);
   wanted_view_.reset();
   if (document_.scenario().derives_pool) show_sliders();  // now it is known how much
   show_numbers();
@@ -317,12 +301,15 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   opening_ = 0;
   const bool again = tried_import_.has_value();
   tried_import_.reset();
+  show_documents(opened);
   if (opened.report) return show_report(generation, opened);
+  if (!opened.trace) return Q_EMIT result_shown();  // documents alone
   report_.reset();
   trace_ = opened.trace;
   if (again) return request_run(true);  // in the scenario of now
   wanted_view_ = opened.view;
   remember_opened(opened);
+  keep_opened(opened.others);
   result_.reset();  // of another trace: it is replaced, not greyed
   allow_what_is_open();
   messages_->clear();
@@ -354,6 +341,7 @@ void MainWindow::show_report(quint64 generation, const Opened& opened) {
   timeline_->clear_marks();
   timeline_->set_stale(false);
   timeline_->set_data(result_->timeline);
+  show_slot();
   for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(true);
   show_numbers();
   if (status.ok()) {
@@ -366,7 +354,7 @@ void MainWindow::show_report(quint64 generation, const Opened& opened) {
 }
 
 void MainWindow::allow_what_is_open() {
-  for (QAction* action : {save_, save_as_, run_again_}) action->setEnabled(trace_ != nullptr);
+  for (QAction* action : {save_, save_as_, run_again_, keep_}) action->setEnabled(trace_ != nullptr);
   sliders_->setEnabled(trace_ != nullptr);
   form_->set_read_only(report_ != nullptr);
   timeline_->set_empty_text(empty_text());
@@ -448,18 +436,6 @@ void MainWindow::update_title() {
   const QString name = QFileInfo(shown).fileName();
   setWindowTitle(name.isEmpty() ? QStringLiteral("kvplan") : QStringLiteral("%1[*] – kvplan").arg(name));
   setWindowModified(!session_file_.isEmpty() && !document_.undo_stack().isClean());
-}
-
-void MainWindow::show_table(bool table) {
-  show_table_->setChecked(table);
-  if (table) table_model_->show_range(timeline_->data(), timeline_->range());
-  QWidget* const page = table ? static_cast<QWidget*>(table_) : timeline_;
-  pages_->setCurrentWidget(page);
-  page->setFocus();
-}
-
-void MainWindow::copy_shown() {
-  QGuiApplication::clipboard()->setMimeData(timeline_->copied().release());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -11,6 +11,7 @@
 #include "gui/view/language.h"
 #include "gui/view/theme.h"
 #include "gui/viewmodel/scenario_document.h"
+#include "gui/views/workspace.h"
 #include "gui/worker/simulation_worker.h"
 
 class QDockWidget;
@@ -18,6 +19,7 @@ class QLabel;
 class QProgressBar;
 class QPushButton;
 class QStackedWidget;
+class QTabBar;
 class QTableView;
 
 namespace kvplan::gui {
@@ -26,8 +28,8 @@ class HeadlinePanel;
 class MessageBar;
 class ScenarioPanel;
 class SliderPanel;
-class TimelineTable;
 class TimelineView;
+class View;
 
 class MainWindow final : public QMainWindow {
   Q_OBJECT
@@ -40,6 +42,8 @@ class MainWindow final : public QMainWindow {
   void open(const QStringList& paths);
   /// Sets a value of the scenario as an edit of the user; errors appear in the message bar.
   void edit(const QString& path, const QString& text, int merge = 0);
+  /// Edits another scenario: as a step that can be undone, or from its own trace if that is another one.
+  void edit_scenario(const std::vector<runs::Setting>& settings);
   /// Writes what is shown as a session (gui/viewmodel/session.h); adds ".json" if missing. False if it could not be
   /// written; the message bar says why.
   bool save_session(const QString& path);
@@ -52,6 +56,13 @@ class MainWindow final : public QMainWindow {
 
   [[nodiscard]] ScenarioDocument& document() { return document_; }
   [[nodiscard]] SimulationWorker& worker() { return worker_; }
+  /// Shows a view; false: there is none of this id (gui/views/registry.h).
+  bool show_view(const QString& id);
+  [[nodiscard]] View* current_view() const;
+  [[nodiscard]] QString current_view_id() const;
+  /// Writes what the current view shows, by the suffix of the path; the message bar says why if it cannot.
+  bool export_to(const QString& path);
+  [[nodiscard]] Workspace& workspace() { return workspace_; }
   [[nodiscard]] TimelineView* timeline() const { return timeline_; }
   [[nodiscard]] ScenarioPanel* form() const { return form_; }
   [[nodiscard]] SliderPanel* sliders() const { return sliders_; }
@@ -71,7 +82,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] bool shows_report() const { return report_ != nullptr; }
 
  Q_SIGNALS:
-  /// A newer result is shown.
+  /// A newer result, or a document, is shown.
   void result_shown();
   /// Files could not be opened, or a run failed.
   void problem(const QString& text);
@@ -86,6 +97,14 @@ class MainWindow final : public QMainWindow {
   static constexpr int kLayoutVersion = 2;  // version of saved docks; larger when docks are added
 
   void make_panels();
+  void make_views();
+  void fill_view_menu(QMenu* menu);
+  void show_slot();
+  void show_documents(const Opened& opened);
+  void choose_export();
+  void keep_scenario();
+  /// Runs scenarios that were opened beside the edited one, and keeps them.
+  void keep_opened(const std::vector<OpenedScenario>& others);
   void make_fits();
   void make_offer();
   void make_status();
@@ -107,7 +126,7 @@ class MainWindow final : public QMainWindow {
   void open_recent(const QString& path);
   void remember_opened(const Opened& opened);
   [[nodiscard]] SessionView shown_view() const;
-  void show_view(const SessionView& view);
+  void restore_view(const SessionView& view);
   void show_refusal(const Error& error);
   void show_scenario();
   void show_sliders();
@@ -137,6 +156,7 @@ class MainWindow final : public QMainWindow {
   void show_about();
 
   ScenarioDocument document_;
+  Workspace workspace_;
   SimulationWorker worker_;
   TracePtr trace_;                              // null before the first one, and with a report
   std::shared_ptr<const LoadedReport> report_;  // null otherwise
@@ -159,7 +179,7 @@ class MainWindow final : public QMainWindow {
   QStackedWidget* pages_{nullptr};
   TimelineView* timeline_{nullptr};
   QTableView* table_{nullptr};
-  TimelineTable* table_model_{nullptr};
+  QTabBar* tabs_{nullptr};
   ScenarioPanel* form_{nullptr};
   SliderPanel* sliders_{nullptr};
   HeadlinePanel* numbers_{nullptr};
@@ -177,6 +197,7 @@ class MainWindow final : public QMainWindow {
   QAction* save_{nullptr};
   QAction* save_as_{nullptr};
   QAction* run_again_{nullptr};
+  QAction* keep_{nullptr};
   QAction* show_table_{nullptr};
   QTimer progress_timer_;
   QTimer stale_timer_;

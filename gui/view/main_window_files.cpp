@@ -11,10 +11,10 @@
 
 #include "gui/view/main_window.h"
 #include "gui/view/message_bar.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
 #include "gui/viewmodel/sample.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "simulator/base/read_files.h"
 #include "simulator/io/scenario_file.h"
 #include "traces/io/input.h"
@@ -117,13 +117,21 @@ SessionView MainWindow::shown_view() const {
   view.cursor = timeline_->cursor_tick();
   view.marked = timeline_->marked();
   view.table = show_table_->isChecked();
+  view.view = to_utf8(current_view_id());
+  view.request = workspace_.selected().request;
+  view.block = workspace_.selected().block;
   return view;
 }
 
-void MainWindow::show_view(const SessionView& view) {
+void MainWindow::restore_view(const SessionView& view) {
   if (view.range) timeline_->set_range(*view.range);
   timeline_->set_marked(view.marked);
   timeline_->set_cursor(view.cursor);
+  workspace_.selection().set_request(view.request);
+  workspace_.selection().set_block(view.block);
+  if (!view.view.empty() && !show_view(to_qstring(view.view)))
+    messages_->show_error(
+        tr("The session names a view \"%1\", which does not exist.").arg(to_qstring(view.view)));
   show_table(view.table);
 }
 

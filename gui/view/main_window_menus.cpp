@@ -9,8 +9,8 @@
 #include <QMessageBox>
 
 #include "gui/view/main_window.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "simulator/base/version.h"
 
 namespace kvplan::gui {
@@ -43,6 +43,8 @@ void MainWindow::make_menus() {
   QMenu* const run = add_menu(tr("&Run"));
   run_again_ = add_action(run, tr("&Run Again"), QKeySequence::Refresh, "run", [this] { request_run(true); });
   add_action(run, tr("&Cancel"), QKeySequence(Qt::CTRL | Qt::Key_Period), "cancel-run", [this] { cancel(); });
+  keep_ = add_action(run, tr("&Keep Scenario to Compare"), QKeySequence(Qt::CTRL | Qt::Key_K),
+                     "keep-scenario", [this] { keep_scenario(); });
   make_help_menu();
 }
 
@@ -66,6 +68,8 @@ void MainWindow::make_file_menu() {
                      [this] { save_session_again(); });
   save_as_ = add_action(file, tr("Save Session &As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                         "save-session-as", [this] { save_session_as(); });
+  add_action(file, tr("E&xport View…"), QKeySequence(Qt::CTRL | Qt::Key_E), "export",
+             [this] { choose_export(); });
   file->addSeparator();
   add_action(file, tr("&Quit"), QKeySequence::Quit, "quit", [this] { close(); });
 }
@@ -87,6 +91,8 @@ void MainWindow::make_edit_menu() {
 
 void MainWindow::make_view_menu() {
   QMenu* const view = add_menu(tr("&View"));
+  fill_view_menu(view);
+  view->addSeparator();
   const auto middle = [this] { return timeline_->range().begin + timeline_->range().length() / 2; };
   add_action(view, tr("Zoom &In"), QKeySequence::ZoomIn, "zoom-in",
              [this, middle] { timeline_->zoom(1.25, timeline_->cursor_tick().value_or(middle())); });

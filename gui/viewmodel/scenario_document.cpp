@@ -258,6 +258,10 @@ Status ScenarioDocument::reset(std::string_view path) {
   return push(std::move(next), path, 0);
 }
 
+Status ScenarioDocument::replace(std::span<const Setting> settings) {
+  return push(in_order(settings), "scenario", 0);
+}
+
 void ScenarioDocument::take_back(int merge) {
   const int newest = undo_.index() - 1;
   if (merge != 0 && newest >= 0 && undo_.command(newest)->id() == merge) undo_.undo();

@@ -32,6 +32,8 @@ class ScenarioDocument final : public QObject {
   /// parameters without default get an initial value. A pool size replaces the other pool sizes. `merge`: 0 = a
   /// separate undo step.
   Status set(std::string_view path, std::string_view text, int merge = 0);
+  /// Takes all settings of another scenario, as one step.
+  Status replace(std::span<const runs::Setting> settings);
   /// Undoes the newest step if it has this `merge`: the user cancelled a movement.
   void take_back(int merge);
   /// Resets to the default.

@@ -46,6 +46,9 @@ void write_view(JsonWriter& json, const SessionView& view) {
   if (view.cursor) json.member("cursor_ns", ns_floor(Ticks{*view.cursor}));
   write_range(json, "marked_", view.marked);
   json.member("table", view.table);
+  if (!view.view.empty()) json.member("shown", view.view);
+  if (view.request) json.member("request", *view.request);
+  if (view.block) json.member("block", *view.block);
   json.end_object();
 }
 
@@ -57,6 +60,16 @@ Result<std::optional<std::int64_t>> read_time(const QJsonObject& view, const cha
   if (ns < 0 || ns > kMostNs)
     return bad_input("expected whole nanoseconds").at_field("view." + std::string(key));
   return std::optional(ticks_from_ns(ns).count);
+}
+
+/// A request or a block; nothing where the file has none.
+Result<std::optional<std::int64_t>> read_number(const QJsonObject& view, const char* key) {
+  const QJsonValue value = view.value(QLatin1String(key));
+  if (value.isUndefined() || value.isNull()) return std::optional<std::int64_t>{};
+  const std::int64_t number = value.toInteger(-1);
+  if (number < 0 || number > kMostNs)
+    return bad_input("expected a whole number").at_field("view." + std::string(key));
+  return std::optional(number);
 }
 
 Result<std::optional<TimeRange>> read_range(const QJsonObject& view, const char* from, const char* to) {
@@ -77,6 +90,11 @@ Result<SessionView> read_view(const QJsonObject& object) {
   if (!table.isUndefined() && !table.isBool())
     return bad_input("expected true or false").at_field("view.table");
   view.table = table.toBool();
+  const QJsonValue shown = object.value(QLatin1String("shown"));
+  if (!shown.isUndefined() && !shown.isString()) return bad_input("expected a text").at_field("view.shown");
+  view.view = shown.toString().toStdString();
+  KVPLAN_TRY(view.request, read_number(object, "request"));
+  KVPLAN_TRY(view.block, read_number(object, "block"));
   return view;
 }
 

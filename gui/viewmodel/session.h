@@ -19,6 +19,9 @@ struct SessionView {
   std::optional<std::int64_t> cursor;
   std::optional<TimeRange> marked;
   bool table{false};
+  std::string view{};                     ///< id of the view that is shown; empty: the timeline
+  std::optional<std::int64_t> request{};  ///< position in the trace
+  std::optional<std::int64_t> block{};
 };
 
 /// The text of a session in the file `path`. Files named by settings (trace, recordings, model, calibration) are
@@ -27,7 +30,7 @@ std::string session_text(const std::vector<runs::Setting>& settings, const Sessi
                          const std::string& path);
 
 /// The view in a scenario's text; nothing if it has none. Errors: a member that is not a whole number (for "table":
-/// not true or false), or a range that ends before it begins.
+/// not true or false, for "shown": not a text), or a range that ends before it begins.
 Result<std::optional<SessionView>> view_of(std::string_view text, const std::string& path);
 
 }  // namespace kvplan::gui

@@ -12,6 +12,7 @@
 
 #include "simulator/observe/timeline.h"
 #include "simulator/run/run.h"
+#include "simulator/study/selection.h"
 
 namespace kvplan::gui {
 
@@ -31,12 +32,7 @@ struct TimelineColumn {
   }
 };
 
-/// A range of time.
-struct TimeRange {
-  std::int64_t begin{0}, end{0};
-  [[nodiscard]] std::int64_t length() const { return end - begin; }
-  friend bool operator==(const TimeRange&, const TimeRange&) = default;
-};
+using runs::TimeRange;
 
 class TimelineData {
  public:

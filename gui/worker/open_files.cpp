@@ -14,11 +14,19 @@
 namespace kvplan::gui {
 namespace {
 
-enum class FileKind : std::uint8_t { kTrace, kScenario, kReport };
+enum class FileKind : std::uint8_t { kTrace, kScenario, kReport, kDocument };
 
-Result<FileKind> kind_of(const std::string& path) {
+/// A file by its first bytes; a document is read at once, into `opened`.
+Result<FileKind> kind_of(const std::string& path, const DocumentReader& documents, Opened& opened) {
   KVPLAN_TRY(const auto file, traces::Input::open(path));
   const std::string_view head = file->peek(4096);
+  if (documents) {
+    if (auto read = documents(head, path)) {
+      KVPLAN_TRY(DocumentPtr document, std::move(*read));
+      opened.documents.push_back(std::move(document));
+      return FileKind::kDocument;
+    }
+  }
   const FileKind kind = io::looks_like_report(head) || io::is_named(path, ".kvr") ? FileKind::kReport
                         : io::looks_like_scenario(head)                           ? FileKind::kScenario
                                                                                   : FileKind::kTrace;
@@ -82,12 +90,36 @@ Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions
   return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, import, std::move(trace)}));
 }
 
+namespace {
+
+void use_trace(std::vector<runs::Setting>& settings, const std::string& path) {
+  if (path.empty()) return;
+  std::erase_if(settings, [](const runs::Setting& s) { return s.path == "workload.trace"; });
+  settings.insert(settings.begin(), {"workload.trace", path, {}, 0});
+}
+
+/// The trace that settings name; `known` if it is that one.
+Result<TracePtr> trace_of(const std::vector<runs::Setting>& settings, const std::string& file,
+                          const TracePtr& known, const core::RunControl& control, ReadProgress& progress) {
+  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(settings));
+  if (scenario.trace.empty())
+    return bad_input("names no trace: open it together with a trace")
+        .at_file(file)
+        .at_field("workload.trace");
+  if (known && known->path == scenario.trace && known->import == scenario.import) return known;
+  return read_trace(scenario.trace, scenario.import, control, progress);
+}
+
+}  // namespace
+
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<runs::Setting> current,
-                          const core::RunControl& control, ReadProgress& progress) {
+                          const DocumentReader& documents, const core::RunControl& control,
+                          ReadProgress& progress) {
   Opened opened;
   opened.settings = std::move(current);
   for (const std::string& path : paths) {
-    KVPLAN_TRY(const FileKind kind, kind_of(path));
+    KVPLAN_TRY(const FileKind kind, kind_of(path, documents, opened));
+    if (kind == FileKind::kDocument) continue;
     if (kind == FileKind::kReport && paths.size() > 1)
       return bad_input("is the report of a finished run: open it alone").at_file(path);
     if (kind == FileKind::kReport) {
@@ -95,21 +127,25 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<run
       return opened;
     }
     if (kind == FileKind::kScenario) {
+      if (!opened.scenario_file.empty()) opened.others.push_back({opened.settings, nullptr});
+      if (opened.others.size() == runs::kMostSlots)
+        return bad_input("at most " + std::to_string(runs::kMostSlots) + " scenarios are compared at once")
+            .at_file(path);
       KVPLAN_TRY_DO(read_session(path, opened));
     } else {
       opened.trace_file = path;
     }
   }
-  if (!opened.trace_file.empty()) {
-    std::erase_if(opened.settings, [](const runs::Setting& s) { return s.path == "workload.trace"; });
-    opened.settings.insert(opened.settings.begin(), {"workload.trace", opened.trace_file, {}, 0});
+  const bool documents_alone =
+      !opened.documents.empty() && opened.trace_file.empty() && opened.scenario_file.empty();
+  if (documents_alone) return opened;
+  const std::string file = paths.empty() ? std::string() : paths.back();
+  use_trace(opened.settings, opened.trace_file);
+  KVPLAN_TRY(opened.trace, trace_of(opened.settings, file, nullptr, control, progress));
+  for (OpenedScenario& other : opened.others) {
+    use_trace(other.settings, opened.trace_file);
+    KVPLAN_TRY(other.trace, trace_of(other.settings, file, opened.trace, control, progress));
   }
-  KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(opened.settings));
-  if (scenario.trace.empty())
-    return bad_input("names no trace: open it together with a trace")
-        .at_file(paths.empty() ? std::string() : paths.back())
-        .at_field("workload.trace");
-  KVPLAN_TRY(opened.trace, read_trace(scenario.trace, scenario.import, control, progress));
   return opened;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gui/viewmodel/session.h"
+#include "gui/worker/document.h"
 #include "simulator/core/engine.h"
 #include "simulator/scenario/scenario.h"
 #include "traces/record/trace.h"
@@ -30,10 +31,19 @@ struct LoadedReport {
   std::shared_ptr<const TimelineData> timeline;  ///< empty if the report has none
 };
 
-/// The content of opened files: settings that resolve, and the trace that they name; or a report and its settings.
+/// A scenario with its trace, opened to be compared with another one.
+struct OpenedScenario {
+  std::vector<runs::Setting> settings;
+  TracePtr trace;
+};
+
+/// The content of opened files: settings that resolve, and the trace that they name; or a report and its settings; or
+/// documents alone, then everything else is empty.
 struct Opened {
   std::vector<runs::Setting> settings;
-  TracePtr trace;                              ///< null with a report
+  TracePtr trace;                      ///< null with a report, and with documents alone
+  std::vector<OpenedScenario> others;  ///< scenarios before the last one, in their order
+  std::vector<DocumentPtr> documents;
   std::shared_ptr<const LoadedReport> report;  ///< null otherwise
   std::string scenario_file;                   ///< file of the settings; empty if none
   std::string trace_file;                      ///< trace file opened by itself; empty if none
@@ -50,10 +60,12 @@ struct ReadProgress {
 Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions& import,
                             const core::RunControl& control, ReadProgress& progress);
 
-/// A report must be opened alone. Of several scenarios or traces the last one counts. A trace alone replaces the one
-/// in `current`; a scenario replaces all of `current`. Without paths the trace of `current` is read again. Errors: a
-/// file is neither, cannot be read, or there is no trace.
+/// A report must be opened alone. Of several traces the last one counts, for all scenarios. Of several scenarios the
+/// last one is edited, and the ones before it are compared with it. A trace alone replaces the one in `current`; a
+/// scenario replaces all of `current`. Without paths the trace of `current` is read again. `documents` is asked first,
+/// and may be empty. Errors: a file is neither, cannot be read, or there is no trace; too many scenarios.
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<runs::Setting> current,
-                          const core::RunControl& control, ReadProgress& progress);
+                          const DocumentReader& documents, const core::RunControl& control,
+                          ReadProgress& progress);
 
 }  // namespace kvplan::gui

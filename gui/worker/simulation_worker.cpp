@@ -23,6 +23,22 @@ runs::InputReaders input_readers() {
       io::file_openers(), {}, io::look_at, [](const std::string& path) { return io::whole_digest(path); }};
 }
 
+/// `begin`: CPU time of this thread when the work began.
+Result<std::shared_ptr<SimulationResult>> make_result(const runs::Case& one, const TracePtr& trace,
+                                                      const runs::Openers& openers, core::RunControl& control,
+                                                      double begin) {
+  runs::Outcome outcome = runs::run_case(
+      0, [&](std::int64_t) -> Result<runs::Case> { return one; }, openers, &control);
+  if (outcome.error) return *outcome.error;
+  auto result = std::make_shared<SimulationResult>();
+  result->run_cpu_seconds = thread_cpu_seconds() - begin;
+  result->timeline = TimelineData::from(*outcome.result);
+  result->run = std::move(static_cast<runs::RunSummary&>(*outcome.result));
+  result->trace = trace;
+  result->cpu_seconds = thread_cpu_seconds() - begin;
+  return result;
+}
+
 }  // namespace
 
 SimulationWorker::SimulationWorker(QObject* parent) : QObject(parent), inputs_(input_readers()) {
@@ -42,17 +58,16 @@ SimulationWorker::~SimulationWorker() {
 
 Generation SimulationWorker::run(const runs::Scenario& scenario, TracePtr trace, std::int64_t bins,
                                  bool discrete) {
-  Job job;
-  job.run = {scenario, runs::TracePtr(trace, &trace->trace), {bins}};
-  job.trace = std::move(trace);
-  return wish(std::move(job), discrete);
+  runs::TracePtr shared(trace, &trace->trace);
+  return wish({0, Simulate{{scenario, std::move(shared), {bins}}, std::move(trace)}}, discrete);
 }
 
 Generation SimulationWorker::open(std::vector<std::string> paths, std::vector<runs::Setting> current) {
-  Job job;
-  job.paths = std::move(paths);
-  job.current = std::move(current);
-  return wish(std::move(job), true);
+  return wish({0, Read{std::move(paths), std::move(current)}}, true);
+}
+
+Generation SimulationWorker::perform_task(Task task) {
+  return wish({0, std::move(task)}, false);
 }
 
 Generation SimulationWorker::wish(Job job, bool discrete) {
@@ -114,7 +129,8 @@ void SimulationWorker::work() {
       running_ = control;
       reading_ = reading;
       running_since_.start();
-      running_requests_ = job->trace ? runs::requests_to_serve(job->run) : 0;
+      const auto* run = std::get_if<Simulate>(&job->what);
+      running_requests_ = run != nullptr ? runs::requests_to_serve(run->run) : 0;
     }
     perform_guarded(*job, *control, *reading);
   }
@@ -132,27 +148,31 @@ void SimulationWorker::perform_guarded(const Job& job, core::RunControl& control
 }
 
 void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadProgress& reading) {
+  if (const auto* run = std::get_if<Simulate>(&job.what)) return simulate(job.generation, *run, control);
+  if (const auto* task = std::get_if<Task>(&job.what)) return answer((*task)(control, inputs_));
+  const auto& read = std::get<Read>(job.what);
+  auto opened_files = open_files(read.paths, read.current, documents_, control, reading);
+  if (!opened_files.ok()) return fail(job.generation, opened_files.error());
+  answer([this, generation = job.generation, files = std::move(opened_files).value()] {
+    Q_EMIT opened(generation, files);
+  });
+}
+
+void SimulationWorker::simulate(Generation generation, const Simulate& job, core::RunControl& control) {
   const double begin = thread_cpu_seconds();
-  if (!job.trace) {
-    auto opened_files = open_files(job.paths, job.current, control, reading);
-    if (!opened_files.ok()) return fail(job.generation, opened_files.error());
-    answer([this, generation = job.generation, files = std::move(opened_files).value()] {
-      Q_EMIT opened(generation, files);
-    });
-    return;
-  }
   inputs_.keep_only(runs::files_of(job.run.scenario));
-  runs::Outcome outcome = runs::run_case(
-      0, [&](std::int64_t) -> Result<runs::Case> { return job.run; }, inputs_.openers(), &control);
-  if (outcome.error) return fail(job.generation, *outcome.error);
-  auto result = std::make_shared<SimulationResult>();
-  result->run_cpu_seconds = thread_cpu_seconds() - begin;
-  result->generation = job.generation;
-  result->timeline = TimelineData::from(*outcome.result);
-  result->run = std::move(static_cast<runs::RunSummary&>(*outcome.result));
-  result->trace = job.trace;
-  result->cpu_seconds = thread_cpu_seconds() - begin;
+  auto made = make_result(job.run, job.trace, inputs_.openers(), control, begin);
+  if (!made.ok()) return fail(generation, made.error());
+  auto result = std::move(made).value();
+  result->generation = generation;
   answer([this, shared = ResultPtr(std::move(result))] { Q_EMIT finished(shared); });
+}
+
+Result<ResultPtr> run_once(const runs::Scenario& scenario, const TracePtr& trace, std::int64_t bins,
+                           const runs::Openers& openers, core::RunControl& control) {
+  const runs::Case one{scenario, runs::TracePtr(trace, &trace->trace), {bins / 2 * 2}};
+  KVPLAN_TRY(auto made, make_result(one, trace, openers, control, thread_cpu_seconds()));
+  return ResultPtr(std::move(made));
 }
 
 void SimulationWorker::fail(Generation generation, const Error& error) {

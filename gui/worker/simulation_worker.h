@@ -19,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <variant>
 
 #include "gui/viewmodel/timeline_data.h"
 #include "gui/worker/open_files.h"
@@ -40,6 +41,10 @@ struct SimulationResult {
 };
 using ResultPtr = std::shared_ptr<const SimulationResult>;
 
+/// Runs a scenario in the calling thread. `bins`: even number of bins of its timeline.
+Result<ResultPtr> run_once(const runs::Scenario& scenario, const TracePtr& trace, std::int64_t bins,
+                           const runs::Openers& openers, core::RunControl& control);
+
 class SimulationWorker final : public QObject {
   Q_OBJECT
 
@@ -54,6 +59,12 @@ class SimulationWorker final : public QObject {
 
   /// Requests a run. `bins`: bins of its timeline.
   Generation run(const runs::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
+  /// How documents are read, from now on; before the first `open`.
+  void read_documents_with(DocumentReader reader) { documents_ = std::move(reader); }
+  /// Work of any other kind: called on the worker's thread, it returns what is then called on the window's thread.
+  using Answer = std::function<void()>;
+  using Task = std::function<Answer(core::RunControl& control, runs::Inputs& inputs)>;
+  Generation perform_task(Task task);
   /// Requests reading files; `current` as for open_files.
   Generation open(std::vector<std::string> paths, std::vector<runs::Setting> current);
   /// Drops the waiting request and ends the running job. Both still get an answer: an error of kind kInterrupted.
@@ -72,19 +83,23 @@ class SimulationWorker final : public QObject {
   void failed(quint64 generation, const kvplan::Error& error);
 
  private:
-  struct Job {
-    Generation generation{0};
-    // A run, if there is a trace:
+  struct Simulate {
     runs::Case run;
     TracePtr trace;
-    // Reading, if there is no trace:
+  };
+  struct Read {
     std::vector<std::string> paths;
     std::vector<runs::Setting> current;
+  };
+  struct Job {
+    Generation generation{0};
+    std::variant<Simulate, Read, Task> what;
   };
 
   Generation wish(Job job, bool discrete);
   void work();
   void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
+  void simulate(Generation generation, const Simulate& job, core::RunControl& control);
   /// The same; if there is not enough memory, only this job fails.
   void perform_guarded(const Job& job, core::RunControl& control, ReadProgress& reading);
   /// Called by any thread: `call` will be made on the window's thread, and ends a job.
@@ -97,7 +112,7 @@ class SimulationWorker final : public QObject {
   std::condition_variable wake_;
   std::optional<Job> waiting_;
   std::shared_ptr<core::RunControl> running_;  // control of the running job; null if none runs
-  std::int64_t running_requests_{0};           // number of requests for its progress; 0 = it reads
+  std::int64_t running_requests_{0};           // number of requests for its progress; 0 = it does not run any
   std::shared_ptr<ReadProgress> reading_;      // progress of the running job, if it reads
   QElapsedTimer running_since_;
   bool ending_{false};
@@ -108,6 +123,7 @@ class SimulationWorker final : public QObject {
   std::int64_t open_jobs_{0};
   QElapsedTimer busy_since_;
 
+  DocumentReader documents_;
   runs::Inputs inputs_;  // used on the worker's thread: the files of the latest run
 
   std::thread thread_;

@@ -22,8 +22,8 @@
 #include "gui/view/message_bar.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {

@@ -25,9 +25,9 @@
 #include "gui/view/headline_panel.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {
@@ -67,7 +67,8 @@ bool has_chinese(const QString& text) {
 /// are not.
 bool has_english(QString text) {
   static const QRegularExpression kKept(QStringLiteral(
-      "\\b(kvplan|token|tokens|TTFT|TPOT|ttft|tpot|queue|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|kvs|"
+      "\\b(kvplan|token|tokens|Token|GPU|Pareto|png|svg|kva|TTFT|TPOT|ttft|tpot|queue|KV|Qt|LGPL|Apache|CSV|"
+      "JSONL?|Azure|Mooncake|kvt|kvs|"
       "kvr|csv|jsonl?|"
       "zst|gz|"
       "Shift|Home|Esc|Left|Right|ns|ms|mod|holes|reuse|compact|renorm|raw|NVIDIA|SXM|FLOP|GB|vLLM|"

@@ -4,7 +4,6 @@
 #include <QImage>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QTemporaryDir>
 
 #include "gui/viewmodel/colours.h"
@@ -14,24 +13,6 @@
 namespace kvplan::gui {
 namespace {
 
-struct Ended {
-  int code;
-  QString out, err;
-};
-
-/// Runs a program without a display and without a platform chosen.
-Ended run_program(const QString& program, const QStringList& arguments, const QString& locale = {}) {
-  QProcess process;
-  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
-    environment.remove(QString::fromLatin1(name));
-  if (!locale.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), locale);
-  process.setProcessEnvironment(environment);
-  process.start(program, arguments);
-  EXPECT_TRUE(process.waitForFinished(kPatient)) << to_utf8(program);
-  return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
-          QString::fromUtf8(process.readAllStandardError())};
-}
 Ended gui(const QStringList& arguments) {
   return run_program(QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan-gui"), arguments);
 }
@@ -55,6 +36,26 @@ TEST(GuiProgram, TakesAScreenshotWithoutADisplay) {
     EXPECT_GT(colours[state_colour(observe::State::kLive, {}).rgb()], 100);
     EXPECT_EQ(qGray(image.pixel(4, image.height() - 4)) < 128, theme == QStringLiteral("dark"));
   }
+}
+
+TEST(GuiProgram, EachViewIsAScreenshotOfItsOwnFiles) {
+  const QTemporaryDir folder;
+  const auto shot = [&](const char* view, const QStringList& files) {
+    const QString picture = folder.filePath(QString::fromLatin1(view) + QStringLiteral(".png"));
+    const Ended ended = gui(QStringList{QStringLiteral("--screenshot"), QString::fromLatin1(view)} + files +
+                            QStringList{QStringLiteral("-o"), picture});
+    EXPECT_EQ(ended.code, 0) << view << to_utf8(ended.err);
+    EXPECT_FALSE(QImage(picture).isNull()) << view;
+    return QImage(picture);
+  };
+  const QImage timeline = shot("timeline", {to_qstring(kMicroTrace)});
+  EXPECT_NE(timeline, shot("requests", {to_qstring(kMicroTrace)}));
+  EXPECT_NE(timeline, shot("compare", {to_qstring(kMicroTrace)}));
+  const Ended nothing = gui({QStringLiteral("--screenshot"), QStringLiteral("sweep"), to_qstring(kMicroTrace),
+                             QStringLiteral("-o"), folder.filePath(QStringLiteral("n.png"))});
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_EQ(nothing.err.count(QLatin1Char('\n')), 1) << to_utf8(nothing.err);
+  EXPECT_TRUE(nothing.err.contains(QStringLiteral("sweep")));
 }
 
 /// Issue 44: a picture took the place of the trace that it shows. By any name of the file, and also where the scenario

@@ -15,11 +15,11 @@
 #include "gui/view/message_bar.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/headline.h"
 #include "gui/viewmodel/recent_files.h"
 #include "gui/viewmodel/reported_timeline.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "gui/view/icon.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/sample.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "simulator/report/palette.h"
 #include "tests/gui/support.h"
 

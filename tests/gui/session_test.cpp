@@ -18,9 +18,9 @@
 
 #include "gui/view/headline_panel.h"
 #include "gui/view/message_bar.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "simulator/io/scenario_file.h"
 #include "simulator/results/report.h"
 #include "tests/gui/support.h"

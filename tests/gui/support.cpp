@@ -3,12 +3,14 @@
 #include <QApplication>
 #include <QDropEvent>
 #include <QMimeData>
+#include <QProcess>
+#include <QProcessEnvironment>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_view.h"
 
 namespace kvplan::gui {
 
@@ -49,6 +51,19 @@ std::unique_ptr<MainWindow> make_window(bool open) {
   return window;
 }
 
+Ended run_program(const QString& program, const QStringList& arguments, const QString& locale) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    environment.remove(QString::fromLatin1(name));
+  if (!locale.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), locale);
+  process.setProcessEnvironment(environment);
+  process.start(program, arguments);
+  EXPECT_TRUE(process.waitForFinished(kPatient)) << to_utf8(program);
+  return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
+          QString::fromUtf8(process.readAllStandardError())};
+}
+
 void drop(MainWindow& window, const QString& path) {
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(path)});
@@ -72,6 +87,6 @@ int main(int argc, char** argv) {
   QApplication::setOrganizationName(QStringLiteral("kvplan-test"));
   QApplication::setApplicationName(QStringLiteral("kvplan-gui-test"));
   kvplan::gui::apply_language(kvplan::gui::Language::kEnglish);
-  kvplan::gui::install_timeline_accessibility();
+  kvplan::gui::install_view_accessibility();
   return RUN_ALL_TESTS();
 }

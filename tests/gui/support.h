@@ -34,6 +34,14 @@ runs::Scenario scenario_of(const std::vector<std::string>& sets);
 /// A window of fixed size with fixed looks, shown, and with the micro trace in it if `open`.
 std::unique_ptr<MainWindow> make_window(bool open = true);
 
+/// A program that has ended.
+struct Ended {
+  int code;
+  QString out, err;
+};
+/// Runs a program without a display and without a platform chosen.
+Ended run_program(const QString& program, const QStringList& arguments, const QString& locale = {});
+
 /// A file dragged over the window and dropped.
 void drop(MainWindow& window, const QString& path);
 

@@ -1,5 +1,5 @@
 // The chart, by pixels, keys, wheel and mouse.
-#include "gui/view/timeline_view.h"
+#include "gui/views/timeline/timeline_view.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <QMimeData>
 #include <QWheelEvent>
 
-#include "gui/view/timeline_raster.h"
 #include "gui/viewmodel/colours.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_raster.h"
 #include "simulator/report/palette.h"
 #include "tests/gui/support.h"
 

@@ -19,8 +19,8 @@
 #include "gui/view/message_bar.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/views/timeline/timeline_view.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {
@@ -180,7 +180,7 @@ TEST(GuiWindow, CopyAsCommandAndCopyPicture) {
 TEST(GuiWindow, TheTableHasWhatTheChartShows) {
   const auto window = make_window();
   trigger(*window, "show-table");
-  auto* table = window->findChild<QTableView*>();
+  auto* table = window->findChild<QTableView*>(QStringLiteral("view-table"));
   ASSERT_TRUE(table->isVisible());
   EXPECT_FALSE(window->timeline()->isVisible());
   EXPECT_EQ(table->model()->rowCount(), static_cast<int>(window->timeline()->data()->bins().size()));

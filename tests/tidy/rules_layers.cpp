@@ -118,7 +118,8 @@ const std::vector<Layer>& layers() {
                   "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
-    for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});
+    for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/views", "gui/view", "gui/app"})
+      level({folder});
     // The validator proves the simulator's bytes, so it shares no code with what it checks, but for the log's
     // reader (and the frames below that).
     table.push_back({"simulator/io/log", {"simulator/base", "simulator/frame"}});

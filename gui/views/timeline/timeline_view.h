@@ -1,5 +1,6 @@
 // The ledger over time: ten states stacked to the capacity, and beneath it requests running and waiting.
 //
+// Cursor, marked range and visible range are the window's selection.
 // Mouse: the wheel zooms around the pointer, Shift+wheel and dragging pan, Shift+dragging marks a range, a
 // double click shows everything. Keys: W S zoom, A D pan, Left Right move the cursor (with Shift they mark a
 // range), F shows the marked range, Home everything, Esc clears mark and cursor or, while the mouse drags,
@@ -8,21 +9,28 @@
 #pragma once
 
 #include <QImage>
-#include <QWidget>
 #include <memory>
 #include <optional>
 
 #include "gui/viewmodel/timeline_data.h"
-
-class QMimeData;
+#include "gui/views/view.h"
 
 namespace kvplan::gui {
 
-class TimelineView final : public QWidget {
+class TimelineTable;
+
+class TimelineView final : public View {
   Q_OBJECT
 
  public:
   explicit TimelineView(QWidget* parent = nullptr);
+
+  void attach(Workspace& workspace) override;
+  [[nodiscard]] QAbstractItemModel* table() override;
+  [[nodiscard]] QString csv() override;
+  [[nodiscard]] QString command() const override;
+  void draw(QPainter& painter, const QSize& size) override;
+  [[nodiscard]] bool empty() const override { return !has_data(); }
 
   /// Shows other data. The visible part of the time keeps its share when the run's length changes.
   void set_data(std::shared_ptr<const TimelineData> data);
@@ -33,7 +41,10 @@ class TimelineView final : public QWidget {
   void set_stale(bool stale);
   [[nodiscard]] bool stale() const { return stale_; }
 
-  [[nodiscard]] TimeRange range() const { return range_; }
+  /// The visible range, within the data.
+  [[nodiscard]] TimeRange range() const {
+    return has_data() ? allowed(selection_->get().visible) : selection_->get().visible;
+  }
   void set_range(TimeRange range);
   void show_all();
   void zoom(double factor, std::int64_t around);
@@ -41,9 +52,9 @@ class TimelineView final : public QWidget {
   void show_marked();
   void clear_marks();
 
-  [[nodiscard]] std::optional<std::int64_t> cursor_tick() const { return cursor_; }
+  [[nodiscard]] std::optional<std::int64_t> cursor_tick() const { return selection_->get().cursor; }
   void set_cursor(std::optional<std::int64_t> tick);
-  [[nodiscard]] std::optional<TimeRange> marked() const { return marked_; }
+  [[nodiscard]] std::optional<TimeRange> marked() const { return selection_->get().marked; }
   void set_marked(std::optional<TimeRange> range);
 
   /// Rectangle of the layers, in the widget's coordinates.
@@ -53,10 +64,7 @@ class TimelineView final : public QWidget {
   [[nodiscard]] std::int64_t tick_at(double x) const;
   [[nodiscard]] double x_of(std::int64_t tick) const;
   /// The value at the cursor, or the mean of the view, in words: for screen readers and tests.
-  [[nodiscard]] QString value_text() const;
-
-  /// Picture and tab-separated data of the visible part.
-  [[nodiscard]] std::unique_ptr<QMimeData> copied() const;
+  [[nodiscard]] QString value_text() const override;
 
   [[nodiscard]] QSize sizeHint() const override { return {820, 460}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {480, 340}; }
@@ -65,6 +73,8 @@ class TimelineView final : public QWidget {
   void range_changed();
 
  protected:
+  void refresh() override;
+  [[nodiscard]] QString copied_text() override;
   bool event(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void changeEvent(QEvent* event) override;
@@ -84,10 +94,14 @@ class TimelineView final : public QWidget {
   [[nodiscard]] TimelineColumn column_in_view() const;
   [[nodiscard]] TimelineColumn legend_column() const;
   [[nodiscard]] std::int64_t least_length() const;
+  [[nodiscard]] TimeRange allowed(TimeRange range) const;
   void translate();
+  [[nodiscard]] QString visible_text(QChar separator) const;
+  void follow(const runs::Selection& before);
+  void paint_shapes(QPainter& painter) const;
   void move_cursor(int direction, bool mark);
   void give_up_drag();
-  void remake_images();
+  void remake_images(qreal scale);
   void paint_axes(QPainter& painter) const;
   void paint_legend(QPainter& painter) const;
   void paint_legend_row(QPainter& painter, int top, int row, const TimelineColumn& column) const;
@@ -96,9 +110,8 @@ class TimelineView final : public QWidget {
   [[nodiscard]] QString tool_tip_at(const QPoint& at) const;
 
   std::shared_ptr<const TimelineData> data_;
-  TimeRange range_;
-  std::optional<std::int64_t> cursor_;
-  std::optional<TimeRange> marked_;
+  SelectionModel* selection_;  // its own, until it is attached to a workspace
+  TimelineTable* table_;
   bool stale_{false};
   int legend_width_{0};  // for this font and language
   QString empty_text_;   // empty: the usual one
@@ -110,8 +123,5 @@ class TimelineView final : public QWidget {
   TimeRange drag_range_;
   std::optional<TimeRange> drag_marked_;  // what was marked before
 };
-
-/// Makes the view's value readable by screen readers; once per program, before the first view.
-void install_timeline_accessibility();
 
 }  // namespace kvplan::gui

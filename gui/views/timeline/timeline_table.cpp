@@ -1,4 +1,4 @@
-#include "gui/view/timeline_table.h"
+#include "gui/views/timeline/timeline_table.h"
 
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/headline.h"

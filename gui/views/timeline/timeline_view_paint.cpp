@@ -1,5 +1,4 @@
 // How the timeline is painted, and what it says in words.
-#include <QAccessibleWidget>
 #include <QMimeData>
 #include <QPainter>
 #include <QPainterPath>
@@ -8,31 +7,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/view/timeline_raster.h"
-#include "gui/view/timeline_view.h"
 #include "gui/viewmodel/colours.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/headline.h"
+#include "gui/views/painting.h"
+#include "gui/views/timeline/timeline_raster.h"
+#include "gui/views/timeline/timeline_view.h"
 
 namespace kvplan::gui {
 namespace {
 
 using observe::kStates;
 
-constexpr int kGap = 8;
-constexpr int kMark = 4;  // length of the marks on axes
+constexpr int kMark = kTick;
 constexpr int kMarkDistance = 110;
 
 double to_seconds(std::int64_t ticks) {
   return seconds(Ticks{ticks});
-}
-
-/// Text that recedes: between foreground and background.
-QColor faint(const QPalette& palette) {
-  const QColor text = palette.color(QPalette::WindowText);
-  const QColor back = palette.color(QPalette::Window);
-  return {(2 * text.red() + back.red()) / 3, (2 * text.green() + back.green()) / 3,
-          (2 * text.blue() + back.blue()) / 3};
 }
 
 QString row_name(std::size_t row) {
@@ -76,12 +67,11 @@ QRect TimelineView::lane_rect(std::size_t row) const {
   return {plot.left(), top, plot.width(), lane_height()};
 }
 
-void TimelineView::remake_images() {
-  const qreal scale = devicePixelRatioF();
+void TimelineView::remake_images(qreal scale) {
   const QSize device = plot_rect().size() * scale;
   const QSize lane = lane_rect(kRunningRow).size() * scale;
   if (!layers_.isNull() && layers_.size() == device && running_.size() == lane) return;
-  const auto columns = data_->columns(range_, std::max(1, device.width()));
+  const auto columns = data_->columns(range(), std::max(1, device.width()));
   layers_ = paint_layers(columns, device.height(), scale, palette());
   running_ = paint_requests(columns, kRunningRow, lane.height(), scale, data_->greatest(kRunningRow),
                             running_colour(palette()), palette());
@@ -90,24 +80,46 @@ void TimelineView::remake_images() {
   for (QImage* image : {&layers_, &running_, &waiting_}) image->setDevicePixelRatio(scale);
 }
 
-void TimelineView::paintEvent(QPaintEvent* /*event*/) {
-  QPainter painter(this);
-  painter.fillRect(rect(), palette().color(QPalette::Window));
-  if (!has_data()) {
-    paint_empty(painter);
+void TimelineView::draw(QPainter& painter, const QSize& /*size*/) {
+  if (!has_data()) return paint_empty(painter);
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {
+    paint_shapes(painter);
   } else {
-    remake_images();
+    remake_images(painter.device()->devicePixelRatioF());
     painter.drawImage(plot_rect().topLeft(), layers_);
     painter.drawImage(lane_rect(kRunningRow).topLeft(), running_);
     painter.drawImage(lane_rect(kWaitingRow).topLeft(), waiting_);
-    paint_axes(painter);
-    paint_legend(painter);
-    paint_marks(painter);
-    if (stale_) {
-      QColor veil = palette().color(QPalette::Window);
-      veil.setAlpha(150);
-      painter.fillRect(rect(), veil);
-    }
+  }
+  paint_axes(painter);
+  paint_legend(painter);
+  paint_marks(painter);
+}
+
+/// For files of shapes: an area for each layer and a line for each row of requests.
+void TimelineView::paint_shapes(QPainter& painter) const {
+  const QRectF plot = plot_rect();
+  const auto columns = data_->columns(range(), static_cast<int>(plot.width()));
+  draw_layers(painter, plot, columns, data_->capacity_bytes(), palette());
+  for (const std::size_t row : {kRunningRow, kWaitingRow}) {
+    const QRectF lane = lane_rect(row);
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, data_->greatest(row)));
+    QPolygonF line;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      line << QPointF(lane.left() + static_cast<double>(i),
+                      lane.bottom() - columns[i].mean(row) / most * lane.height());
+    painter.setPen(row == kRunningRow ? running_colour(palette()) : waiting_colour(palette()));
+    painter.drawPolyline(line);
+  }
+}
+
+void TimelineView::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette().color(QPalette::Window));
+  draw(painter, size());
+  if (has_data() && stale_) {
+    QColor veil = palette().color(QPalette::Window);
+    veil.setAlpha(150);
+    painter.fillRect(rect(), veil);
   }
   if (hasFocus()) {
     QStyleOptionFocusRect option;
@@ -174,12 +186,12 @@ void TimelineView::paint_axes(QPainter& painter) const {
                      row == kRunningRow ? tr("Requests running") : tr("Requests waiting"));
   }
 
-  const AxisMarks times =
-      time_marks(to_seconds(range_.begin), to_seconds(range_.end), std::max(2, plot.width() / kMarkDistance));
-  const double length = to_seconds(range_.length());
+  const AxisMarks times = time_marks(to_seconds(range().begin), to_seconds(range().end),
+                                     std::max(2, plot.width() / kMarkDistance));
+  const double length = to_seconds(range().length());
   const int below = lane_rect(kWaitingRow).bottom() + 1;
   for (std::size_t i = 0; i < times.values.size(); ++i) {
-    const double part = (times.values[i] - to_seconds(range_.begin)) / length;
+    const double part = (times.values[i] - to_seconds(range().begin)) / length;
     const int x = plot.left() + static_cast<int>(std::lround(part * plot.width()));
     painter.drawLine(x, below, x, below + kMark - 1);
     painter.drawLine(x, plot.bottom() + 1, x, plot.bottom() + kMark);
@@ -190,11 +202,11 @@ void TimelineView::paint_axes(QPainter& painter) const {
 }
 
 TimelineColumn TimelineView::column_in_view() const {
-  return data_->columns(range_, 1).front();
+  return data_->columns(range(), 1).front();
 }
 
 TimelineColumn TimelineView::legend_column() const {
-  return cursor_ ? data_->bins()[data_->bin_at(*cursor_)] : column_in_view();
+  return cursor_tick() ? data_->bins()[data_->bin_at(*cursor_tick())] : column_in_view();
 }
 
 void TimelineView::paint_legend_row(QPainter& painter, int top, int row, const TimelineColumn& column) const {
@@ -238,9 +250,9 @@ void TimelineView::paint_legend(QPainter& painter) const {
   const TimelineColumn column = legend_column();
   const int left = width() - legend_width_;
   painter.setPen(palette().color(QPalette::WindowText));
-  painter.drawText(QRect(left, 0, legend_width_, plot_rect().top() - kGap / 2),
-                   Qt::AlignLeft | Qt::AlignVCenter,
-                   cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view"));
+  painter.drawText(
+      QRect(left, 0, legend_width_, plot_rect().top() - kGap / 2), Qt::AlignLeft | Qt::AlignVCenter,
+      cursor_tick() ? tr("At %1").arg(format_seconds(to_seconds(*cursor_tick()))) : tr("Mean of the view"));
   const int step = std::min(metrics.height() + 5, plot_rect().height() / static_cast<int>(kStates));
   for (std::size_t line = 0; line < kStates; ++line)  // from the top of the stack downwards
     paint_legend_row(painter, plot_rect().top() + step * static_cast<int>(line),
@@ -253,18 +265,17 @@ void TimelineView::paint_marks(QPainter& painter) const {
   const QRect area = plot_rect().united(lane_rect(kWaitingRow));
   painter.save();
   painter.setClipRect(area);
-  if (marked_) {
+  if (const auto marked = this->marked()) {
     QColor colour = palette().color(QPalette::Highlight);
-    const QRectF box(x_of(marked_->begin), area.top(), x_of(marked_->end) - x_of(marked_->begin),
-                     area.height());
+    const QRectF box(x_of(marked->begin), area.top(), x_of(marked->end) - x_of(marked->begin), area.height());
     painter.setPen(colour);
     colour.setAlpha(50);
     painter.fillRect(box, colour);
     painter.drawRect(box);
   }
-  if (cursor_) {
+  if (cursor_tick()) {
     // Light beside dark, to be seen on every layer.
-    const int x = static_cast<int>(std::lround(x_of(*cursor_)));
+    const int x = static_cast<int>(std::lround(x_of(*cursor_tick())));
     for (const QRect& part : {plot_rect(), lane_rect(kRunningRow), lane_rect(kWaitingRow)}) {
       painter.fillRect(QRect(x - 1, part.top(), 3, part.height()), palette().color(QPalette::Base));
       painter.fillRect(QRect(x, part.top(), 1, part.height()), palette().color(QPalette::Text));
@@ -285,7 +296,7 @@ QString TimelineView::tool_tip_at(const QPoint& at) const {
     return text;
   };
   if (plot.contains(at)) {
-    const std::int64_t tick = std::clamp(tick_at(at.x()), range_.begin, range_.end - 1);
+    const std::int64_t tick = std::clamp(tick_at(at.x()), range().begin, range().end - 1);
     const TimelineColumn& bin = data_->bins()[data_->bin_at(tick)];
     const auto edges = layer_edges(bin, plot.height());
     std::size_t layer = 0;
@@ -304,72 +315,39 @@ QString TimelineView::tool_tip_at(const QPoint& at) const {
 QString TimelineView::value_text() const {
   if (!has_data()) return tr("No data");
   const TimelineColumn column = legend_column();
-  QString text = cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view");
+  QString text =
+      cursor_tick() ? tr("At %1").arg(format_seconds(to_seconds(*cursor_tick()))) : tr("Mean of the view");
   for (std::size_t row = 0; row < kTimelineRows; ++row)
     if (column.greatest[row] > 0)
       text = tr("%1, %2 %3").arg(text, row_name(row), row_value(row, column.mean(row)));
   return text;
 }
 
-std::unique_ptr<QMimeData> TimelineView::copied() const {
-  auto mime = std::make_unique<QMimeData>();
-  if (!has_data()) return mime;
-  QImage picture(size() * devicePixelRatioF(), QImage::Format_RGB32);
-  picture.setDevicePixelRatio(devicePixelRatioF());
-  const_cast<TimelineView*>(this)->render(&picture);  // render() is not const because painting may lay out
-  mime->setImageData(picture);
-  QString table = QStringLiteral("begin_s\tend_s");
-  for (std::size_t row = 0; row < kTimelineRows; ++row)
-    table +=
-        QLatin1Char('\t') + (row < kStates ? to_qstring(observe::kStateNames[row]) + QStringLiteral("_bytes")
-                             : row == kRunningRow ? QStringLiteral("running")
-                                                  : QStringLiteral("waiting"));
-  table += QLatin1Char('\n');
-  for (std::size_t i = data_->bin_at(range_.begin); i < data_->bins().size(); ++i) {
-    const TimelineColumn& bin = data_->bins()[i];
-    if (bin.begin >= range_.end) break;
-    table += QString::number(to_seconds(bin.begin), 'g', 15) + QLatin1Char('\t') +
-             QString::number(to_seconds(bin.end), 'g', 15);
-    for (std::size_t row = 0; row < kTimelineRows; ++row)
-      table += QLatin1Char('\t') + QString::number(bin.mean(row), 'g', 15);
-    table += QLatin1Char('\n');
-  }
-  mime->setText(table);
-  return mime;
+QString TimelineView::csv() {
+  return has_data() ? visible_text(QLatin1Char(',')) : QString();
 }
 
-namespace {
+QString TimelineView::copied_text() {
+  return has_data() ? visible_text(QLatin1Char('\t')) : QString();
+}
 
-/// The view for screen readers: a chart with the value at its cursor.
-class TimelineAccessible final : public QAccessibleWidget, public QAccessibleValueInterface {
- public:
-  explicit TimelineAccessible(TimelineView* view)
-      : QAccessibleWidget(view, QAccessible::Chart), view_(view) {}
-
-  void* interface_cast(QAccessible::InterfaceType type) override {
-    if (type == QAccessible::ValueInterface) return static_cast<QAccessibleValueInterface*>(this);
-    return QAccessibleWidget::interface_cast(type);
+QString TimelineView::visible_text(QChar separator) const {
+  QString table = QStringLiteral("begin_s") + separator + QStringLiteral("end_s");
+  for (std::size_t row = 0; row < kTimelineRows; ++row)
+    table += separator + (row < kStates ? to_qstring(observe::kStateNames[row]) + QStringLiteral("_bytes")
+                          : row == kRunningRow ? QStringLiteral("running")
+                                               : QStringLiteral("waiting"));
+  table += QLatin1Char('\n');
+  for (std::size_t i = data_->bin_at(range().begin); i < data_->bins().size(); ++i) {
+    const TimelineColumn& bin = data_->bins()[i];
+    if (bin.begin >= range().end) break;
+    table += QString::number(to_seconds(bin.begin), 'g', 15) + separator +
+             QString::number(to_seconds(bin.end), 'g', 15);
+    for (std::size_t row = 0; row < kTimelineRows; ++row)
+      table += separator + QString::number(bin.mean(row), 'g', 15);
+    table += QLatin1Char('\n');
   }
-  [[nodiscard]] QString text(QAccessible::Text kind) const override {
-    return kind == QAccessible::Value ? view_->value_text() : QAccessibleWidget::text(kind);
-  }
-  [[nodiscard]] QVariant currentValue() const override { return view_->value_text(); }
-  void setCurrentValue(const QVariant& /*value*/) override {}
-  [[nodiscard]] QVariant maximumValue() const override { return {}; }
-  [[nodiscard]] QVariant minimumValue() const override { return {}; }
-  [[nodiscard]] QVariant minimumStepSize() const override { return {}; }
-
- private:
-  TimelineView* view_;
-};
-
-}  // namespace
-
-void install_timeline_accessibility() {
-  QAccessible::installFactory([](const QString&, QObject* object) -> QAccessibleInterface* {
-    auto* view = qobject_cast<TimelineView*>(object);
-    return view == nullptr ? nullptr : new TimelineAccessible(view);
-  });
+  return table;
 }
 
 }  // namespace kvplan::gui

@@ -1,9 +1,10 @@
 // The pictures of the timeline, pixel by pixel: one column of data per column of pixels.
 //
-// Sizes are device pixels. No text and no axes: those are painted over it.
+// Sizes of images are device pixels. No text and no axes: those are painted over it.
 #pragma once
 
 #include <QImage>
+#include <QPainter>
 #include <QPalette>
 #include <vector>
 
@@ -19,6 +20,10 @@ std::array<int, observe::kStates> layer_edges(const TimelineColumn& column, int 
 /// device pixels per logical pixel, for the width of stripes.
 QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
                     const QPalette& palette);
+
+/// The same as shapes, for files of shapes: the columns are spread over `plot`; its height is the capacity.
+void draw_layers(QPainter& painter, const QRectF& plot, const std::vector<TimelineColumn>& columns,
+                 std::int64_t capacity_bytes, const QPalette& palette);
 
 /// A row of requests: a band from least to greatest and a line at the mean of each column. `most`: the value
 /// at the upper edge, >= 1.

@@ -1,4 +1,4 @@
-#include "gui/view/timeline_view.h"
+#include "gui/views/timeline/timeline_view.h"
 
 #include <QAccessible>
 #include <QEvent>
@@ -11,6 +11,8 @@
 #include <cmath>
 
 #include "gui/viewmodel/formatting.h"
+#include "gui/viewmodel/scenario_document.h"
+#include "gui/views/timeline/timeline_table.h"
 
 namespace kvplan::gui {
 namespace {
@@ -21,7 +23,9 @@ constexpr std::int64_t kLeastBins = 8;  // the closest zoom shows this many
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
+TimelineView::TimelineView(QWidget* parent)
+    : View(parent), selection_(new SelectionModel(this)), table_(new TimelineTable(this)) {
+  connect(selection_, &SelectionModel::changed, this, &TimelineView::follow);
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setObjectName(QStringLiteral("timeline"));
@@ -36,6 +40,39 @@ void TimelineView::translate() {
          "zoom, A and D pan, arrow keys move the cursor, Home shows everything."));
 }
 
+void TimelineView::attach(Workspace& workspace) {
+  delete selection_;
+  selection_ = &workspace.selection();
+  connect(selection_, &SelectionModel::changed, this, &TimelineView::follow);
+  View::attach(workspace);
+}
+
+/// The window hands over data and staleness itself: a slider's step must not wait for a hidden view.
+void TimelineView::refresh() {}
+
+void TimelineView::follow(const runs::Selection& before) {
+  const runs::Selection& now = selection_->get();
+  if (now.visible != before.visible) {
+    layers_ = {};
+    Q_EMIT range_changed();
+  }
+  if (now.cursor != before.cursor) {
+    QAccessibleValueChangeEvent changed(this, value_text());
+    QAccessible::updateAccessibility(&changed);
+  }
+  update();
+}
+
+QAbstractItemModel* TimelineView::table() {
+  table_->show_range(data_, range());
+  return table_;
+}
+
+QString TimelineView::command() const {
+  if (!attached() || workspace().edited().settings.empty()) return {};
+  return to_qstring(command_line(workspace().edited().settings));
+}
+
 void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
   const TimeRange old = has_data() ? data_->whole() : TimeRange{};
   data_ = std::move(data);
@@ -43,20 +80,23 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
   const auto rescaled = [&](std::int64_t tick) {
     return static_cast<std::int64_t>(Wide{tick} * data_->whole().end / old.end);
   };
+  runs::Selection next = selection_->get();
   if (!has_data()) {
-    range_ = {};
-    cursor_.reset();
-    marked_.reset();
-  } else if (old.end == 0 || range_ == old) {
-    range_ = data_->whole();
+    next.visible = {};
+    next.cursor.reset();
+    next.marked.reset();
+  } else if (old.end == 0 || next.visible == old) {
+    next.visible = data_->whole();
   } else {
-    set_range({rescaled(range_.begin), rescaled(range_.end)});
+    next.visible = allowed({rescaled(next.visible.begin), rescaled(next.visible.end)});
   }
   if (has_data() && old.end != 0) {
-    if (cursor_) cursor_ = std::min(rescaled(*cursor_), data_->whole().end - 1);
-    if (marked_) marked_ = {rescaled(marked_->begin), rescaled(marked_->end)};
+    if (next.cursor) next.cursor = std::min(rescaled(*next.cursor), data_->whole().end - 1);
+    if (next.marked) next.marked = TimeRange{rescaled(next.marked->begin), rescaled(next.marked->end)};
   }
-  Q_EMIT range_changed();
+  const bool same = next.visible == selection_->get().visible;
+  selection_->set(next);
+  if (same) Q_EMIT range_changed();
   update();
 }
 
@@ -77,16 +117,15 @@ std::int64_t TimelineView::least_length() const {
       1, static_cast<std::int64_t>(Wide{data_->whole().end} * std::min(kLeastBins, bins) / bins));
 }
 
-void TimelineView::set_range(TimeRange range) {
-  if (!has_data()) return;
+TimeRange TimelineView::allowed(TimeRange range) const {
   const std::int64_t whole = data_->whole().end;
   const std::int64_t length = std::clamp(range.length(), least_length(), whole);
   const std::int64_t begin = std::clamp<std::int64_t>(range.begin, 0, whole - length);
-  if (range_ == TimeRange{begin, begin + length}) return;
-  range_ = {begin, begin + length};
-  layers_ = {};
-  Q_EMIT range_changed();
-  update();
+  return {begin, begin + length};
+}
+
+void TimelineView::set_range(TimeRange range) {
+  if (has_data()) selection_->set_visible(allowed(range));
 }
 
 void TimelineView::show_all() {
@@ -95,22 +134,22 @@ void TimelineView::show_all() {
 
 void TimelineView::zoom(double factor, std::int64_t around) {
   if (!has_data()) return;
-  const double wanted = static_cast<double>(range_.length()) / factor;
+  const double wanted = static_cast<double>(range().length()) / factor;
   const double length =
       std::clamp(wanted, static_cast<double>(least_length()), static_cast<double>(data_->whole().end));
-  const double part = static_cast<double>(around - range_.begin) / static_cast<double>(range_.length());
+  const double part = static_cast<double>(around - range().begin) / static_cast<double>(range().length());
   const auto begin = static_cast<std::int64_t>(std::llround(static_cast<double>(around) - part * length));
   set_range({begin, begin + static_cast<std::int64_t>(std::llround(length))});
 }
 
 void TimelineView::pan(double parts_of_view) {
   const auto by =
-      static_cast<std::int64_t>(std::llround(parts_of_view * static_cast<double>(range_.length())));
-  set_range({range_.begin + by, range_.end + by});
+      static_cast<std::int64_t>(std::llround(parts_of_view * static_cast<double>(range().length())));
+  set_range({range().begin + by, range().end + by});
 }
 
 void TimelineView::show_marked() {
-  if (marked_ && marked_->length() > 0) set_range(*marked_);
+  if (marked() && marked()->length() > 0) set_range(*marked());
 }
 
 void TimelineView::set_marked(std::optional<TimeRange> range) {
@@ -119,9 +158,7 @@ void TimelineView::set_marked(std::optional<TimeRange> range) {
     return std::clamp<std::int64_t>(tick, 0, data_->whole().end);
   };
   if (range) range = TimeRange{inside(range->begin), inside(range->end)};
-  if (marked_ == range) return;
-  marked_ = range;
-  update();
+  selection_->set_marked(range);
 }
 
 void TimelineView::clear_marks() {
@@ -132,36 +169,35 @@ void TimelineView::clear_marks() {
 void TimelineView::set_cursor(std::optional<std::int64_t> tick) {
   if (!has_data()) tick.reset();
   if (tick) tick = std::clamp<std::int64_t>(*tick, 0, data_->whole().end - 1);
-  if (cursor_ == tick) return;
-  cursor_ = tick;
-  QAccessibleValueChangeEvent changed(this, value_text());
-  QAccessible::updateAccessibility(&changed);
-  update();
+  selection_->set_cursor(tick);
 }
 
 void TimelineView::move_cursor(int direction, bool mark) {
   if (!has_data()) return;
-  const std::int64_t from = cursor_.value_or(range_.begin + range_.length() / 2);
-  const std::int64_t step = std::max<std::int64_t>(1, range_.length() / 100);
-  set_cursor(cursor_ ? from + direction * step : from);
+  const std::int64_t from = cursor_tick().value_or(range().begin + range().length() / 2);
+  const std::int64_t step = std::max<std::int64_t>(1, range().length() / 100);
+  set_cursor(cursor_tick() ? from + direction * step : from);
+  const std::int64_t now = *cursor_tick();
   if (mark) {
     // The mark's far end stays where the first Shift+arrow was.
-    const std::int64_t anchor = !marked_ ? from : marked_->begin == from ? marked_->end : marked_->begin;
-    marked_ = TimeRange{std::min(anchor, *cursor_), std::max(anchor, *cursor_)};
+    const auto old = marked();
+    const std::int64_t anchor = !old ? from : old->begin == from ? old->end : old->begin;
+    selection_->set_marked(TimeRange{std::min(anchor, now), std::max(anchor, now)});
   }
-  if (*cursor_ < range_.begin || *cursor_ >= range_.end) pan(direction * 0.5);
+  if (now < range().begin || now >= range().end) pan(direction * 0.5);
 }
 
 std::int64_t TimelineView::tick_at(double x) const {
   const QRect plot = plot_rect();
   const double part = (x - plot.left()) / std::max(1, plot.width());
-  return range_.begin + static_cast<std::int64_t>(std::llround(part * static_cast<double>(range_.length())));
+  return range().begin +
+         static_cast<std::int64_t>(std::llround(part * static_cast<double>(range().length())));
 }
 
 double TimelineView::x_of(std::int64_t tick) const {
   const QRect plot = plot_rect();
-  return plot.left() + static_cast<double>(tick - range_.begin) /
-                           static_cast<double>(std::max<std::int64_t>(1, range_.length())) * plot.width();
+  return plot.left() + static_cast<double>(tick - range().begin) /
+                           static_cast<double>(std::max<std::int64_t>(1, range().length())) * plot.width();
 }
 
 bool TimelineView::event(QEvent* event) {
@@ -175,7 +211,7 @@ bool TimelineView::event(QEvent* event) {
     }
     return true;
   }
-  return QWidget::event(event);
+  return View::event(event);
 }
 
 void TimelineView::changeEvent(QEvent* event) {
@@ -192,16 +228,16 @@ void TimelineView::changeEvent(QEvent* event) {
     default:
       break;
   }
-  QWidget::changeEvent(event);
+  View::changeEvent(event);
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   if (!has_data() || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0)
-    return QWidget::keyPressEvent(event);
+    return View::keyPressEvent(event);
   const bool shift = (event->modifiers() & Qt::ShiftModifier) != 0;
-  const std::int64_t middle = cursor_ && *cursor_ >= range_.begin && *cursor_ < range_.end
-                                  ? *cursor_
-                                  : range_.begin + range_.length() / 2;
+  const std::int64_t middle = cursor_tick() && *cursor_tick() >= range().begin && *cursor_tick() < range().end
+                                  ? *cursor_tick()
+                                  : range().begin + range().length() / 2;
   switch (event->key()) {
     case Qt::Key_W:
     case Qt::Key_Up:
@@ -227,7 +263,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Escape:
       return drag_ == Drag::kNone ? clear_marks() : give_up_drag();
     default:
-      return QWidget::keyPressEvent(event);
+      return View::keyPressEvent(event);
   }
 }
 
@@ -249,8 +285,8 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
   const bool mark = event->button() == Qt::LeftButton && (event->modifiers() & Qt::ShiftModifier) != 0;
   drag_ = mark ? Drag::kMark : Drag::kPan;
   drag_from_ = event->position();
-  drag_range_ = range_;
-  drag_marked_ = marked_;
+  drag_range_ = range();
+  drag_marked_ = marked();
   set_cursor(tick_at(event->position().x()));
 }
 
@@ -266,10 +302,9 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
   }
   const QRect plot = plot_rect();
   if (drag_ == Drag::kMark) {
-    const std::int64_t a = std::clamp(tick_at(drag_from_.x()), range_.begin, range_.end);
-    const std::int64_t b = std::clamp(tick_at(x), range_.begin, range_.end);
-    marked_ = TimeRange{std::min(a, b), std::max(a, b)};
-    update();
+    const std::int64_t a = std::clamp(tick_at(drag_from_.x()), range().begin, range().end);
+    const std::int64_t b = std::clamp(tick_at(x), range().begin, range().end);
+    selection_->set_marked(TimeRange{std::min(a, b), std::max(a, b)});
   }
   if (x >= plot.left() && x <= plot.right()) set_cursor(tick_at(x));
 }

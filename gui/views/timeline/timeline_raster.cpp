@@ -1,4 +1,4 @@
-#include "gui/view/timeline_raster.h"
+#include "gui/views/timeline/timeline_raster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +75,36 @@ QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qrea
     }
   }
   return image;
+}
+
+void draw_layers(QPainter& painter, const QRectF& plot, const std::vector<TimelineColumn>& columns,
+                 std::int64_t capacity_bytes, const QPalette& palette) {
+  const auto capacity = static_cast<double>(std::max<std::int64_t>(1, capacity_bytes));
+  const double step = plot.width() / static_cast<double>(std::max<std::size_t>(1, columns.size()));
+  std::vector<double> below(columns.size(), 0);
+  const auto add_edge = [&](QPolygonF& area, bool forward) {
+    for (std::size_t n = 0; n < columns.size(); ++n) {
+      const std::size_t i = forward ? n : columns.size() - 1 - n;
+      const double y = plot.bottom() - below[i] / capacity * plot.height();
+      const double left = plot.left() + step * static_cast<double>(i);
+      area << QPointF(forward ? left : left + step, y) << QPointF(forward ? left + step : left, y);
+    }
+  };
+  painter.save();
+  painter.setPen(Qt::NoPen);
+  for (std::size_t layer = 0; layer + 1 < kStates; ++layer) {  // the top layer is free: not drawn
+    const observe::State state = state_of_layer(layer);
+    QPolygonF area;
+    add_edge(area, true);
+    for (std::size_t i = 0; i < columns.size(); ++i) below[i] += columns[i].mean(observe::index(state));
+    add_edge(area, false);
+    painter.setBrush(state_colour(state, palette));
+    painter.drawPolygon(area);
+    if (!state_hatched(state)) continue;
+    painter.setBrush(QBrush(hatch_colour(state, palette), Qt::BDiagPattern));
+    painter.drawPolygon(area);
+  }
+  painter.restore();
 }
 
 QImage paint_requests(const std::vector<TimelineColumn>& columns, std::size_t row, int height, qreal scale,

@@ -1,0 +1,34 @@
+// The first step in which the schedulers of two runs decided differently. Time does not count: two runs with other step
+// times that decide the same in the same order do not part.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/observe/decisions.h"
+
+namespace kvplan::runs {
+
+using DecidedPtr = std::unique_ptr<const observe::Decisions>;
+
+struct Parting {
+  std::int64_t replica{0};
+  std::int64_t step{0};            ///< number of the step of the replica
+  std::optional<SimTime> a_begin;  ///< when it began; absent if that run has no such decision
+  std::optional<SimTime> b_begin;
+  std::vector<observe::Decision> only_a, only_b;  ///< decisions of the step that the other run lacks
+  /// The earlier of the two moments.
+  [[nodiscard]] SimTime time() const;
+};
+
+/// By replica; replicas that only one run has do not count. Absent: they never part.
+std::optional<Parting> parting_of(std::span<const DecidedPtr> a, std::span<const DecidedPtr> b);
+
+/// "admits request 12", "preempts request 7, which loses 512 tokens".
+std::string decision_text(const observe::Decision& decision);
+
+}  // namespace kvplan::runs
