@@ -33,6 +33,7 @@ struct PlanFlags {
   std::int64_t most_gpus{256};
   double budget{0};
   double start_up_s{300};
+  std::optional<std::int64_t> resamples;
   int threads{1};
   bool resume{false}, verbose{false};
 };
@@ -137,6 +138,7 @@ std::string command_line(const PlanFlags& flags) {
   add("--max-gpus", std::to_string(flags.most_gpus));
   if (flags.budget > 0) add("--budget", shortest(flags.budget));
   add("--start-up", shortest(flags.start_up_s));
+  if (flags.resamples) add("--resamples", std::to_string(*flags.resamples));
   add("--export", flags.exported);
   add("--html", flags.html);
   return line;
@@ -189,6 +191,7 @@ Status run(const PlanFlags& flags) {
   request.most_gpus = flags.most_gpus;
   if (flags.budget > 0) request.budget_per_hour = flags.budget;
   request.start_up_s = flags.start_up_s;
+  request.resamples = flags.resamples;
   request.threads = flags.threads;
   request.inputs = std::make_shared<runs::Inputs>(input_readers(flags.input.import));
   core::RunControl control;
@@ -259,6 +262,9 @@ void add_plan(Command& app, Outcome& outcome) {
              "Highest cost per hour, in the price list's currency; 0: none");
   add_number(*command, "--start-up", flags->start_up_s, {0, 1e6},
              "Seconds from ordering a server until it serves, for the GPUs needed over the day");
+  add_whole_number(*command, "--resamples", {0, 10000},
+                   "Resamples of the traffic for the intervals; default: 100, fewer from 20,000 requests on",
+                   "", [flags](std::int64_t count) { flags->resamples = count; });
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Runs at once; the results do not depend on it");
   command->add_option("--out", flags->out,

@@ -115,47 +115,6 @@ constexpr std::array kKnobs{Knob{"memory_efficiency", "memory bandwidth (weights
                             Knob{"decode_base_ns", "time of a decode step", true},
                             Knob{"decode_context_ns", "decode attention", true},
                             Knob{"prefill_token_ns", "prefill compute", true}};
-constexpr double kMore = 1.1;
-
-struct Change {
-  std::string what;
-  std::vector<runs::Setting> settings;
-};
-
-/// Changes of the answer's scenario, each with 10 % more of something.
-std::vector<Change> changes_of(const Answer& answer) {
-  const runs::Scenario& s = answer.result->scenario;
-  std::vector<Change> out;
-  const auto add = [&](std::string_view what, runs::Setting change) {
-    const auto same =
-        std::find_if(out.begin(), out.end(), [&](const Change& each) { return each.what == what; });
-    (same == out.end() ? out.emplace_back(Change{std::string(what), {}}) : *same)
-        .settings.push_back(std::move(change));
-  };
-  const runs::PoolShape& pool = answer.result->replicas.front().pool;
-  add("KV memory",
-      planned("memory.pool_bytes",
-              std::to_string(static_cast<std::int64_t>(static_cast<double>(pool.capacity_bytes) * kMore))));
-  const scheduling::EngineTraits traits = s.engine_traits();
-  const auto limit = [&](std::string_view what, const scheduling::EngineLimit& each) {
-    if (each.param.empty() || each.value <= 0) return;
-    add(what, planned("engine." + std::string(each.param), std::to_string(static_cast<std::int64_t>(std::ceil(
-                                                               static_cast<double>(each.value) * kMore)))));
-  };
-  limit("sequence limit (" + std::string(traits.running.param) + ")", traits.running);
-  limit("tokens of a step (" + std::string(traits.step_tokens.param) + ")", traits.step_tokens);
-  const auto params = s.latency.descriptor().params;
-  for (const Knob& knob : kKnobs) {
-    const auto param = std::find_if(params.begin(), params.end(),
-                                    [&](const Param& each) { return each.name == knob.param; });
-    if (param == params.end() || !s.latency.says(knob.param) || param->kind == ParamKind::kText) continue;
-    const double now = s.latency.decimal(knob.param);
-    const double then = std::clamp(knob.time ? now / kMore : now * kMore, param->low, param->high);
-    if (then == now) continue;
-    add(knob.what, planned("latency." + std::string(knob.param), shortest(then)));
-  }
-  return out;
-}
 
 /// The middle of the 24th of the trace in which most of the slow tail of a target lies.
 std::optional<double> tail_time(const runs::RunResult& result, const Target& target, double limit) {
@@ -183,6 +142,50 @@ std::optional<double> tail_time(const runs::RunResult& result, const Target& tar
 
 }  // namespace
 
+namespace {
+
+/// Away from the limit as it is, and at least 1.
+std::int64_t whole_limit(std::int64_t now, double factor) {
+  const double then = static_cast<double>(now) * factor;
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(factor > 1 ? std::ceil(then) : std::floor(then)));
+}
+
+}  // namespace
+
+std::vector<ResourceChange> resource_changes(const Answer& answer, double factor) {
+  const runs::Scenario& s = answer.result->scenario;
+  std::vector<ResourceChange> out;
+  const auto add = [&](std::string_view what, runs::Setting change) {
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const ResourceChange& each) { return each.what == what; });
+    (same == out.end() ? out.emplace_back(ResourceChange{std::string(what), {}}) : *same)
+        .settings.push_back(std::move(change));
+  };
+  const runs::PoolShape& pool = answer.result->replicas.front().pool;
+  add("KV memory",
+      planned("memory.pool_bytes",
+              std::to_string(static_cast<std::int64_t>(static_cast<double>(pool.capacity_bytes) * factor))));
+  const scheduling::EngineTraits traits = s.engine_traits();
+  const auto limit = [&](std::string_view what, const scheduling::EngineLimit& each) {
+    if (each.param.empty() || each.value <= 0) return;
+    add(what, planned("engine." + std::string(each.param), std::to_string(whole_limit(each.value, factor))));
+  };
+  limit("sequence limit (" + std::string(traits.running.param) + ")", traits.running);
+  limit("tokens of a step (" + std::string(traits.step_tokens.param) + ")", traits.step_tokens);
+  const auto params = s.latency.descriptor().params;
+  for (const Knob& knob : kKnobs) {
+    const auto param = std::find_if(params.begin(), params.end(),
+                                    [&](const Param& each) { return each.name == knob.param; });
+    if (param == params.end() || !s.latency.says(knob.param) || param->kind == ParamKind::kText) continue;
+    const double now = s.latency.decimal(knob.param);
+    const double then = std::clamp(knob.time ? now / factor : now * factor, param->low, param->high);
+    if (then == now) continue;
+    add(knob.what, planned("latency." + std::string(knob.param), shortest(then)));
+  }
+  return out;
+}
+
 Result<std::vector<Binding>> binding_of(const Answer& answer) {
   const std::vector<Target>& targets = answer.prepared.targets;
   const std::vector<TargetValue> values = values_of(*answer.result, targets);
@@ -190,9 +193,10 @@ Result<std::vector<Binding>> binding_of(const Answer& answer) {
   for (std::size_t i = 1; i < targets.size(); ++i)
     if (tightness(targets[i], values[i]) > tightness(targets[tightest], values[tightest])) tightest = i;
   const double now = tightness(targets[tightest], values[tightest]);
-  const std::vector<Change> changes = changes_of(answer);
+  constexpr double kMore = 1.1;
+  const std::vector<ResourceChange> changes = resource_changes(answer, kMore);
   std::vector<Job> jobs;
-  for (const Change& change : changes) {
+  for (const ResourceChange& change : changes) {
     std::vector<runs::Setting> settings = answer.settings();
     settings.insert(settings.end(), change.settings.begin(), change.settings.end());
     jobs.push_back({std::move(settings), answer.prepared.trace});

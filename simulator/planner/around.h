@@ -43,6 +43,23 @@ Result<std::vector<ConstraintPrice>> prices_of_constraints(const Answer& answer,
 /// limit without it. Empty if nothing helps.
 Result<std::vector<Binding>> binding_of(const Answer& answer);
 
+/// The answer, and `fewer` and `more` (null: none), on resampled traffic, the same for all. Absent: nothing to
+/// resample, or none is asked for.
+Result<std::optional<TrafficDoubt>> traffic_doubt_of(const Answer& answer, const Option* fewer,
+                                                     const Option* more);
+
+/// A tenth less and a tenth more of one resource after the other, and the pool at the ends of its interval. `fewer`:
+/// the next smaller deployment; may be null.
+Result<std::vector<Sensitivity>> sensitivity_of(const Answer& answer, const Option& best,
+                                                const Option* fewer);
+
+/// Changes of the answer's scenario, each with `factor` times as much of one resource.
+struct ResourceChange {
+  std::string what;
+  std::vector<runs::Setting> settings;
+};
+std::vector<ResourceChange> resource_changes(const Answer& answer, double factor);
+
 /// How much of each limit is in use over the answer's run, which has a timeline of kPressureBins bins. Empty without
 /// one.
 inline constexpr std::int64_t kPressureBins = 240;

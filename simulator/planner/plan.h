@@ -113,6 +113,31 @@ struct Baseline {
   Option option;
 };
 
+/// Between which a value lies in 90 % of the resampled traffic.
+struct Interval {
+  double low{0}, high{0};
+};
+
+/// How much the answer depends on the recorded traffic: deployments run on other traffic of the same kind
+/// (traces::resampled), all on the same.
+struct TrafficDoubt {
+  std::int64_t resamples{0};
+  std::vector<std::optional<Interval>> targets;  ///< of the answer, parallel to its targets; absent: no value
+  std::optional<Interval> met;
+  /// Share of the resamples in which each meets the targets; absent: not run.
+  double answer_meets{0};
+  std::optional<double> fewer_meets, more_meets;
+};
+
+/// What a changed resource does to the decision.
+struct Sensitivity {
+  std::string what;         ///< "memory bandwidth", ...
+  std::string change;       ///< "10 % less, 10 % more"
+  double less{0}, more{0};  ///< of the tightest target as a share of its limit, with less and with more of it
+  bool less_flips{false};   ///< with less of it the answer misses its targets
+  bool more_flips{false};   ///< with more of it the next smaller deployment meets them
+};
+
 /// What starts the answer.
 struct Exported {
   std::string form;      ///< "vllm", "kubernetes", ...
@@ -137,6 +162,9 @@ struct RatePlan {
   /// The answer's run, with a timeline; null: it was not run again (interrupted).
   std::shared_ptr<const runs::RunResult> run;
   std::vector<ConstraintPrice> constraint_prices;
+  std::optional<TrafficDoubt> traffic;
+  double tightest{0};                    ///< of the answer: its tightest target as a share of the limit
+  std::vector<Sensitivity> sensitivity;  ///< the largest effect first
   std::vector<DayPart> day;
   std::optional<double> day_gpu_hours;    ///< of `day` over the trace
   std::optional<double> fixed_gpu_hours;  ///< of the answer over the trace

@@ -150,6 +150,51 @@ std::string pressure_chart(const RatePlan& rate, const std::string& id) {
   return svg.take();
 }
 
+std::string tornado_chart(const RatePlan& rate, const std::string& id) {
+  if (rate.sensitivity.empty()) return {};
+  constexpr double kRow = 26, kMost = 2;
+  const Plot plot{.left = 230,
+                  .right = 780,
+                  .top = 10,
+                  .bottom = 10 + kRow * static_cast<double>(rate.sensitivity.size())};
+  double high = 1;
+  for (const Sensitivity& each : rate.sensitivity) high = std::max({high, each.less, each.more});
+  high = std::min(high * 1.05, kMost);
+  Markup svg;
+  report::begin_chart(
+      svg, id, report::kChartWidth, plot.bottom + 48, "What the answer rests on",
+      "The tightest target as a share of its limit, from more to less of each resource; the targets "
+      "are missed beyond 100 %.");
+  const Scale x{0, high, plot.left, plot.right};
+  report::x_axis(svg, plot, x, report::round_ticks(high, 6), "tightest target (% of its limit)",
+                 [](double share) { return report::tick_text(share * 100); });
+  double top = plot.top + 4;
+  for (const Sensitivity& each : rate.sensitivity) {
+    const double from = x.at(std::clamp(std::min(each.less, each.more), 0.0, high));
+    const double to = x.at(std::clamp(std::max(each.less, each.more), 0.0, high));
+    svg.leaf("text", each.what,
+             {{"x", coordinate(plot.left - 8)}, {"y", coordinate(top + 13)}, {"text-anchor", "end"}});
+    svg.empty("rect", {{"class", each.less_flips || each.more_flips ? "point knee" : "point"},
+                       {"x", coordinate(from)},
+                       {"y", coordinate(top)},
+                       {"width", coordinate(std::max(1.0, to - from))},
+                       {"height", coordinate(kRow - 8)}})
+        .line_break();
+    top += kRow;
+  }
+  for (const auto& [share, words] : {std::pair(rate.tightest, "now"), std::pair(1.0, "limit")})
+    if (share <= high)
+      svg.empty("line", {{"class", "target"},
+                         {"x1", coordinate(x.at(share))},
+                         {"x2", coordinate(x.at(share))},
+                         {"y1", coordinate(plot.top)},
+                         {"y2", coordinate(plot.bottom)}})
+          .leaf("text", words,
+                {{"class", "label"}, {"x", coordinate(x.at(share) + 4)}, {"y", coordinate(plot.bottom - 4)}});
+  svg.end().line_break();
+  return svg.take();
+}
+
 std::string day_chart(const RatePlan& rate, const std::string& id) {
   if (rate.day.size() < 2 || !rate.best) return {};
   const Plot plot{.left = 64, .right = 700, .top = 16, .bottom = 176};

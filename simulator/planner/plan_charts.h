@@ -14,6 +14,9 @@ std::string cost_chart(const Plan& plan, const RatePlan& rate, const std::string
 /// How much of each limit is in use over the run of the answer. Empty without pressures.
 std::string pressure_chart(const RatePlan& rate, const std::string& id);
 
+/// The tightest target with less and with more of each resource. Empty without sensitivities.
+std::string tornado_chart(const RatePlan& rate, const std::string& id);
+
 /// GPUs needed over the trace, and those of the answer. Empty without a day.
 std::string day_chart(const RatePlan& rate, const std::string& id);
 

@@ -44,6 +44,9 @@ void write_rate(Markup& html, const Plan& plan, const RatePlan& rate, std::size_
   report::write_list(html, answer_title(plan, rate), {answer_line(plan, rate), service_line(plan, rate)});
   report::write_table(html, targets_table(rate));
   report::write_list(html, "Around it", around_lines(plan, rate));
+  report::write_list(html, "How sure", sure_lines(rate));
+  write_drawn(html, "What the answer rests on", tornado_chart(rate, id("tornado")));
+  if (!rate.sensitivity.empty()) report::write_table(html, sensitivity_table(rate));
   write_drawn(html, "Cost and requests in time", cost_chart(plan, rate, id("cost")));
   write_drawn(html, "What binds over time", pressure_chart(rate, id("pressure")));
   if (!rate.pressure.empty()) {

@@ -5,6 +5,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
+#include "simulator/planner/sure.h"
 #include "simulator/results/report.h"
 
 namespace kvplan::planner {
@@ -107,6 +108,48 @@ void write_around(JsonWriter& json, const RatePlan& rate) {
   json.end_array();
 }
 
+void write_interval(JsonWriter& json, const char* key, const std::optional<Interval>& interval) {
+  json.key(key);
+  if (interval) {
+    json.begin_object().member("low", interval->low).member("high", interval->high).end_object();
+  } else {
+    json.null();
+  }
+}
+
+void write_sureness(JsonWriter& json, const RatePlan& rate) {
+  json.key("interval");
+  if (rate.traffic) {
+    const TrafficDoubt& doubt = *rate.traffic;
+    json.begin_object().member("level", kLevel).member("resamples", doubt.resamples);
+    json.key("targets").begin_array();
+    for (std::size_t i = 0; i < doubt.targets.size(); ++i) {
+      json.begin_object();
+      write_target(json, rate.best->targets[i].target);
+      const auto& interval = doubt.targets[i];
+      json.member("low", interval ? std::optional(interval->low) : std::nullopt);
+      json.member("high", interval ? std::optional(interval->high) : std::nullopt).end_object();
+    }
+    json.end_array();
+    write_interval(json, "met_fraction", doubt.met);
+    json.key("meets").begin_object().member("answer", doubt.answer_meets).member("fewer", doubt.fewer_meets);
+    json.member("more", doubt.more_meets).end_object().end_object();
+  } else {
+    json.null();
+  }
+  json.member("tightest", rate.tightest).key("sensitivity").begin_array();
+  for (const Sensitivity& each : rate.sensitivity)
+    json.begin_object()
+        .member("what", each.what)
+        .member("change", each.change)
+        .member("less", each.less)
+        .member("more", each.more)
+        .member("less_flips", each.less_flips)
+        .member("more_flips", each.more_flips)
+        .end_object();
+  json.end_array();
+}
+
 void write_list(JsonWriter& json, const char* key, const std::vector<std::string>& lines) {
   json.key(key).begin_array();
   for (const std::string& line : lines) json.value(line);
@@ -129,6 +172,7 @@ void write_rate(JsonWriter& json, const RatePlan& rate, const Plan& plan) {
   json.end_array();
   write_list(json, "ties", rate.ties);
   write_around(json, rate);
+  write_sureness(json, rate);
   json.key("export");
   if (rate.exported) {
     json.begin_object().member("form", rate.exported->form).member("text", rate.exported->text);

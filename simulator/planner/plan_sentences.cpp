@@ -49,6 +49,11 @@ std::string binding_line(const std::vector<Binding>& binding) {
   return text;
 }
 
+/// "87 %".
+std::string percent_of(double share) {
+  return report::fixed(share * 100, 0) + " %";
+}
+
 std::string constraint_line(const Plan& plan, const ConstraintPrice& each) {
   const std::string loosened =
       "10 % looser, " + each.target.name + " at " + each.relaxed.value_text(each.relaxed.limit) + ": saves ";
@@ -143,6 +148,49 @@ std::vector<std::string> around_lines(const Plan& plan, const RatePlan& rate) {
                   ") against " + rounded(*rate.fixed_gpu_hours));
   }
   return out;
+}
+
+std::vector<std::string> sure_lines(const RatePlan& rate) {
+  std::vector<std::string> out;
+  if (rate.traffic) {
+    const TrafficDoubt& doubt = *rate.traffic;
+    std::string text = "this traffic: in " + grouped(doubt.resamples) +
+                       " resamples of it, the answer meets the targets in " + percent_of(doubt.answer_meets);
+    if (doubt.fewer_meets) text += ", the smaller one in " + percent_of(*doubt.fewer_meets);
+    if (doubt.more_meets) text += ", the larger one in " + percent_of(*doubt.more_meets);
+    out.push_back(std::move(text));
+    text = "90 % of the resamples lie between:";
+    for (std::size_t i = 0; i < doubt.targets.size(); ++i) {
+      if (!doubt.targets[i]) continue;
+      const Target& target = rate.best->targets[i].target;
+      text += (text.ends_with(':') ? " " : ", ") + target.name + " " +
+              target.value_text(doubt.targets[i]->low) + " and " + target.value_text(doubt.targets[i]->high);
+    }
+    if (!text.ends_with(':')) out.push_back(std::move(text));
+  }
+  if (rate.sensitivity.empty()) return out;
+  std::string less, more;
+  for (const Sensitivity& each : rate.sensitivity) {
+    if (each.less_flips) less += (less.empty() ? "" : ", ") + each.what;
+    if (each.more_flips) more += (more.empty() ? "" : ", ") + each.what;
+  }
+  std::string text = "pool and step times: ";
+  text += less.empty() ? "the answer stands with 10 % less of any one resource"
+                       : "the answer misses its targets with 10 % less " + less;
+  if (!more.empty()) text += "; the smaller one meets them with 10 % more " + more;
+  out.push_back(std::move(text));
+  return out;
+}
+
+report::Table sensitivity_table(const RatePlan& rate) {
+  report::Table table{
+      "What the answer rests on", {"less", "now", "more", "with less", "with more"}, {}, false};
+  for (const Sensitivity& each : rate.sensitivity)
+    table.rows.push_back({each.what + " (" + each.change + ")",
+                          {percent_of(each.less), percent_of(rate.tightest), percent_of(each.more),
+                           each.less_flips ? "misses the targets" : "holds",
+                           each.more_flips ? "the smaller one meets them" : "holds"}});
+  return table;
 }
 
 std::vector<std::string> other_device_lines(const Plan& plan, const RatePlan& rate) {

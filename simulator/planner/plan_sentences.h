@@ -26,6 +26,10 @@ std::string service_line(const Plan& plan, const RatePlan& rate);
 report::Table targets_table(const RatePlan& rate);
 /// Fewer and more, head-room, what binds, prices of the targets, the day.
 std::vector<std::string> around_lines(const Plan& plan, const RatePlan& rate);
+/// How much this depends on the recorded traffic, and on resources that are not known exactly.
+std::vector<std::string> sure_lines(const RatePlan& rate);
+/// Resources with their effects, the largest first; no rows without any.
+report::Table sensitivity_table(const RatePlan& rate);
 std::vector<std::string> other_device_lines(const Plan& plan, const RatePlan& rate);
 std::vector<std::string> formula_lines(const Plan& plan, const RatePlan& rate);
 

@@ -27,6 +27,7 @@ class Writer {
     out_ += "\n" + report::table_text(targets_table(rate), width_);
     line(service_line(plan_, rate));
     section("Around it", around_lines(plan_, rate));
+    section("How sure", sure_lines(rate));
     section("Other devices", other_device_lines(plan_, rate));
     for (const std::string& tie : rate.ties) line("the same price: " + tie);
     section("What formulas would have bought", formula_lines(plan_, rate));

@@ -79,7 +79,7 @@ class Planner {
   /// A guess from what plans took: a few runs for each shape, and those around the answer.
   [[nodiscard]] std::int64_t expected() const {
     const std::int64_t of_shape = prepared_.slice != nullptr ? 8 : 4;
-    constexpr std::int64_t kAround = 100;
+    const std::int64_t kAround = 130 + 3 * request_.resamples.value_or(100);
     return std::ssize(request_.rates) * (of_shape * std::ssize(prepared_.shapes) + kAround);
   }
   [[nodiscard]] bool found_any() const {
@@ -290,6 +290,11 @@ class Planner {
     KVPLAN_TRY(out.constraint_prices, prices_of_constraints(answer, [&](const std::vector<Target>& targets) {
                  return search_by(rate, targets, most_cost);
                }));
+    const Option* const fewer = out.fewer ? &*out.fewer : nullptr;
+    const Option* const more = out.more ? &*out.more : nullptr;
+    KVPLAN_TRY(out.traffic, traffic_doubt_of(answer, fewer, more));
+    KVPLAN_TRY(out.sensitivity, sensitivity_of(answer, *out.best, fewer));
+    out.tightest = tightness(prepared_.targets, values_of(result, prepared_.targets));
     KVPLAN_TRY(out.day, day_of(answer));
     KVPLAN_TRY(out.baselines, baselines_of(answer));
     sum_day(out);

@@ -29,6 +29,8 @@ struct PlanRequest {
   double start_up_s{300};  ///< of a server, for the GPUs over the day
   /// Requests from which a slice is searched first.
   std::int64_t slice_from{8000};
+  /// Resamples of the traffic for intervals; absent: 100, and fewer from 20,000 requests on (at least 20); 0: none.
+  std::optional<std::int64_t> resamples;
   std::shared_ptr<runs::Inputs> inputs;
   int threads{1};
   core::RunControl* control{nullptr};

@@ -29,6 +29,15 @@ Result<Trace> window_of(const Trace& trace, std::int64_t begin_ns, std::int64_t 
 /// it is another workload. Any other request counts as one. Errors: fewer than `count` requests; a cycle of waits.
 Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t seed);
 
+/// Other traffic of the same kind, to learn how much a result depends on the recorded traffic. Where requests share a
+/// clock, time is cut into at most 48 equal blocks, and each is replaced by one of the 13 blocks around it, drawn with
+/// replacement (the local block bootstrap of Paparoditis and Politis, 2002): a busy hour stays busy. Sessions and
+/// requests that wait for each other are in the block of their first request. Without a clock, or with fewer than 64
+/// sessions or single requests, each place is taken by a session drawn from all. Prefix ids that occur in one block (or
+/// session) only are new in each copy. Measured times are dropped. A seed always gives the same traffic. Errors: no
+/// requests, or none in the blocks that were drawn; a cycle of waits.
+Result<Trace> resampled(const Trace& trace, std::uint64_t seed);
+
 /// How a trace is stretched.
 struct Scaling {
   /// Factor by which arrivals become faster: times since the first one are divided by it and rounded down. Of

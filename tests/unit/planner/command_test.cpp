@@ -96,14 +96,17 @@ TEST(PlanCommand, ThePageIsWellFormedAndHasItsCharts) {
                                      " --html '" + folder.file("p.html") + "'");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto page = parse_xml(read_file(folder.file("p.html")));
-  EXPECT_EQ(page.named("svg").size(), 5U);
+  EXPECT_EQ(page.named("svg").size(), 6U);
   const std::string text = page.all_text();
   for (const char* words : {"Answer", "Around it", "What binds over time", "Requests in time over cost",
-                            "GPUs needed over the trace", "What formulas would have bought",
-                            "Steps of the search", "kvplan plan"})
+                            "GPUs needed over the trace", "What formulas would have bought", "How sure",
+                            "What the answer rests on", "Steps of the search", "kvplan plan"})
     EXPECT_NE(text.find(words), std::string::npos) << words;
   // The answer is a point of its own, with its name.
-  EXPECT_EQ(page.with("class", "point knee").size(), 1U);
+  const auto marked = page.with("class", "point knee");
+  EXPECT_EQ(
+      std::count_if(marked.begin(), marked.end(), [](const auto* each) { return each->name == "circle"; }),
+      1);
 }
 
 TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {

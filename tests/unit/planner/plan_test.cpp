@@ -41,6 +41,7 @@ PlanRequest small_request(const traces::Trace& trace) {
   PlanRequest request;
   request.settings = small_settings();
   request.most_gpus = 16;
+  request.resamples = 6;
   runs::InputReaders readers;
   readers.read_trace = [&trace](const runs::Scenario&) -> Result<traces::Trace> { return trace; };
   request.inputs = std::make_shared<runs::Inputs>(std::move(readers));
@@ -172,6 +173,17 @@ TEST(Plan, WhatSurroundsTheAnswerIsWhatItSays) {
     EXPECT_NEAR(shares, 1, 1e-9);
   }
   EXPECT_FALSE(plan.path.empty());
+  ASSERT_TRUE(rate.traffic);
+  EXPECT_EQ(rate.traffic->resamples, 6);
+  ASSERT_EQ(rate.traffic->targets.size(), 2U);
+  for (const auto& interval : rate.traffic->targets) {
+    ASSERT_TRUE(interval);
+    EXPECT_LE(interval->low, interval->high);
+  }
+  EXPECT_GE(rate.traffic->answer_meets, rate.traffic->fewer_meets.value());
+  EXPECT_LE(rate.traffic->answer_meets, rate.traffic->more_meets.value());
+  ASSERT_FALSE(rate.sensitivity.empty());
+  for (const Sensitivity& each : rate.sensitivity) EXPECT_EQ(each.less_flips, each.less > 1) << each.what;
 }
 
 TEST(Plan, ResumedPlansAreEqualAndRunNothingTwice) {
