@@ -1,5 +1,6 @@
 // From a scenario to the flags of its server.
 #include <algorithm>
+#include <cctype>
 
 #include "simulator/launch/export.h"
 #include "simulator/modelfile/catalogue.h"
@@ -34,6 +35,12 @@ std::optional<std::string> value_at(const runs::Scenario& scenario, std::string_
   return std::nullopt;
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 class Maker {
  public:
   Maker(const runs::Scenario& scenario, const scheduling::ServerCommand& server) : s_(scenario) {
@@ -56,6 +63,14 @@ class Maker {
     if (s_.model != nullptr) {
       const auto aliases = model::model_aliases(*s_.model);
       out_.model = aliases.empty() ? s_.model->name : aliases.front();
+      // The repository that the scenario names, with or without its organisation.
+      const std::string wanted = lower(s_.text("model"));
+      for (const std::string& alias : aliases) {
+        const std::string name = lower(alias);
+        if (name != wanted && name.substr(name.rfind('/') + 1) != wanted) continue;
+        out_.model = alias;
+        break;
+      }
       return;
     }
     out_.model = s_.model_file.substr(0, s_.model_file.rfind('/'));

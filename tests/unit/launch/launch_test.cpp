@@ -139,7 +139,7 @@ TEST(Commands, MistakesAreNamed) {
 }
 
 TEST(Exports, ManifestsHaveEveryServerItsGpusAndTheContract) {
-  std::vector<runs::Setting> settings{{"model", "llama-3-70b", {}, 0},
+  std::vector<runs::Setting> settings{{"model", "llama-3.1-70b", {}, 0},
                                       {"deployment.device", "h100-sxm", {}, 0},
                                       {"deployment.tp", "4", {}, 0},
                                       {"deployment.weight_bits", "8", {}, 0},
@@ -151,6 +151,7 @@ TEST(Exports, ManifestsHaveEveryServerItsGpusAndTheContract) {
   const std::string command = export_text(servers, "vllm", pool).value();
   EXPECT_NE(command.find("# 3 servers of 4 h100-sxm"), std::string::npos) << command;
   EXPECT_NE(command.find("between 230,000 and 250,000 tokens"), std::string::npos) << command;
+  EXPECT_NE(command.find("vllm serve meta-llama/Llama-3.1-70B \\"), std::string::npos) << command;
   EXPECT_NE(command.find("--quantization fp8"), std::string::npos) << command;
   // The comments do not disturb it.
   EXPECT_EQ(text_at(read(command), "deployment.tp"), "4");

@@ -109,6 +109,31 @@ TEST(PlanCommand, ThePageIsWellFormedAndHasItsCharts) {
       1);
 }
 
+/// The worked plan's page says what the command prints. Figures move with pools and step times
+/// (simulator/examples/plan/run.sh writes them again); the parts of the answer do not.
+TEST(PlanCommand, TheWorkedPlanHasAllPartsOfItsExpectedOutput) {
+  KVPLAN_NEED_SHARED();
+  const std::string source = KVPLAN_SOURCE_DIR;
+  const Outcome outcome =
+      run_kvplan("plan '" + traces::testing::shared_traces() +
+                 "/azure_llm_2023_conv.csv' --model llama-3.1-70b --set deployment.weight_bits=8 --devices "
+                 "'h100-sxm;h200-sxm' --prices '" +
+                 source +
+                 "/simulator/examples/prices.json' --target 'ttft.p99<=2s' --target 'tpot.p95<=60ms' --rate "
+                 "'1;3' --export "
+                 "vllm --threads 2 --resamples 2");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string expected = read_file(source + "/simulator/examples/plan/expected/azure.txt");
+  EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')), expected.substr(0, expected.find('\n')));
+  for (const char* part : {"\nAnswer at 1 times", "\nAnswer at 3 times", "\nAround it\n", "\nfewer: ",
+                           "\nmore: ", "\nhead-room: ", "\nwhat binds ", "\nover the trace: ", "\nHow sure\n",
+                           "\nthis traffic: ", "\nOther devices\n", "\nWhat formulas would have bought\n",
+                           "\nWhat starts it\n", "\nvllm serve meta-llama/Llama-3.1-70B", "\nDoubts\n"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+    EXPECT_NE(expected.find(part), std::string::npos) << part;
+  }
+}
+
 TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
   const TemporaryFolder folder;
   write_trace(folder.file("t.csv"), 200);
