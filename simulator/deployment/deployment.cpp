@@ -69,9 +69,11 @@ void note_weights(const Scenario& s, const model::ModelShape& shape, std::vector
   if (d.weight_bits || d.weights_bytes) return;
   if (!s.derives_pool && !latency::latency_entry(s.latency).counts_weights) return;
   const auto weights = model::stage_weights(shape, 1, 1);
-  if (!weights.ok() || weights.value().front().bytes() == 2 * weights.value().front().weights()) return;
-  assumptions.push_back("Weights count as the checkpoint stores them: " +
-                        model::precision_text(weights.value().front()) + " (deployment.weight_bits).");
+  if (!weights.ok()) return;
+  const std::string text = model::precision_text(weights.value().front());
+  if (!text.ends_with(" each"))
+    assumptions.push_back("Weights count as the checkpoint stores them: " + text +
+                          " (deployment.weight_bits).");
 }
 
 /// What one rank's pool is made from, without a run.

@@ -53,6 +53,7 @@ Figure counted_weights(const Deployment& d, const StageWeights& weights) {
            shortest(static_cast<double>(d.weight_bits->numerator) /
                     static_cast<double>(d.weight_bits->denominator)) +
            " bits";
+  if (weights.of(WeightPart::kTables).bytes() > 0) bits += ", and tables";
   return {weights.bytes(), Mark::kComputed, "parameters per rank " + bits};
 }
 
@@ -285,6 +286,9 @@ Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
   if (const auto obstacle = no_room(shape, d, pool)) return does_not_fit(d, pool, *obstacle);
   note_overflow(shape, d, pool);
   KVPLAN_TRY_DO(note_fixed(shape, d, pool));
+  // What is known to be wrong about counted weights.
+  for (const std::string& note : shape.notes)
+    if (note.starts_with("The weights ") && !d.weights_bytes && !d.weight_bits) pool.warnings.push_back(note);
   const std::int64_t tokens = tokens_of(pool);
   if (d.max_model_len > 0 && tokens < d.max_model_len) {
     pool.obstacles.push_back({.obstacle = kLongestRequest,

@@ -20,7 +20,7 @@ std::int64_t bytes_of(Wide fine_bits) {
 
 /// True for parts that a step with many tokens reads.
 bool is_read(WeightPart part) {
-  return part != WeightPart::kEmbedding && part != WeightPart::kVision;
+  return part != WeightPart::kEmbedding && part != WeightPart::kVision && part != WeightPart::kTables;
 }
 
 std::int64_t units_of_rank(const WeightMatrix& matrix, std::int64_t ranks) {
@@ -38,23 +38,30 @@ std::int64_t units_of_rank(const WeightMatrix& matrix, std::int64_t ranks) {
 /// Sums of wide numbers, by part.
 class Tally {
  public:
-  void add(const WeightMatrix& matrix, std::int64_t layers, std::int64_t ranks,
-           std::optional<std::int64_t> fine_bits) {
+  Tally(std::int64_t ranks, std::int64_t element_bytes, std::optional<std::int64_t> fine_bits)
+      : ranks_(ranks), element_bits_((8 * element_bytes) << 16), fine_bits_(fine_bits) {}
+
+  void add(const WeightMatrix& matrix, std::int64_t layers = 1) {
     Sum& sum = sums_[static_cast<std::size_t>(matrix.part)];
-    const std::int64_t units = units_of_rank(matrix, ranks);
+    const std::int64_t units = units_of_rank(matrix, ranks_);
     const Wide each = Wide{units} * matrix.unit_weights;
     const Wide all = each * matrix.copies * layers;
+    if (matrix.part == WeightPart::kTables) {
+      sum.fine_bits += all * element_bits_;
+      return;
+    }
     sum.weights += all;
     if (is_read(matrix.part)) sum.multiplied += each * matrix.used * layers;
     sum.by_activation[matrix.precision.activation_bits] += all;
-    if (fine_bits) {
-      sum.fine_bits += all * *fine_bits;
+    if (fine_bits_) {
+      sum.fine_bits += all * *fine_bits_;
       return;
     }
     const std::int64_t stored = ceil_div(units, matrix.padded_units) * matrix.padded_units;
     const std::int64_t unit =
         matrix.padded_unit_weights > 0 ? matrix.padded_unit_weights : matrix.unit_weights;
-    sum.fine_bits += Wide{stored} * unit * matrix.copies * layers * matrix.precision.fine_bits;
+    const std::int64_t bits = matrix.precision == Precision{} ? element_bits_ : matrix.precision.fine_bits;
+    sum.fine_bits += Wide{stored} * unit * matrix.copies * layers * bits;
   }
   [[nodiscard]] Wide all() const {
     Wide count = 0;
@@ -85,6 +92,9 @@ class Tally {
     Wide weights{0}, multiplied{0}, fine_bits{0};
     std::map<std::int64_t, Wide> by_activation;
   };
+  std::int64_t ranks_;
+  std::int64_t element_bits_;  ///< in 2^-16 bits
+  std::optional<std::int64_t> fine_bits_;
   std::array<Sum, kWeightParts> sums_;
 };
 
@@ -147,7 +157,8 @@ void add_feed_forward(const ModelShape& m, bool experts, std::vector<WeightMatri
 std::string_view weight_part_name(WeightPart part) {
   constexpr std::array<std::string_view, kWeightParts> kNames{
       "embedding", "output layer",   "attention", "state layers", "dense feed-forward",
-      "experts",   "shared experts", "router",    "norms",        "vision"};
+      "experts",   "shared experts", "router",    "norms",        "vision",
+      "tables"};
   return kNames[static_cast<std::size_t>(part)];
 }
 
@@ -191,7 +202,10 @@ std::int64_t StageWeights::weights() const {
 }
 
 std::int64_t StageWeights::read() const {
-  return weights() - of(WeightPart::kEmbedding).weights - of(WeightPart::kVision).weights;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < kWeightParts; ++i)
+    if (is_read(static_cast<WeightPart>(i))) sum += parts[i].weights;
+  return sum;
 }
 
 std::int64_t StageWeights::multiplied() const {
@@ -208,8 +222,9 @@ std::int64_t StageWeights::bytes() const {
 
 std::int64_t StageWeights::read_bytes() const {
   Wide sum = 0;
-  for (const PartWeights& part : parts) sum += part.fine_bits;
-  return bytes_of(sum - of(WeightPart::kEmbedding).fine_bits - of(WeightPart::kVision).fine_bits);
+  for (std::size_t i = 0; i < kWeightParts; ++i)
+    if (is_read(static_cast<WeightPart>(i))) sum += parts[i].fine_bits;
+  return bytes_of(sum);
 }
 
 Result<std::vector<StageWeights>> stage_weights(const ModelShape& m, std::int64_t ranks, std::int64_t stages,
@@ -220,23 +235,23 @@ Result<std::vector<StageWeights>> stage_weights(const ModelShape& m, std::int64_
   std::vector<StageWeights> out;
   std::int64_t first = 0;
   for (const std::int64_t layers : layers_of_stages(m.layers, stages)) {
-    Tally tally;
+    Tally tally(ranks, m.element_bytes, fine_bits);
     std::int64_t begin = 0;
     for (const LayerWeights& run : weights.layers) {
       const std::int64_t end = begin + run.layers;
       const std::int64_t here = std::min(end, first + layers) - std::max(begin, first);
       if (here > 0)
-        for (const WeightMatrix& matrix : run.matrices) tally.add(matrix, here, ranks, fine_bits);
+        for (const WeightMatrix& matrix : run.matrices) tally.add(matrix, here);
       begin = end;
     }
     const bool last = first + layers == m.layers;
     // Where they are tied, a rank with both has one of them: it counts as the output layer, which is read.
     if (first == 0)
       for (const WeightMatrix& matrix : weights.first)
-        if (!(last && m.weight_shape.tied && matrix.part == WeightPart::kEmbedding))
-          tally.add(matrix, 1, ranks, fine_bits);
+        if (!(last && m.weight_shape.tied && matrix.part == WeightPart::kEmbedding)) tally.add(matrix);
     if (last)
-      for (const WeightMatrix& matrix : weights.last) tally.add(matrix, 1, ranks, fine_bits);
+      for (const WeightMatrix& matrix : weights.last) tally.add(matrix);
+    for (const WeightMatrix& matrix : weights.each) tally.add(matrix);
     if (tally.all() > kMostWeights)
       return bad_input("expected a model of at most 2^56 weights, " + m.name + " has more").at_field("model");
     out.push_back(tally.result());

@@ -30,8 +30,9 @@ enum class WeightPart : std::uint8_t {
   kRouter,
   kNorms,
   kVision,  ///< the tower of another input than text, and its projection
+  kTables,  ///< no weights: tables of rotary positions, and what engines derive from weights when they load them
 };
-inline constexpr std::size_t kWeightParts = 10;
+inline constexpr std::size_t kWeightParts = 11;
 /// "embedding", ...
 std::string_view weight_part_name(WeightPart part);
 
@@ -75,6 +76,7 @@ struct ModelWeights {
   std::vector<LayerWeights> layers{};
   std::vector<WeightMatrix> first{};  ///< on the first stage: the input embedding, towers of other inputs
   std::vector<WeightMatrix> last{};   ///< on the last stage: the output layer, the last norm
+  std::vector<WeightMatrix> each{};   ///< once on each stage
 };
 
 /// Those that follow from ModelShape::weight_shape, all in 16 bits.
@@ -99,7 +101,7 @@ struct StageWeights {
 
   [[nodiscard]] const PartWeights& of(WeightPart part) const { return parts[static_cast<std::size_t>(part)]; }
   [[nodiscard]] std::int64_t weights() const;
-  /// Of weights that a step with many tokens reads: all but the input embedding and towers of other inputs.
+  /// Of weights that a step with many tokens reads: all but the input embedding, towers of other inputs and tables.
   [[nodiscard]] std::int64_t read() const;
   [[nodiscard]] std::int64_t multiplied() const;
   [[nodiscard]] std::int64_t bytes() const;
@@ -107,6 +109,7 @@ struct StageWeights {
 };
 
 /// For one rank of each stage (its ranks are equal). `fine_bits`: of every weight, instead of what the checkpoint has.
+/// What is not quantised has the bits of the model's elements.
 /// REQUIRES: 1 <= stages <= layers, tensor_ranks >= 1. Errors: something about the weights is unknown (field "model").
 Result<std::vector<StageWeights>> stage_weights(const ModelShape& shape, std::int64_t tensor_ranks,
                                                 std::int64_t stages,

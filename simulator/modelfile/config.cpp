@@ -62,6 +62,22 @@ std::string problem(simdjson::error_code error) {
   return std::string("expected a model config in JSON: ") + simdjson::error_message(error);
 }
 
+/// A name that says that weights are quantised, in a repository that does not say how.
+void note_name(const Config& config, ModelShape& shape) {
+  if (config.quantisation() != nullptr) return;
+  std::string name = shape.name;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  for (const char* word :
+       {"fp8", "nvfp4", "mxfp4", "int4", "int8", "awq", "gptq", "w8a8", "w4a16", "4bit", "8bit"}) {
+    if (name.find(word) == std::string::npos) continue;
+    shape.notes.push_back("The weights count 16 bits each: the name has \"" + std::string(word) +
+                          "\", but neither the config nor a " + std::string(kQuantisationFile) +
+                          " beside it says how they are quantised (deployment.weight_bits).");
+    return;
+  }
+}
+
 /// What readers of the answer have to know of layers that do not keep keys and values of each token.
 void note_layers(const Config& config, ModelShape& shape) {
   bool state = false, compressed = false, indexed = false;
@@ -100,6 +116,7 @@ Result<ModelShape> read(const Config& config) {
   }
   KVPLAN_TRY_DO(read_weights(config, layers, shape));
   note_layers(config, shape);
+  note_name(config, shape);
   return shape;
 }
 
@@ -129,7 +146,8 @@ std::string with_plain_numbers(std::string_view text) {
 
 }  // namespace
 
-Result<ModelShape> parse_config(std::string_view text, const std::string& file) {
+Result<ModelShape> parse_config(std::string_view text, const std::string& file,
+                                std::string_view quantisation) {
   if (text.size() > kMostConfigBytes) return bad_input("expected a config of at most 16 MiB").at_file(file);
   dom::parser parser;
   const std::string plain = with_plain_numbers(without_byte_order_mark(text));
@@ -141,12 +159,18 @@ Result<ModelShape> parse_config(std::string_view text, const std::string& file) 
   dom::object top;
   if (document.get_object().get(top) != simdjson::SUCCESS)
     return bad_input("expected a JSON object with a model config").at_file(file);
+  dom::parser other;
+  const simdjson::padded_string padded_other(with_plain_numbers(without_byte_order_mark(quantisation)));
+  dom::object beside;
+  if (!quantisation.empty() && other.parse(padded_other).get_object().get(beside) != simdjson::SUCCESS)
+    return bad_input("expected a JSON object beside it in " + std::string(kQuantisationFile)).at_file(file);
+  const dom::object* const also = quantisation.empty() ? nullptr : &beside;
   for (const char* part : kTextParts) {
     dom::object inner;
     if (top[part].get_object().get(inner) == simdjson::SUCCESS)
-      return read(Config(top, inner, std::string(part) + ".", file));
+      return read(Config(top, inner, std::string(part) + ".", file, also));
   }
-  return read(Config(top, top, {}, file));
+  return read(Config(top, top, {}, file, also));
 }
 
 }  // namespace kvplan::model

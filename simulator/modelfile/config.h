@@ -27,7 +27,12 @@ namespace kvplan::model {
 /// Largest size of a config file.
 inline constexpr std::size_t kMostConfigBytes = std::size_t{16} << 20;
 
-/// Reads the text of a config. Errors name `file`, with the key as field.
-Result<ModelShape> parse_config(std::string_view text, const std::string& file);
+/// The file in which NVIDIA's repositories say what their config.json leaves out: how weights are quantised.
+inline constexpr std::string_view kQuantisationFile = "hf_quant_config.json";
+
+/// Reads the text of a config. `quantisation`: that of kQuantisationFile beside it, used where the config does not say
+/// how its weights are quantised; empty: there is none. Errors name `file`, with the key as field.
+Result<ModelShape> parse_config(std::string_view text, const std::string& file,
+                                std::string_view quantisation = {});
 
 }  // namespace kvplan::model

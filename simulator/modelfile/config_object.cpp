@@ -23,19 +23,22 @@ std::string found(dom::element value) {
   return found_text(simdjson::minify(value));
 }
 
-std::optional<dom::object> quantisation_of(const dom::object& top, const dom::object& text) {
+std::optional<dom::object> quantisation_of(const dom::object& top, const dom::object& text,
+                                           const dom::object* beside) {
   for (const dom::object& part : {top, text})
     for (const char* key : {"quantization_config", "compression_config"}) {
       dom::object config;
       if (part[key].get_object().get(config) == simdjson::SUCCESS) return config;
     }
+  if (beside != nullptr) return *beside;
   return std::nullopt;
 }
 
 }  // namespace
 
-Config::Config(const dom::object& top, const dom::object& text, std::string part, const std::string& file)
-    : parts_(std::make_shared<Parts>(Parts{top, text, quantisation_of(top, text)})),
+Config::Config(const dom::object& top, const dom::object& text, std::string part, const std::string& file,
+               const dom::object* beside)
+    : parts_(std::make_shared<Parts>(Parts{top, text, quantisation_of(top, text, beside)})),
       part_(std::move(part)),
       file_(file) {}
 
@@ -124,6 +127,13 @@ Result<std::vector<std::string>> Config::texts(const char* key) const {
     out.emplace_back(text);
   }
   return out;
+}
+
+std::optional<double> Config::number(Keys keys) const {
+  double out = 0;
+  for (const char* key : keys)
+    if (parts_->text[key].get_double().get(out) == simdjson::SUCCESS) return out;
+  return std::nullopt;
 }
 
 bool Config::is_list(const char* key) const {

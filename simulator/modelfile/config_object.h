@@ -33,9 +33,9 @@ using Keys = std::initializer_list<const char*>;
 
 class Config {
  public:
-  /// `part`: "text_config." or the like, before keys in errors.
+  /// `part`: "text_config." or the like, before keys in errors. `beside`: from another file, how weights are quantised.
   Config(const simdjson::dom::object& top, const simdjson::dom::object& text, std::string part,
-         const std::string& file);
+         const std::string& file, const simdjson::dom::object* beside = nullptr);
 
   [[nodiscard]] Error wrong(std::string message, std::string_view key) const;
   /// The first of these synonymous keys that is present and not null.
@@ -50,6 +50,8 @@ class Config {
   [[nodiscard]] Result<std::vector<std::int64_t>> numbers(const char* key, WholeRange range) const;
   /// A list of texts; empty where the key is absent or null.
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* key) const;
+  /// The first of these keys with a number, also with decimals.
+  [[nodiscard]] std::optional<double> number(Keys keys) const;
   /// True where the value is a list.
   [[nodiscard]] bool is_list(const char* key) const;
   /// A text; empty if the key is absent.

@@ -41,8 +41,12 @@ struct Experts {
   std::vector<FeedForward> of_layers{};  ///< dense or experts
 };
 
-/// Sets `missing` where the config says that layers differ in a way that kvplan does not read.
-Result<std::vector<FeedForward>> read_sparse_layers(const Config& config, const ModelShape& shape) {
+/// Which layers have experts. Sets what is missing where the config says so in a way that kvplan does not read.
+Result<std::vector<FeedForward>> read_sparse_layers(const Config& config, ModelShape& shape) {
+  for (const char* key : {"moe_layers_enum", "moe_layer_interval", "moe_layer_start_index",
+                          "moe_every_k_layers", "num_dense_layers", "moe_layers"})
+    if (config.present({key}) != nullptr)
+      shape.weights_miss = "kvplan does not read which layers have experts (" + std::string(key) + ")";
   const auto count = static_cast<std::size_t>(shape.layers);
   std::vector<FeedForward> out(count, FeedForward::kExperts);
   KVPLAN_TRY(const auto types, config.texts("mlp_layer_types"));
@@ -68,9 +72,12 @@ Result<std::vector<FeedForward>> read_sparse_layers(const Config& config, const 
   KVPLAN_TRY(const std::int64_t from_one,
              config.whole_or({"decoder_sparse_step", "interleave_moe_layer_step"}, {1, kMostLayers}, 1));
   KVPLAN_TRY(const auto dense, config.numbers("mlp_only_layers", {0, kMostLayers}));
+  KVPLAN_TRY(const std::int64_t period, config.whole_or({"expert_layer_period"}, {1, kMostLayers}, 1));
+  KVPLAN_TRY(const std::int64_t offset, config.whole_or({"expert_layer_offset"}, {0, period - 1}, 0));
   for (std::size_t i = 0; i < count; ++i) {
     const auto layer = static_cast<std::int64_t>(i);
-    if (layer < first || layer % from_zero != 0 || (layer + 1) % from_one != 0) out[i] = FeedForward::kDense;
+    if (layer < first || layer % from_zero != 0 || (layer + 1) % from_one != 0 || layer % period != offset)
+      out[i] = FeedForward::kDense;
     if (std::find(dense.begin(), dense.end(), layer) != dense.end()) out[i] = FeedForward::kDense;
   }
   return out;
@@ -192,6 +199,43 @@ Status add_layer_embeddings(const Config& config, ModelShape& shape) {
   return Done{};
 }
 
+/// Tables of cosines and sines for all positions, one for each kind of layer (vllm-project/vllm v0.15.1,
+/// vllm/model_executor/layers/rotary_embedding: as long as the model's longest request, times the factor of linear
+/// scaling). Latent attention: the up-projection again, as two matrices in the model's elements, once it is loaded
+/// (vllm/model_executor/layers/attention/mla_attention.py, process_weights_after_loading).
+Status add_tables(const Config& config, const std::vector<LayerPlan>& layers, ModelShape& shape) {
+  const auto add = [&](Division division, std::int64_t units, std::int64_t unit,
+                       std::vector<WeightMatrix>& to) {
+    to.push_back({.part = WeightPart::kTables, .division = division, .units = units, .unit_weights = unit});
+  };
+  const WeightShape& w = shape.weight_shape;
+  for (LayerWeights& run : shape.matrices.layers)
+    for (std::size_t i = 0; i < run.matrices.size(); ++i)
+      if (const WeightMatrix up = run.matrices[i]; up.module == "self_attn.kv_b_proj")
+        add(up.division, up.units, up.unit_weights, run.matrices);
+  const std::string type = config.text("model_type");
+  for (const char* without : {"opt", "gpt2", "gpt_bigcode", "bloom", "mpt", "nemotron_h", "jamba"})
+    if (type == without) return Done{};
+  KVPLAN_TRY(const std::int64_t positions,
+             config.whole_or({"max_position_embeddings"}, {1, kMostWindow >> 10}, 0));
+  std::int64_t size = w.key_size;
+  for (const LayerPlan& layer : layers)
+    if (layer.cache.kind == CacheKind::kLatent) size = layer.cache.rope_size;
+  const double part = config.number({"partial_rotary_factor", "rotary_pct"}).value_or(1);
+  if (positions == 0 || size == 0 || part <= 0 || part > 1) return Done{};
+  const auto rotary = static_cast<std::int64_t>(static_cast<double>(size) * part);
+  double factor = 1;
+  if (const auto scaling = config.inside("rope_scaling");
+      scaling && (scaling->text("rope_type") == "linear" || scaling->text("type") == "linear"))
+    factor = scaling->number({"factor"}).value_or(1);
+  if (factor < 1 || factor > kMostHeads) factor = 1;
+  add(Division::kWhole, positions, rotary, shape.matrices.each);
+  shape.matrices.each.back().units = static_cast<std::int64_t>(static_cast<double>(positions) * factor);
+  if (type.starts_with("gemma3") || type.starts_with("gemma4"))
+    add(Division::kWhole, positions, rotary, shape.matrices.each);
+  return Done{};
+}
+
 /// Layers that predict further tokens: engines load them for speculative decoding only.
 Status note_prediction(const Config& config, ModelShape& shape) {
   for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
@@ -259,6 +303,7 @@ Status read_weights(const Config& config, std::vector<LayerPlan>& layers, ModelS
   out.last[0].module = "lm_head";
   KVPLAN_TRY_DO(add_layer_embeddings(config, shape));
   add_vision(config, shape);
+  KVPLAN_TRY_DO(add_tables(config, layers, shape));
   KVPLAN_TRY_DO(note_prediction(config, shape));
   if (shape.weights_miss.empty()) read_precision(config, shape);
   if ((any_dense && w.feed_forward == 0) || (any_experts && w.expert_feed_forward == 0))

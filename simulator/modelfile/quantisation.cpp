@@ -96,6 +96,30 @@ std::optional<Precision> precision_of_group(const dom::object& group) {
   return precision(*bits, beside, size, activations);
 }
 
+/// Bits of the data types that quark names: fp8_e4m3, int8, uint4, ...
+std::optional<std::int64_t> bits_of_type(const std::string& type) {
+  const std::size_t digit = type.find_first_of("0123456789");
+  if (digit == std::string::npos || digit == 0) return std::nullopt;
+  const std::int64_t bits = type[digit] - '0';
+  return bits == 4 || bits == 8 ? std::optional(bits) : std::nullopt;
+}
+
+/// AMD Quark: one scheme for all layers, with scales of one byte in groups of small floats.
+std::optional<Precision> precision_of_quark(const dom::object& config) {
+  dom::object all, weight, input;
+  if (config["global_quant_config"].get_object().get(all) != simdjson::SUCCESS ||
+      all["weight"].get_object().get(weight) != simdjson::SUCCESS)
+    return std::nullopt;
+  const std::string type = text_of(weight, "dtype");
+  const auto bits = bits_of_type(type);
+  if (!bits) return std::nullopt;
+  std::int64_t activations = kHalf;
+  if (all["input_tensors"].get_object().get(input) == simdjson::SUCCESS)
+    activations = bits_of_type(text_of(input, "dtype")).value_or(kHalf);
+  const std::int64_t group = std::max<std::int64_t>(whole_of(weight, "group_size").value_or(0), 0);
+  return precision(*bits, type.starts_with("fp") && *bits == 4 ? 8 : 16, group, activations);
+}
+
 /// Without what repositories put before the names of layers.
 std::string_view without_prefix(std::string_view name) {
   for (bool again = true; again;) {
@@ -239,6 +263,9 @@ void Quantisation::read_method(const dom::object& config, std::string_view metho
              bits && sensible_bits(*bits)) {
     all_ = precision(*bits, 16 + *bits, group, kHalf);
     output_too_ = flag_of(config, "lm_head").value_or(false);
+  } else if (method == "quark") {
+    all_ = precision_of_quark(config);
+    if (!all_) missing = "kvplan does not read quantization_config.global_quant_config of quark";
   } else if (method == "eetq" || method == "experts_int8") {
     all_ = precision(8, 0, 0, kHalf);
     only_experts_ = method == "experts_int8";
@@ -252,8 +279,8 @@ Quantisation Quantisation::read(const dom::object& config, std::string& missing)
   dom::object inner;
   const bool nested = config["quantization"].get_object().get(inner) == simdjson::SUCCESS;
   const dom::object& at = nested ? inner : config;
-  for (const char* key :
-       {"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules", "llm_int8_skip_modules"}) {
+  for (const char* key : {"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules",
+                          "llm_int8_skip_modules", "exclude"}) {
     dom::array names;
     if (at[key].get_array().get(names) != simdjson::SUCCESS) continue;
     for (const dom::element each : names) {
@@ -281,6 +308,7 @@ Quantisation Quantisation::read(const dom::object& config, std::string& missing)
       missing = "kvplan does not read quantization_config with quant_algo " + found_text(algorithm);
     return out;
   }
+  if (nested && method.empty()) return out;  // the cache alone is quantised
   out.read_method(at, method, missing);
   return out;
 }

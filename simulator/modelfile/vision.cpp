@@ -62,9 +62,13 @@ void add_vision(const Config& config, ModelShape& shape) {
   }
   const std::string type = whole.text("model_type");
   const std::int64_t matrices = type == "mistral3" ? 3 : 2;  // of a feed-forward block
-  const std::int64_t count = t.layers * (4 * t.hidden * t.hidden + matrices * t.hidden * t.width) +
-                             (t.patch + t.positions) * t.hidden + projection(type, *vision, t, shape.hidden);
-  shape.matrices.first.push_back({.part = WeightPart::kVision, .unit_weights = count});
+  // Ranks share its blocks.
+  shape.matrices.first.push_back({.part = WeightPart::kVision,
+                                  .division = Division::kShared,
+                                  .units = t.hidden,
+                                  .unit_weights = t.layers * (4 * t.hidden + matrices * t.width)});
+  const std::int64_t rest = (t.patch + t.positions) * t.hidden + projection(type, *vision, t, shape.hidden);
+  shape.matrices.first.push_back({.part = WeightPart::kVision, .unit_weights = rest});
   if (whole.inside("audio_config"))
     shape.notes.emplace_back("The weights of its audio tower (audio_config) are not counted.");
 }

@@ -10,6 +10,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = {p.stem: json.loads(p.read_text()) for p in (ROOT / "simulator/model/data").glob("*.json")}
 MODELS = {name: {**c, **c.get("text_config", {})} for name, c in MODELS.items()}
+# Layers that differ, and towers for images, have their own arithmetic in tests/unit/model.
+DIFFER = ("vision_config", "index_head_dim", "compress_ratios", "hybrid_override_pattern", "hybrid_layer_pattern",
+          "full_attention_interval", "attention_chunk_size", "sparse_attention_config", "share_expert_dim",
+          "global_head_dim")
+MODELS = {name: c for name, c in MODELS.items() if not any(key in c for key in DIFFER)}
 DEVICES = {p.stem: json.loads(p.read_text()) for p in (ROOT / "simulator/model/devices").glob("*.json")}
 MIB = 1 << 20
 FORMAT_BYTES = {None: (2, 0), "bf16": (2, 0), "fp8": (1, 0), "int4": (0.5, 4 / 32), "fp4": (0.5, 1 / 16)}
@@ -83,6 +88,19 @@ def weights(c, first, layers, tp):
     return total
 
 
+def tables(c, layers, tp):
+    """Elements: rotary positions, and the up-projection of latent attention once more."""
+    positions = 0 if c["model_type"] == "opt" else c.get("max_position_embeddings", 0)
+    if "kv_lora_rank" in c:
+        heads = share(c["num_attention_heads"], tp)
+        copies = layers * c["kv_lora_rank"] * heads * (c["qk_nope_head_dim"] + c["v_head_dim"])
+        return copies + positions * c["qk_rope_head_dim"]
+    scaling = c.get("rope_scaling") or {}
+    factor = scaling.get("factor", 1) if scaling.get("rope_type") == "linear" else 1
+    size = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    return positions * size * (factor + (1 if c["model_type"].startswith("gemma3") else 0))
+
+
 def token_bytes_of_layer(c, tp, fmt):
     per_element, scale = FORMAT_BYTES[fmt]
     if "kv_lora_rank" in c:
@@ -109,7 +127,7 @@ def derive(case):
     act = activations(c, case["tp"], case["tokens"], case["seqs"])
     best, first = None, 0
     for layers in stages_of(c["num_hidden_layers"], case["pp"]):
-        loaded = share(weights(c, first, layers, case["tp"]) * case["bits"], 8)
+        loaded = share(weights(c, first, layers, case["tp"]) * case["bits"] + 16 * tables(c, layers, case["tp"]), 8)
         token = layers * token_bytes_of_layer(c, case["tp"], case["format"])
         if rule == "vllm-v1":
             pool = math.ceil(device * fraction) - loaded - act - workspace

@@ -279,9 +279,9 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   EXPECT_EQ(source({}),
             "parameters per rank as the checkpoint stores them: attention 8.002 bits, dense feed-forward "
             "8.002 bits, "
-            "experts 8.002 bits, shared experts 8.002 bits, the rest 16");
-  EXPECT_EQ(source(Fraction{16, 1}), "parameters per rank x 16 bits");
-  EXPECT_EQ(source(Fraction{17, 4}), "parameters per rank x 4.25 bits");
+            "experts 8.002 bits, shared experts 8.002 bits, the rest 16, and tables");
+  EXPECT_EQ(source(Fraction{16, 1}), "parameters per rank x 16 bits, and tables");
+  EXPECT_EQ(source(Fraction{17, 4}), "parameters per rank x 4.25 bits, and tables");
   EXPECT_EQ(error("llama-3-70b", on(h100, "vllm-v1", 2)), "fits");
   EXPECT_EQ(error("llama-3-8b", on(h100, "vllm-v1", 1, 33)),
             "deployment.pp: expected at most as many stages as layers of the model (32), found 33");

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/config.h"
@@ -108,6 +110,9 @@ TEST(Weights, FormsOfQuantisation) {
            "weights":{"num_bits":4,"type":"float","group_size":16},
            "input_activations":{"num_bits":4,"type":"float","group_size":16}}}})",
        4.5, 4},
+      {R"({"quant_method":"quark","exclude":["lm_head"],"global_quant_config":{"weight":{"dtype":"fp4",
+           "group_size":32},"input_tensors":{"dtype":"fp4"}}})",
+       4.25, 4},
       {R"({"quant_algo":"FP8","config_groups":{"g":{"weights":{"num_bits":8,"type":"float"},
            "input_activations":{"num_bits":8}}}})",
        8, 8},
@@ -153,6 +158,51 @@ TEST(Weights, ModulesThatAreLeftOut) {
       "c.json");
   EXPECT_EQ(bits(stage_weights(parsed.value(), 1, 1).value().front(), Part::kDense), 8 + 8.0 / 12)
       << "layers 10 and 11 are others";
+}
+
+/// NVIDIA's repositories say it in a file beside config.json.
+TEST(Weights, AFileBesideTheConfig) {
+  const auto dense = [](std::string_view beside, const std::string& members = "") {
+    const auto parsed = parse_config("{" + kDims + members + "}", "model-FP8/config.json", beside);
+    EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
+    return std::pair{bits(stage_weights(parsed.value(), 1, 1).value().front(), Part::kDense),
+                     parsed.value().notes.size()};
+  };
+  EXPECT_EQ(dense(R"({"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}})"),
+            (std::pair{8.0, 0UL}));
+  EXPECT_EQ(dense(R"({"quantization":{"quant_algo":null,"kv_cache_quant_algo":"FP8"}})"),
+            (std::pair{16.0, 0UL}));
+  EXPECT_EQ(dense(R"({"quantization":{"quant_algo":"FP8"}})", quantised(R"({"quant_method":"mxfp4"})")),
+            (std::pair{16.0, 0UL}))
+      << "the config decides";
+  EXPECT_EQ(dense(""), (std::pair{16.0, 1UL})) << "a note: the name says fp8, and nothing says how";
+  EXPECT_EQ(parse_config("{" + kDims + "}", "c.json", "[").error().to_string(),
+            "c.json: expected a JSON object beside it in hf_quant_config.json");
+}
+
+/// vllm-project/vllm 0.19 on an H100: "Model loading took 14.99 GiB" for Llama-3.1-8B, 7.51 on two ranks or stages,
+/// 4.26 and 3.28 on the first and the second of four stages.
+TEST(Weights, TablesOfPositions) {
+  const auto loaded = [](std::int64_t ranks, std::int64_t stages, std::size_t stage) {
+    const auto parsed = parse_config(
+        R"({"model_type":"llama","num_hidden_layers":32,"hidden_size":4096,"num_attention_heads":32,)"
+        R"("num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,)"
+        R"("max_position_embeddings":131072})",
+        "c.json");
+    const auto w = stage_weights(parsed.value(), ranks, stages);
+    return std::round(static_cast<double>(w.value()[stage].bytes()) / (1 << 30) * 100) / 100;
+  };
+  EXPECT_EQ(loaded(1, 1, 0), 14.99);
+  EXPECT_EQ(loaded(2, 1, 0), 7.51);
+  EXPECT_EQ(loaded(4, 1, 0), 3.77);
+  EXPECT_EQ(loaded(1, 2, 0), 7.51);
+  EXPECT_EQ(loaded(1, 4, 0), 4.26);
+  EXPECT_EQ(loaded(1, 4, 1), 3.28);
+  const StageWeights w = weights(R"(,"max_position_embeddings":1000)");
+  EXPECT_EQ(w.of(Part::kTables).bytes(), 1000 * 32 * 2);
+  EXPECT_EQ(w.of(Part::kTables).weights, 0);
+  EXPECT_EQ(w.bytes() - 2 * w.weights(), 1000 * 32 * 2);
+  EXPECT_EQ(precision_text(w), "16 bits each");
 }
 
 /// As openai/gpt-oss-20b is published and loaded: experts in 4.25 bits with rows of 3,072, the rest in 16.
