@@ -2,6 +2,156 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>Attention</name>
+    <message>
+        <source>Policy</source>
+        <translation>策略</translation>
+    </message>
+    <message>
+        <source>Kept now</source>
+        <translation>当前保留</translation>
+    </message>
+    <message>
+        <source>Tokens that the policy keeps for this head at this step</source>
+        <translation>该策略在此步为此头保留的 token</translation>
+    </message>
+    <message>
+        <source>Mass now</source>
+        <translation>当前质量</translation>
+    </message>
+    <message>
+        <source>Attention of this head and step that falls on kept tokens; 1 is all of it</source>
+        <translation>此头在此步落在保留 token 上的注意力；1 表示全部</translation>
+    </message>
+    <message>
+        <source>Error now</source>
+        <translation>当前误差</translation>
+    </message>
+    <message>
+        <source>Relative error of the attention output of this head and step</source>
+        <translation>此头在此步的注意力输出的相对误差</translation>
+    </message>
+    <message>
+        <source>Mean mass</source>
+        <translation>平均质量</translation>
+    </message>
+    <message>
+        <source>Mean over all decode steps and query heads of the layer</source>
+        <translation>该层所有解码步和查询头的平均值</translation>
+    </message>
+    <message>
+        <source>Least mass</source>
+        <translation>最小质量</translation>
+    </message>
+    <message>
+        <source>Mean error</source>
+        <translation>平均误差</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>Of this layer after the last step, with the policy&apos;s metadata</source>
+        <translation>最后一步之后该层的字节数，含策略的元数据</translation>
+    </message>
+    <message>
+        <source>Full</source>
+        <translation>完整</translation>
+    </message>
+    <message>
+        <source>Of the full cache of this layer</source>
+        <translation>该层的完整缓存</translation>
+    </message>
+</context>
+<context>
+    <name>Blocks</name>
+    <message>
+        <source>granted to</source>
+        <translation>分配给</translation>
+    </message>
+    <message>
+        <source>prefix hit of</source>
+        <translation>前缀命中，属于</translation>
+    </message>
+    <message>
+        <source>emptied and freed by</source>
+        <translation>清空并释放，由</translation>
+    </message>
+    <message>
+        <source>freed by the preemption of</source>
+        <translation>因抢占而释放，属于</translation>
+    </message>
+    <message>
+        <source>freed by the end of</source>
+        <translation>因结束而释放，属于</translation>
+    </message>
+    <message>
+        <source>enters the prefix cache, filled by</source>
+        <translation>进入前缀缓存，写满者</translation>
+    </message>
+    <message>
+        <source>evicted from the prefix cache</source>
+        <translation>从前缀缓存中淘汰</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Held by requests</source>
+        <translation>持有请求</translation>
+    </message>
+    <message>
+        <source>Holders</source>
+        <translation>持有者数</translation>
+    </message>
+    <message>
+        <source>For</source>
+        <translation>时长</translation>
+    </message>
+    <message>
+        <source>Time since it was last taken or let go</source>
+        <translation>自上次被取得或释放以来的时间</translation>
+    </message>
+    <message>
+        <source>In the prefix cache</source>
+        <translation>在前缀缓存中</translation>
+    </message>
+    <message>
+        <source>held</source>
+        <translation>被持有</translation>
+    </message>
+    <message>
+        <source>cached</source>
+        <translation>已缓存</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation>发生了什么</translation>
+    </message>
+    <message>
+        <source>Request</source>
+        <translation>请求</translation>
+    </message>
+</context>
+<context>
     <name>Compare</name>
     <message>
         <source>TTFT p50</source>
@@ -720,6 +870,10 @@
         <source>KV memory of one replica, out of the memory that %1 has free; known after a first run</source>
         <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行之后才知道</translation>
     </message>
+    <message>
+        <source>More than %1 holds: weights and buffers leave %2 for the cache</source>
+        <translation>超过 %1 所能容纳的：权重和缓冲区之外留给缓存 %2</translation>
+    </message>
 </context>
 <context>
     <name>Sweep</name>
@@ -803,6 +957,272 @@
     <message>
         <source>Validation</source>
         <translation>验证</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+</context>
+<context>
+    <name>Words</name>
+    <message>
+        <source>A request that cannot grow takes the memory of a running request of lower priority, which loses it and computes its tokens again.</source>
+        <translation>无法增长的请求取走优先级较低的运行请求的内存，后者失去内存并重新计算其 token。</translation>
+    </message>
+    <message>
+        <source>Its memory was taken for another request; it waits and computes its tokens again.</source>
+        <translation>其内存被另一请求取走；它等待并重新计算其 token。</translation>
+    </message>
+    <message>
+        <source>Blocks of earlier prompts are kept while there is room, and found again by prompts that begin likewise.</source>
+        <translation>较早提示的块在有空间时保留，并被开头相同的提示再次命中。</translation>
+    </message>
+    <message>
+        <source>An allocation found too little memory.</source>
+        <translation>一次分配没有找到足够的内存。</translation>
+    </message>
+    <message>
+        <source>One engine with one pool of memory.</source>
+        <translation>一个引擎及其一个内存池。</translation>
+    </message>
+    <message>
+        <source>The engine runs a limited number of requests at once.</source>
+        <translation>引擎同时运行的请求数有上限。</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::AnswerBar</name>
+    <message>
+        <source>Answer</source>
+        <translation>结论</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::AttentionChart</name>
+    <message>
+        <source>token</source>
+        <translation>token</translation>
+    </message>
+    <message>
+        <source>%1: keeps %2 of %3</source>
+        <translation>%1：保留 %3 个中的 %2 个</translation>
+    </message>
+    <message>
+        <source>Attended mass of the head at each step</source>
+        <translation>该头每步的注意力质量</translation>
+    </message>
+    <message>
+        <source>token that asks</source>
+        <translation>提出查询的 token</translation>
+    </message>
+    <message>
+        <source>Weights of the head, a row for each query</source>
+        <translation>该头的权重，每个查询一行</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::AttentionView</name>
+    <message>
+        <source>Attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>Sequence</source>
+        <translation>序列</translation>
+    </message>
+    <message>
+        <source>Layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>Query head</source>
+        <translation>查询头</translation>
+    </message>
+    <message>
+        <source>Up to four policies, separated by semicolons</source>
+        <translation>最多四个策略，用分号分隔</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Weights, kept tokens and attended mass</source>
+        <translation>权重、保留的 token 和注意力质量</translation>
+    </message>
+    <message>
+        <source>Policies</source>
+        <translation>策略</translation>
+    </message>
+    <message>
+        <source>Sequence %1: %2 tokens</source>
+        <translation>序列 %1：%2 个 token</translation>
+    </message>
+    <message>
+        <source>Layer %1</source>
+        <translation>层 %1</translation>
+    </message>
+    <message>
+        <source>Head %1</source>
+        <translation>头 %1</translation>
+    </message>
+    <message>
+        <source>Open a recording of attention (.kva).</source>
+        <translation>打开一个注意力记录（.kva）。</translation>
+    </message>
+    <message>
+        <source>The policies are replayed on the recording.</source>
+        <translation>正在记录上重放策略。</translation>
+    </message>
+    <message>
+        <source>At the end of the prompt, token %1.</source>
+        <translation>在提示末尾，token %1。</translation>
+    </message>
+    <message>
+        <source>Token %1 asks, step %2 of %3.</source>
+        <translation>Token %1 查询，第 %2 步，共 %3 步。</translation>
+    </message>
+    <message>
+        <source>%1 attends %2 of the mass.</source>
+        <translation>%1 覆盖质量的 %2。</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::BlockMap</name>
+    <message>
+        <source>held</source>
+        <translation>被持有</translation>
+    </message>
+    <message>
+        <source>held, a colour for each request</source>
+        <translation>被持有，每个请求一种颜色</translation>
+    </message>
+    <message>
+        <source>held, just taken</source>
+        <translation>被持有，刚取得</translation>
+    </message>
+    <message>
+        <source>for 1,000 s</source>
+        <translation>已 1,000 秒</translation>
+    </message>
+    <message>
+        <source>held by one request</source>
+        <translation>被一个请求持有</translation>
+    </message>
+    <message>
+        <source>by 64</source>
+        <translation>被 64 个</translation>
+    </message>
+    <message>
+        <source>cached</source>
+        <translation>已缓存</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>空闲</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::BlocksView</name>
+    <message>
+        <source>Blocks</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Colour by state</source>
+        <translation>按状态着色</translation>
+    </message>
+    <message>
+        <source>Colour by request</source>
+        <translation>按请求着色</translation>
+    </message>
+    <message>
+        <source>Colour by age</source>
+        <translation>按时长着色</translation>
+    </message>
+    <message>
+        <source>Colour by sharing</source>
+        <translation>按共享着色</translation>
+    </message>
+    <message>
+        <source>What colours mean</source>
+        <translation>颜色的含义</translation>
+    </message>
+    <message>
+        <source>Replica</source>
+        <translation>副本</translation>
+    </message>
+    <message>
+        <source>&amp;Back</source>
+        <translation>后退(&amp;B)</translation>
+    </message>
+    <message>
+        <source>To the last change of a block</source>
+        <translation>到上一次块变化</translation>
+    </message>
+    <message>
+        <source>&amp;Play</source>
+        <translation>播放(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Forward</source>
+        <translation>前进(&amp;F)</translation>
+    </message>
+    <message>
+        <source>To the next change of a block</source>
+        <translation>到下一次块变化</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Map of blocks</source>
+        <translation>块图</translation>
+    </message>
+    <message>
+        <source>History of the block</source>
+        <translation>块的历史</translation>
+    </message>
+    <message>
+        <source>Replica %1</source>
+        <translation>副本 %1</translation>
+    </message>
+    <message>
+        <source>Choose a block to see its history.</source>
+        <translation>选择一个块以查看其历史。</translation>
+    </message>
+    <message>
+        <source>Block %1 is held by %2.</source>
+        <translation>块 %1 被 %2 持有。</translation>
+    </message>
+    <message>
+        <source>Block %1 is cached: no request holds it, and its content can be found.</source>
+        <translation>块 %1 已缓存：没有请求持有它，其内容可被命中。</translation>
+    </message>
+    <message>
+        <source>Block %1 is free.</source>
+        <translation>块 %1 空闲。</translation>
+    </message>
+    <message>
+        <source>Blocks are shown after the run of a trace.</source>
+        <translation>运行一个跟踪之后显示块。</translation>
+    </message>
+    <message>
+        <source>The run is repeated to see its blocks.</source>
+        <translation>正在重复运行以查看其块。</translation>
+    </message>
+    <message>
+        <source>This memory does not say which block a request holds: only paged pools with block ids do.</source>
+        <translation>此内存不说明请求持有哪个块：只有带块编号的分页池才说明。</translation>
+    </message>
+    <message>
+        <source>At %1: %2 blocks held (%3 of them by several requests), %4 cached, %5 free; a block is %6.</source>
+        <translation>在 %1：%2 个块被持有（其中 %3 个被多个请求持有），%4 个已缓存，%5 个空闲；每块 %6。</translation>
     </message>
 </context>
 <context>
@@ -1421,6 +1841,18 @@ Esc：清除游标和标记，或取消拖动
     <message>
         <source>%1 (%2)</source>
         <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>Search settings</source>
+        <translation>搜索设置</translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>Shows every setting; otherwise those that matter most and those that were given</source>
+        <translation>显示所有设置；否则只显示最重要的和已给定的设置</translation>
     </message>
 </context>
 <context>

@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <array>
 
+#include "gui/views/attention/attention_view.h"
+#include "gui/views/blocks/blocks_view.h"
 #include "gui/views/compare/compare_view.h"
 #include "gui/views/plan/plan_view.h"
 #include "gui/views/requests/requests_view.h"
@@ -20,7 +22,9 @@ View* make() {
 
 constexpr std::array kViews{
     ViewEntry{"timeline", QT_TRANSLATE_NOOP("Views", "Timeline"), make<TimelineView>, nullptr},
+    ViewEntry{"blocks", QT_TRANSLATE_NOOP("Views", "Blocks"), make<BlocksView>, nullptr},
     ViewEntry{"requests", QT_TRANSLATE_NOOP("Views", "Requests"), make<RequestsView>, nullptr},
+    ViewEntry{"attention", QT_TRANSLATE_NOOP("Views", "Attention"), make<AttentionView>, read_recording},
     ViewEntry{"compare", QT_TRANSLATE_NOOP("Views", "Compare"), make<CompareView>, nullptr},
     ViewEntry{"sweep", QT_TRANSLATE_NOOP("Views", "Sweep"), make<SweepView>, read_sweep},
     ViewEntry{"plan", QT_TRANSLATE_NOOP("Views", "Plan"), make<PlanView>, read_plan},

@@ -7,7 +7,7 @@
 namespace kvplan::observe {
 namespace {
 
-std::size_t at(std::int64_t i) {
+std::size_t position(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -37,12 +37,12 @@ void SharedBlocks::each_drop(const Member& m, std::int64_t from, std::int64_t to
 /// The member drops these positions of a shared block in a track.
 void SharedBlocks::drop_in(Member& m, Shared& shared, std::int64_t track,
                            std::span<const std::int32_t> positions) {
-  const std::size_t cells = m.track_units.size() * at(alloc_unit_tokens_);
+  const std::size_t cells = m.track_units.size() * position(alloc_unit_tokens_);
   if (shared.dropped_by.empty()) shared.dropped_by.resize(cells, 0);
   Cells& own = m.dropped[shared.logical];
   if (own.empty()) own.resize(cells, false);
   add_surplus(shared, -1);
-  const std::int64_t units = m.track_units[at(track)];
+  const std::int64_t units = m.track_units[position(track)];
   for (const std::int32_t position : positions) {
     const std::size_t cell = cell_of(track, position);
     KVPLAN_CHECK(!own[cell], position, track);
@@ -62,7 +62,7 @@ void SharedBlocks::wrote(RequestId r, std::int64_t written) {
   if (m.shares == 0 || written < prompt) return;
   if (m.course->dropped_cells(written) == (from > prompt ? m.course->dropped_cells(from - 1) : 0)) return;
   each_drop(m, from, written, [&](std::int64_t logical, std::int64_t track, auto positions) {
-    const auto found = shared_.find(m.table[at(logical)]);
+    const auto found = shared_.find(m.table[position(logical)]);
     if (found != shared_.end()) drop_in(m, found->second, track, positions);
   });
 }
@@ -71,10 +71,12 @@ void SharedBlocks::wrote(RequestId r, std::int64_t written) {
 void SharedBlocks::look_back(Member& m, const std::vector<std::int64_t>& logical_blocks) {
   if (m.written < m.course->shape().prompt || m.course->dropped_cells(m.written) == 0) return;
   const std::int64_t last = logical_blocks.back();  // they ascend
-  std::vector<Shared*> blocks(at(last + 1), nullptr);
-  for (const std::int64_t logical : logical_blocks) blocks[at(logical)] = &shared_.at(m.table[at(logical)]);
+  std::vector<Shared*> blocks(position(last + 1), nullptr);
+  for (const std::int64_t logical : logical_blocks)
+    blocks[position(logical)] = &shared_.at(m.table[position(logical)]);
   each_drop(m, 0, m.written, [&](std::int64_t logical, std::int64_t track, auto positions) {
-    if (logical <= last && blocks[at(logical)] != nullptr) drop_in(m, *blocks[at(logical)], track, positions);
+    if (logical <= last && blocks[position(logical)] != nullptr)
+      drop_in(m, *blocks[position(logical)], track, positions);
   });
 }
 
@@ -99,7 +101,7 @@ void SharedBlocks::hold(RequestId r, std::int64_t logical, BlockId block) {
   Shared& shared = found->second;
   if (fresh) {
     Member& m = members_.at(first);
-    KVPLAN_CHECK(at(logical) < m.table.size() && m.table[at(logical)] == block, block, first);
+    KVPLAN_CHECK(position(logical) < m.table.size() && m.table[position(logical)] == block, block, first);
     ++m.shares;
     shared.logical = logical;
     shared.holders = {first};
@@ -125,7 +127,7 @@ void SharedBlocks::give_back(RequestId r, BlockId block) {
   }
   Shared& shared = found->second;
   Member& m = members_.at(r);
-  const auto units_of = [&](std::size_t cell) { return m.track_units[cell / at(alloc_unit_tokens_)]; };
+  const auto units_of = [&](std::size_t cell) { return m.track_units[cell / position(alloc_unit_tokens_)]; };
   add_surplus(shared, -1);
   if (const auto own = m.dropped.find(shared.logical); own != m.dropped.end()) {
     for (std::size_t cell = 0; cell < own->second.size(); ++cell) {
@@ -165,7 +167,7 @@ void SharedBlocks::enter(RequestId r, const core::Course& course, std::span<cons
   m.table.assign(found.begin(), found.end());
   m.written = std::ssize(found) * alloc_unit_tokens_;
   newly_shared_.clear();
-  for (std::int64_t b = 0; b < std::ssize(found); ++b) hold(r, b, found[at(b)]);
+  for (std::int64_t b = 0; b < std::ssize(found); ++b) hold(r, b, found[position(b)]);
   for (const auto& [first, logical_blocks] : newly_shared_) look_back(members_.at(first), logical_blocks);
 }
 
@@ -181,7 +183,7 @@ void SharedBlocks::grant(RequestId r, std::span<const BlockId> blocks) {
 
 void SharedBlocks::free_entries(RequestId r, std::span<const std::int32_t> entries) {
   Member& m = members_.at(r);
-  for (const std::int32_t entry : entries) give_back(r, std::exchange(m.table[at(entry)], kNoBlock));
+  for (const std::int32_t entry : entries) give_back(r, std::exchange(m.table[position(entry)], kNoBlock));
 }
 
 void SharedBlocks::leave(RequestId r) {
@@ -217,7 +219,7 @@ core::HeldCells SharedBlocks::shared_cells(RequestId r) const {
   if (m.shares == 0) return sum;
   sum.hole = m.dropped_cells;
   for (std::int64_t b = 0; b < std::ssize(m.table); ++b) {
-    if (!shared_.contains(m.table[at(b)])) continue;
+    if (!shared_.contains(m.table[position(b)])) continue;
     const std::int64_t written =
         std::clamp<std::int64_t>(m.written - b * alloc_unit_tokens_, 0, alloc_unit_tokens_);
     sum.live += units_ * written;

@@ -38,7 +38,7 @@ void RatioChart::draw(QPainter& painter, const QSize& size) const {
   int names = 0;
   for (const ValidatedQuantity& quantity : document_->quantities) {
     if (const auto ratio = quantity.ratio()) far = std::max(far, std::abs(std::log(*ratio)));
-    names = std::max(names, painter.fontMetrics().horizontalAdvance(quantity.name));
+    names = std::max(names, painter.fontMetrics().horizontalAdvance(quantity.name) + kGap);
   }
   names = std::min(names, size.width() / 2);
   const QRect plot(names + 3 * kGap, line(), std::max(20, size.width() - names - 5 * kGap - 60),
@@ -70,7 +70,7 @@ void RatioChart::draw(QPainter& painter, const QSize& size) const {
     const int y = row.center().y();
     if (!ratio) {
       const bool equal = quantity.predicted && quantity.predicted == quantity.measured;
-      painter.drawText(QRect(plot.left(), row.top(), plot.width(), line()), Qt::AlignHCenter,
+      painter.drawText(QRect(plot.right() + kGap, row.top(), 60, line()), Qt::AlignLeft | Qt::AlignVCenter,
                        equal ? tr("equal") : QStringLiteral("–"));
       continue;
     }
@@ -113,6 +113,7 @@ ValidationView::ValidationView(QWidget* parent)
   parts->addWidget(scroll);
   parts->addWidget(table_);
   parts->setChildrenCollapsible(false);
+  parts->setSizes({3000, 2000});
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(kGap, kGap / 2, kGap, kGap / 2);
   column->addWidget(words_);
