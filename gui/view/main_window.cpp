@@ -16,10 +16,12 @@
 #include <QTabBar>
 #include <QVBoxLayout>
 
+#include "gui/view/answer_bar.h"
 #include "gui/view/headline_panel.h"
 #include "gui/view/message_bar.h"
 #include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
+#include "gui/viewmodel/answer_words.h"
 #include "gui/viewmodel/fit_rows.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/sample.h"
@@ -70,6 +72,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
     workspace_.set_stale(stale_);
     numbers_->setEnabled(!stale_);
     fits_->setEnabled(!stale_ || !obstacles_.empty());
+    answer_->setEnabled(!stale_);
   });
 }
 
@@ -87,6 +90,8 @@ void MainWindow::make_panels() {
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(messages_);
   column->addWidget(tabs_);
+  answer_ = new AnswerBar(this);
+  column->addWidget(answer_);
   column->addWidget(pages_, 1);
   setCentralWidget(centre);
 
@@ -114,7 +119,7 @@ void MainWindow::make_panels() {
   addDockWidget(Qt::BottomDockWidgetArea, what_if_dock_);
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
   connect(sliders_, &SliderPanel::taken_back, &document_, &ScenarioDocument::take_back);
-  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);  // sliders have room on a small screen
   make_fits();
   resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);
   show_scenario();
@@ -205,7 +210,16 @@ void MainWindow::show_refusal(const Error& error) {
 void MainWindow::show_sliders() {
   SliderFacts facts;
   if (trace_) facts.hash_block_tokens = trace_->trace.prefix.block_tokens;
-  facts.derived_pool_bytes = derived_pool_bytes(document_.scenario(), result_ ? &result_->run : nullptr);
+  const runs::RunSummary* const run = result_ ? &result_->run : nullptr;
+  facts.derived_pool_bytes = derived_pool_bytes(document_.scenario(), run);
+  facts.device_pool_bytes = facts.derived_pool_bytes;
+  if (!document_.scenario().derives_pool && !document_.scenario().text("deployment.device").empty()) {
+    std::vector<runs::Setting> settings = document_.settings();
+    std::erase_if(settings, [](const runs::Setting& s) { return s.path.starts_with("memory.pool_"); });
+    const auto derives = runs::resolve(settings);
+    if (derives.ok()) facts.device_pool_bytes = derived_pool_bytes(derives.value(), nullptr);
+  }
+  if (run != nullptr && !run->replicas.empty()) facts.token_bytes = run->replicas.front().pool.token_bytes;
   sliders_->show_scenario(document_.scenario(), facts);
 }
 
@@ -271,6 +285,7 @@ void MainWindow::show_result(const ResultPtr& result) {
   timeline_->set_stale(timeline_->stale() && stale_);
   workspace_.set_stale(timeline_->stale());
   for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(panel->isEnabled() || !stale_);
+  answer_->setEnabled(answer_->isEnabled() || !stale_);
   timeline_->set_data(result->timeline);
   show_slot();
   if (wanted_view_) restore_view(*wanted_view_);
@@ -283,6 +298,7 @@ void MainWindow::show_result(const ResultPtr& result) {
 void MainWindow::show_numbers() {
   const runs::RunSummary& run = result_->run;
   numbers_->show_rows(headline(run));
+  answer_->show_sentences(answer_of(run));
   show_fits();
   if (report_) {
     cost_->setText(tr("%1 requests, %2 steps, from the report of a finished run")

@@ -24,6 +24,7 @@ class QTableView;
 
 namespace kvplan::gui {
 
+class AnswerBar;
 class HeadlinePanel;
 class MessageBar;
 class ScenarioPanel;
@@ -69,6 +70,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] HeadlinePanel* numbers() const { return numbers_; }
   /// What fits and what it costs.
   [[nodiscard]] HeadlinePanel* fits() const { return fits_; }
+  [[nodiscard]] AnswerBar* answer() const { return answer_; }
   [[nodiscard]] MessageBar* messages() const { return messages_; }
   /// The result shown; null before the first one.
   [[nodiscard]] const ResultPtr& result() const { return result_; }
@@ -182,6 +184,7 @@ class MainWindow final : public QMainWindow {
   QTabBar* tabs_{nullptr};
   ScenarioPanel* form_{nullptr};
   SliderPanel* sliders_{nullptr};
+  AnswerBar* answer_{nullptr};
   HeadlinePanel* numbers_{nullptr};
   HeadlinePanel* fits_{nullptr};
   QLabel* cost_{nullptr};

@@ -15,6 +15,8 @@
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <array>
 
 #include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
@@ -27,6 +29,10 @@ namespace {
 
 using runs::Field;
 using runs::FieldKind;
+
+/// Shown without a search: model, device, GPUs, pool, engine and policy.
+constexpr std::array<std::string_view, 6> kMatterMost{
+    "model", "deployment.device", "deployment.tp", "memory.pool_bytes", "engine", "eviction"};
 
 /// What is before the dot of a path; of a path without one the path itself.
 QString group_of(const Field& field) {
@@ -64,10 +70,75 @@ ScenarioPanel::ScenarioPanel(const ScenarioDocument& document, QWidget* parent)
   scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setFocusPolicy(Qt::NoFocus);
+  search_ = new QLineEdit(this);
+  search_->setObjectName(QStringLiteral("form-search"));
+  search_->setClearButtonEnabled(true);
+  all_ = new QToolButton(this);
+  all_->setObjectName(QStringLiteral("form-all"));
+  all_->setCheckable(true);
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(6, 2, 6, 0);
+  bar->addWidget(search_, 1);
+  bar->addWidget(all_);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
+  layout->addLayout(bar);
   layout->addWidget(scroll_, 1);
+  connect(search_, &QLineEdit::textChanged, this, &ScenarioPanel::show_wanted);
+  connect(all_, &QToolButton::toggled, this, &ScenarioPanel::show_wanted);
+  translate();
   make_form();
+}
+
+void ScenarioPanel::translate() {
+  search_->setPlaceholderText(tr("Search settings"));
+  search_->setAccessibleName(tr("Search settings"));
+  all_->setText(tr("All"));
+  all_->setToolTip(tr("Shows every setting; otherwise those that matter most and those that were given"));
+}
+
+void ScenarioPanel::show_all(bool all) {
+  all_->setChecked(all);
+}
+
+void ScenarioPanel::search(const QString& text) {
+  search_->setText(text);
+}
+
+bool ScenarioPanel::is_wanted(const Row& row) const {
+  if (all_->isChecked()) return true;
+  const QString wanted = search_->text().trimmed();
+  if (!wanted.isEmpty())
+    return row.path.contains(wanted, Qt::CaseInsensitive) ||
+           spoken(row.path).contains(wanted, Qt::CaseInsensitive) ||
+           row.editor->accessibleDescription().contains(wanted, Qt::CaseInsensitive);
+  return std::find(kMatterMost.begin(), kMatterMost.end(), to_utf8(row.path)) != kMatterMost.end() ||
+         document_.is_given(to_utf8(row.path)) || row.editor->hasFocus();
+}
+
+void ScenarioPanel::show_wanted() {
+  std::map<QFormLayout*, bool> groups;
+  const auto show = [this](const Row& row, bool wanted) {
+    // With all that stands in the row. Only where it changes: a slider's step comes by here.
+    if (row.editor->isHidden() == wanted) row.form->setRowVisible(row.line, wanted);
+    if (row.reset != nullptr) row.reset->setVisible(wanted && document_.is_given(to_utf8(row.path)));
+  };
+  for (const Row& row : rows_) {
+    bool wanted = is_wanted(row);
+    const auto component = components_.find(to_utf8(row.path));
+    if (component != components_.end()) {
+      const bool inside = std::any_of(component->second.rows.begin(), component->second.rows.end(),
+                                      [this](const Row& param) { return is_wanted(param); });
+      if (component->second.holder->isHidden() == inside)
+        row.form->setRowVisible(component->second.holder, inside);
+      for (const Row& param : component->second.rows) show(param, is_wanted(param));
+      wanted = wanted || inside;
+    }
+    show(row, wanted);
+    groups[row.form] = groups[row.form] || wanted;
+  }
+  for (const auto& [form, wanted] : groups)
+    if (form->parentWidget()->isHidden() == wanted) form->parentWidget()->setVisible(wanted);
 }
 
 void ScenarioPanel::make_form() {
@@ -102,7 +173,10 @@ void ScenarioPanel::set_read_only(bool read_only) {
 }
 
 void ScenarioPanel::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::LanguageChange) make_form();
+  if (event->type() == QEvent::LanguageChange) {
+    translate();
+    make_form();
+  }
   QWidget::changeEvent(event);
 }
 
@@ -142,7 +216,7 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
   if (!range.isEmpty()) help = tr("%1: %2").arg(help, range);
   rows_.push_back(make_row(form, path, field_words(field.path), help, editor, field.unit));
   if (field.path == "workload.trace") {  // a window without its trace shows nothing
-    rows_.back().reset->hide();
+    delete rows_.back().reset;
     rows_.back().reset = nullptr;
   }
   if (field.kind != FieldKind::kComponent) return;
@@ -221,7 +295,7 @@ ScenarioPanel::Row ScenarioPanel::make_row(QFormLayout* form, const QString& pat
   line->addWidget(editor, 1);
   line->addWidget(reset);
   form->addRow(label, line);
-  return {path, editor, reset};
+  return {path, editor, reset, form, line};
 }
 
 bool ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
@@ -241,7 +315,6 @@ bool ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
       component.rows.push_back(
           make_row(form, path, field_words(param.name), help, param_editor(path, param), param.unit));
     }
-    component.holder->setVisible(!component.rows.empty());
     editor(to_qstring(field.path))->setToolTip(catalogue_text(choice.descriptor().summary));
   }
   for (std::size_t i = 0; i < component.rows.size(); ++i)
@@ -281,10 +354,12 @@ void ScenarioPanel::refresh() {
     anew |= fill_component(fields[i], choice);
   }
   if (anew) order_tabs();
+  show_wanted();
 }
 
 void ScenarioPanel::order_tabs() {
-  QWidget* last = scroll_;
+  setTabOrder(search_, all_);
+  QWidget* last = all_;
   const auto follow = [&last](const Row& row) {
     for (QWidget* next : {row.editor, static_cast<QWidget*>(row.reset)}) {
       if (next == nullptr) continue;

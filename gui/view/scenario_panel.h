@@ -14,6 +14,8 @@
 #include "simulator/scenario/scenario.h"
 
 class QFormLayout;
+class QLayout;
+class QLineEdit;
 class QScrollArea;
 class QToolButton;
 
@@ -32,6 +34,10 @@ class ScenarioPanel final : public QWidget {
   /// Puts a sign at the row that the error names, if any.
   void show_error(const Error& error);
   void clear_error();
+  /// Shows every setting; otherwise those that matter most, those that were given, and those that the search finds.
+  void show_all(bool all);
+  /// A word of the names, paths or explanations of settings.
+  void search(const QString& text);
   /// Values can be viewed and scrolled, but not changed.
   void set_read_only(bool read_only);
   /// The editor of a path; null if there is none.
@@ -50,8 +56,13 @@ class ScenarioPanel final : public QWidget {
     QString path;
     QWidget* editor{nullptr};
     QToolButton* reset{nullptr};
+    QFormLayout* form{nullptr};
+    QLayout* line{nullptr};
   };
   void make_form();
+  void translate();
+  [[nodiscard]] bool is_wanted(const Row& row) const;
+  void show_wanted();
   void add_field(QFormLayout* form, const runs::Field& field);
   /// Returns true if it created new rows.
   bool fill_component(const runs::Field& field, const Choice& choice);
@@ -73,6 +84,8 @@ class ScenarioPanel final : public QWidget {
     std::vector<Row> rows;
   };
   std::map<std::string_view, Component> components_;  // by path
+  QLineEdit* search_{nullptr};
+  QToolButton* all_{nullptr};
   QScrollArea* scroll_{nullptr};
   bool read_only_{false};
   QPointer<QAction> error_sign_;  // in a line editor

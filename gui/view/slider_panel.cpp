@@ -4,8 +4,9 @@
 #include <QGridLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QSignalBlocker>
-#include <QSlider>
+#include <QStyleOptionSlider>
 
 #include "gui/viewmodel/formatting.h"
 
@@ -14,13 +15,40 @@ int row_height(const QWidget& panel) {
   return panel.fontMetrics().height() + 4;
 }
 
+MarkedSlider::MarkedSlider(QWidget* parent) : QSlider(Qt::Horizontal, parent) {
+  setMinimumWidth(160);
+}
+
+void MarkedSlider::set_limit(std::optional<int> limit) {
+  if (limit_ == limit) return;
+  limit_ = limit;
+  update();
+}
+
+int MarkedSlider::x_of(int value) const {
+  QStyleOptionSlider option;
+  initStyleOption(&option);
+  option.sliderPosition = value;
+  return style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, this).center().x();
+}
+
+void MarkedSlider::paintEvent(QPaintEvent* event) {
+  QSlider::paintEvent(event);
+  if (!limit_) return;
+  const int x = x_of(*limit_), beyond = x_of(maximum());
+  QPainter painter(this);
+  QColor colour(0xD5, 0x5E, 0x00);
+  painter.fillRect(QRect(x, height() - 5, beyond - x, 4), QBrush(colour, Qt::BDiagPattern));
+  painter.fillRect(QRect(x - 1, 1, 2, height() - 2), colour);
+}
+
 SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = new QGridLayout(this);
   layout->setColumnStretch(1, 1);
   for (std::size_t i = 0; i < kSliders; ++i) {
     Row& row = rows_[i];
     row.name = new QLabel(this);
-    row.slider = new QSlider(Qt::Horizontal, this);
+    row.slider = new MarkedSlider(this);
     row.slider->setPageStep(4);
     row.slider->setObjectName(QStringLiteral("slider:") + QString::fromLatin1(kSliderNames[i]));
     row.slider->installEventFilter(this);
@@ -39,7 +67,12 @@ SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
                    to_qstring(row.model.stops[static_cast<std::size_t>(position)]), row.merge);
     });
   }
-  layout->setRowStretch(static_cast<int>(kSliders), 1);
+  warning_ = new QLabel(this);
+  warning_->setObjectName(QStringLiteral("slider-warning"));
+  warning_->setWordWrap(true);
+  warning_->hide();
+  layout->addWidget(warning_, static_cast<int>(kSliders), 0, 1, 3);
+  layout->setRowStretch(static_cast<int>(kSliders) + 1, 1);
   translate();
 }
 
@@ -85,11 +118,12 @@ bool SliderPanel::give_up(Row& row, const QEvent& event) {
   return row.given_up && event.type() == QEvent::MouseMove;
 }
 
-QSlider* SliderPanel::slider(SliderKind kind) const {
+MarkedSlider* SliderPanel::slider(SliderKind kind) const {
   return rows_[static_cast<std::size_t>(kind)].slider;
 }
 
 void SliderPanel::show_scenario(const runs::Scenario& scenario, const SliderFacts& facts) {
+  QStringList warnings;
   for (std::size_t i = 0; i < kSliders; ++i) {
     Row& row = rows_[i];
     row.model = slider_model(static_cast<SliderKind>(i), scenario, facts);
@@ -100,12 +134,23 @@ void SliderPanel::show_scenario(const runs::Scenario& scenario, const SliderFact
     row.slider->setToolTip(row.model.explanation);
     // If the pool is not known yet, the row says what it will be a share of.
     const bool says = usable || (row.model.path.empty() && !row.model.shown.isEmpty());
-    row.value->setText(says ? row.model.shown : QStringLiteral("–"));
-    row.slider->setAccessibleDescription(row.model.shown + QStringLiteral(". ") + row.model.explanation);
+    const bool warns = !row.model.warning.isEmpty();
+    row.value->setText(!says   ? QStringLiteral("–")
+                       : warns ? QStringLiteral("\u26A0 ") + row.model.shown
+                               : row.model.shown);
+    row.value->setToolTip(row.model.warning);
+    row.slider->set_limit(usable ? row.model.limit : std::nullopt);
+    if (warns) row.slider->setToolTip(row.model.warning);
+    row.slider->setAccessibleDescription(
+        QStringList{row.model.shown, row.model.explanation, row.model.warning}.join(QStringLiteral(". ")));
+    warnings << row.model.warning;
     if (!usable) continue;
     row.slider->setRange(0, static_cast<int>(row.model.stops.size()) - 1);
     row.slider->setValue(row.model.position());
   }
+  warnings.removeAll(QString());
+  warning_->setText(warnings.join(QLatin1Char('\n')));
+  warning_->setVisible(!warnings.isEmpty());
 }
 
 }  // namespace kvplan::gui

@@ -2,18 +2,36 @@
 // gui/viewmodel/slider_model.h.
 #pragma once
 
+#include <QSlider>
 #include <QWidget>
 #include <array>
 
 #include "gui/viewmodel/slider_model.h"
 
 class QLabel;
-class QSlider;
 
 namespace kvplan::gui {
 
 /// Height of a row of sliders, and of the numbers beside them.
 int row_height(const QWidget& panel);
+
+/// A slider with a mark at the last value that can be had, and a pattern behind it.
+class MarkedSlider final : public QSlider {
+  Q_OBJECT
+
+ public:
+  explicit MarkedSlider(QWidget* parent = nullptr);
+  void set_limit(std::optional<int> limit);
+  [[nodiscard]] std::optional<int> limit() const { return limit_; }
+  /// Where the handle's middle is at a value, in the widget's coordinates.
+  [[nodiscard]] int x_of(int value) const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  std::optional<int> limit_;
+};
 
 class SliderPanel final : public QWidget {
   Q_OBJECT
@@ -23,7 +41,7 @@ class SliderPanel final : public QWidget {
 
   /// Sets handles and ranges from the scenario; emits nothing.
   void show_scenario(const runs::Scenario& scenario, const SliderFacts& facts);
-  [[nodiscard]] QSlider* slider(SliderKind kind) const;
+  [[nodiscard]] MarkedSlider* slider(SliderKind kind) const;
 
  Q_SIGNALS:
   /// The user moved a slider to a value. Requests with equal `merge` belong to one movement.
@@ -38,7 +56,7 @@ class SliderPanel final : public QWidget {
  private:
   struct Row {
     QLabel* name{nullptr};
-    QSlider* slider{nullptr};
+    MarkedSlider* slider{nullptr};
     QLabel* value{nullptr};
     SliderModel model;
     int merge{0};
@@ -49,6 +67,7 @@ class SliderPanel final : public QWidget {
   void translate();
 
   std::array<Row, kSliders> rows_;
+  QLabel* warning_{nullptr};  ///< what the device does not hold
   int movements_{0};
 };
 

@@ -48,11 +48,10 @@ double number(const std::string& text) {
 }
 
 SliderModel load_slider(const runs::Scenario& scenario) {
-  SliderModel model{.path = "workload.rate_scale",
-                    .stops = {},
-                    .text = scenario.text("workload.rate_scale"),
-                    .shown = {},
-                    .explanation = Sliders::tr("Factor on the recorded arrival rate")};
+  SliderModel model;
+  model.path = "workload.rate_scale";
+  model.text = scenario.text("workload.rate_scale");
+  model.explanation = Sliders::tr("Factor on the recorded arrival rate");
   // An eighth to sixteen times, eight steps to a doubling.
   for (int i = -24; i <= 32; ++i) model.stops.push_back(three_digit_text(std::exp2(i / 8.0)));
   model.shown = QStringLiteral("× %1").arg(to_qstring(model.text));
@@ -102,6 +101,31 @@ SliderModel pool_slider(const runs::Scenario& scenario, std::int64_t derived_poo
   model.text = scenario.text(model.path);
   model.explanation = Sliders::tr("KV memory of one replica");
   return model;
+}
+
+/// Marks what the device has room for.
+void add_limit(SliderModel& model, const runs::Scenario& scenario, const SliderFacts& facts) {
+  if (facts.device_pool_bytes <= 0 || model.path.empty()) return;
+  double most = static_cast<double>(facts.device_pool_bytes);
+  if (model.path != "memory.pool_bytes") {
+    if (facts.token_bytes <= 0) return;
+    most /= static_cast<double>(facts.token_bytes);
+    if (model.path == "memory.pool_blocks") {
+      const bool has_blocks = std::any_of(scenario.allocator.descriptor().params.begin(),
+                                          scenario.allocator.descriptor().params.end(),
+                                          [](const Param& param) { return param.name == "block_tokens"; });
+      if (!has_blocks) return;
+      most /= static_cast<double>(scenario.allocator.integer("block_tokens"));
+    }
+  }
+  int last = -1;
+  for (const std::string& stop : model.stops)
+    if (number(stop) <= most) ++last;
+  if (last + 1 < static_cast<int>(model.stops.size())) model.limit = std::max(0, last);
+  if (number(model.text) <= most * 1.0001) return;
+  model.warning = Sliders::tr("More than %1 holds: weights and buffers leave %2 for the cache")
+                      .arg(to_qstring(scenario.text("deployment.device")),
+                           format_bytes(static_cast<double>(facts.device_pool_bytes)));
 }
 
 SliderModel param_slider(const std::string& field, const Choice& choice, std::string_view name,
@@ -187,8 +211,11 @@ SliderModel slider_model(SliderKind kind, const runs::Scenario& scenario, const 
   switch (kind) {
     case SliderKind::kLoad:
       return load_slider(scenario);
-    case SliderKind::kPool:
-      return pool_slider(scenario, facts.derived_pool_bytes);
+    case SliderKind::kPool: {
+      SliderModel model = pool_slider(scenario, facts.derived_pool_bytes);
+      add_limit(model, scenario, facts);
+      return model;
+    }
     case SliderKind::kBlock:
       return block_slider(scenario, facts.hash_block_tokens);
     case SliderKind::kBudget:

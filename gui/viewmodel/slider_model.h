@@ -6,6 +6,7 @@
 
 #include <QString>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct SliderModel {
   QString shown;                   ///< the same as displayed, with its unit
   QString explanation;             ///< what it changes, or why it is disabled
 
+  /// The last stop that the device has memory for; absent: it holds all of them, or it is not known.
+  std::optional<int> limit;
+  QString warning;  ///< why the present value cannot be had; empty: it can, or that is not known
+
   /// The stop nearest to the present value, by ratio.
   [[nodiscard]] int position() const;
 };
@@ -35,6 +40,10 @@ struct SliderFacts {
   std::int64_t hash_block_tokens{0};
   /// The pool derived from device and model; 0: not known yet, or the scenario derives none.
   std::int64_t derived_pool_bytes{0};
+  /// The pool that device and model leave room for, whether the scenario uses it or not; 0: not known.
+  std::int64_t device_pool_bytes{0};
+  /// Bytes of a token in the pool, as in the last run; 0: not known.
+  std::int64_t token_bytes{0};
 };
 
 /// The pool of a scenario that derives one: from its model if that is known by name, else from `run`, the last one

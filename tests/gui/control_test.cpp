@@ -238,9 +238,12 @@ TEST(GuiDrag, EscapeTakesBackADragOfTheChart) {
 std::vector<QWidget*> tab_round(QWidget* first) {
   std::vector<QWidget*> visited;
   first->setFocus(Qt::TabFocusReason);
+  int steps = 0;
   for (QWidget* at = QApplication::focusWidget(); at != nullptr; at = QApplication::focusWidget()) {
-    if (std::find(visited.begin(), visited.end(), at) != visited.end()) break;
-    visited.push_back(at);
+    if (++steps > 1000) break;
+    const bool link = !visited.empty() && visited.back() == at;  // Tab goes from link to link in a text
+    if (!link && std::find(visited.begin(), visited.end(), at) != visited.end()) break;
+    if (!link) visited.push_back(at);
     QTest::keyClick(at, Qt::Key_Tab);
   }
   return visited;

@@ -9,8 +9,9 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "gui/view/scenario_panel.h"
 #include "gui/viewmodel/formatting.h"
-#include "gui/views/timeline/timeline_view.h"
+#include "gui/views/view.h"
 
 namespace kvplan::gui {
 
@@ -42,6 +43,7 @@ runs::Scenario scenario_of(const std::vector<std::string>& sets) {
 std::unique_ptr<MainWindow> make_window(bool open) {
   auto window = std::make_unique<MainWindow>();
   window->set_theme(Theme::kLight);
+  window->form()->show_all(true);  // tests reach every setting
   window->show();
   window->activateWindow();
   if (open) {
