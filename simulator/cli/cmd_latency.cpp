@@ -12,6 +12,7 @@
 #include "simulator/cli/decode_rows.h"
 #include "simulator/cli/keyed_rows.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/io/measured_kernels.h"
 #include "simulator/kernels/attention_roofline.h"
 #include "simulator/kernels/decode_times.h"
 #include "simulator/kernels/kernel_kind.h"
@@ -24,7 +25,7 @@ namespace {
 constexpr std::string_view kDecodeAttention = "decode-attention";
 
 struct LatencyOptions {
-  std::string kernel, gpu, engine, engine_version, input, output;
+  std::string kernel, gpu, engine, engine_version, calibration, input, output;
 };
 
 /// Times of one GPU and engine, and what is counted about the rows that ask for them.
@@ -161,6 +162,24 @@ Status decode_attention(const LatencyOptions& options, const model::DeviceShape&
   return Done{};
 }
 
+/// Times of a calibration, whatever GPU and engine the rows name.
+Status calibrated_attention(const LatencyOptions& options) {
+  KVPLAN_TRY(const runs::MeasuredKernels measured, io::open_measured_kernels(options.calibration));
+  const kernels::KernelTable& first = measured.tables.front();
+  const kernels::DecodeTimes times(measured.tables, {{first.gpu}, first.engine, {}});
+  std::optional<DecodeRows> rows;
+  KVPLAN_TRY_DO(write_times(options, {.open = [&](std::string_view header) -> Status {
+                                        KVPLAN_TRY(rows, DecodeRows::open(header));
+                                        return Done{};
+                                      },
+                                      .time = [&](std::string_view line) -> Result<kernels::SourcedTime> {
+                                        KVPLAN_TRY(const DecodeRow row, rows->read(line));
+                                        if (const auto time = times(row.call)) return *time;
+                                        return bad_input("the calibration has no call like this one");
+                                      }}));
+  return Done{};
+}
+
 Status other_kernel(const LatencyOptions& options, const kernels::KernelKind& kind,
                     const model::DeviceShape& device) {
   const kernels::KindTimes times(kind, device, options.engine, options.engine_version);
@@ -203,6 +222,17 @@ Status latency(const LatencyOptions& options) {
     for (const kernels::KernelKind* each : kernels::kernel_kinds()) names.push_back(each->name);
     return bad_input(unknown_name("kernel", options.kernel, names)).at_field("--kernel");
   }
+  if (!options.calibration.empty()) {
+    if (kind != nullptr)
+      return bad_input("calibrations have times of decode-attention only").at_field("--calibration");
+    if (!options.gpu.empty() || !options.engine.empty() || !options.engine_version.empty())
+      return bad_input("expected no --gpu, --engine and --engine-version: the calibration is of one device")
+          .at_field("--calibration");
+    KVPLAN_TRY_DO(check_apart({options.input, options.calibration}, {options.output}));
+    return calibrated_attention(options);
+  }
+  for (const auto& [value, name] : {std::pair(&options.gpu, "--gpu"), std::pair(&options.engine, "--engine")})
+    if (value->empty()) return bad_input(std::string(name) + " is required (see --help)");
   const auto device = model::find_device(options.gpu);
   if (!device.ok()) return Error(device.error()).at_field("--gpu");
   KVPLAN_TRY_DO(check_apart({options.input}, {options.output}));
@@ -236,13 +266,14 @@ void add_latency(Command& app, Outcome& outcome) {
       ->add_option("--kernel", options->kernel,
                    "Kernel: all-reduce, decode-attention, gemm, moe or prefill-attention")
       ->required();
-  command->add_option("--gpu", options->gpu, "GPU, by its name or an alias (kvplan list device)")->required();
-  command
-      ->add_option("--engine", options->engine,
-                   "Engine that the kernels belong to: vllm, sglang, trtllm, ...")
-      ->required();
+  command->add_option("--gpu", options->gpu, "GPU, by its name or an alias (kvplan list device)");
+  command->add_option("--engine", options->engine,
+                      "Engine that the kernels belong to: vllm, sglang, trtllm, ...");
   command->add_option("--engine-version", options->engine_version,
                       "Engine version (default: the version of the tables)");
+  command->add_option(
+      "--calibration", options->calibration,
+      "Predict from this calibration (kvplan-validate calibrate), instead of --gpu and --engine");
   command->add_option("--csv", options->input, "CSV file with the rows to predict")->required();
   command
       ->add_option("--out", options->output,

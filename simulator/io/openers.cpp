@@ -7,6 +7,7 @@
 #include "simulator/base/digest.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/head_scores.h"
+#include "simulator/io/measured_kernels.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/policy_files.h"
@@ -51,6 +52,7 @@ runs::Openers file_openers() {
   openers.open_recording = open_attention;
   openers.open_model = open_model;
   openers.open_steps = open_measured_steps;
+  openers.open_kernels = open_measured_kernels;
   openers.open_prices = open_prices;
   openers.open_scores = read_head_scores;
   openers.open_sets = read_recorded_sets;

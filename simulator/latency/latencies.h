@@ -16,6 +16,10 @@
 #include "simulator/model/device.h"
 #include "simulator/model/model_shape.h"
 
+namespace kvplan::kernels {
+struct KernelTable;
+}  // namespace kvplan::kernels
+
 namespace kvplan::latency {
 
 /// Sparse attention in decode steps (core::ReadRule), as latency models see it.
@@ -39,7 +43,9 @@ struct LatencyRequest {
   std::optional<std::int64_t> fine_weight_bits{};
   std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
   const StepTable* measured{nullptr};           ///< from the file that the choice names, if it names one
-  const model::DeviceShape* device{nullptr};    ///< device of every rank, if known
+  /// Decode attention, from the file that the choice names; null: the tables that are part of the program
+  const std::vector<kernels::KernelTable>* kernels{nullptr};
+  const model::DeviceShape* device{nullptr};  ///< device of every rank, if known
   bool follows_windows{false};        ///< layers with a window read only what it shows; else every held token
   const PartlyRead* partly{nullptr};  ///< null: decode steps read everything that their queries see
 
@@ -73,8 +79,9 @@ struct LatencyEntry {
   bool ideal_ranks{false};
   bool reads_all_experts{false};   ///< every step reads the weights of all experts, however few tokens it has
   std::string_view steps_param{};  ///< the parameter that names a file of measured steps; empty: none
-  CasePrice price{};               ///< of a case with this member, beyond that of any case
-  bool knows_parts{true};          ///< LatencyRequest::partly may be set
+  std::string_view kernels_param{};  ///< the parameter that names a file of measured kernels; empty: none
+  CasePrice price{};                 ///< of a case with this member, beyond that of any case
+  bool knows_parts{true};            ///< LatencyRequest::partly may be set
   /// The text of this member's choice if it can be the default for a deployment; empty if another member must be
   /// used. Null: never a default.
   std::string (*text_for)(const LatencyWish&){nullptr};

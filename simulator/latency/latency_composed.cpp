@@ -53,8 +53,10 @@ struct Parts {
 
 class Composed final : public core::LatencyModel {
  public:
-  Composed(Parts parts, const StepShape& shape, std::string engine)
+  /// `calibrated`: device of the tables, if they are those of a calibration; else empty.
+  Composed(Parts parts, const StepShape& shape, std::string engine, std::string calibrated)
       : parts_(std::move(parts)),
+        calibrated_(std::move(calibrated)),
         device_(shape.device.name),
         engine_(std::move(engine)),
         reads_part_(!shape.partly.empty()),
@@ -104,7 +106,8 @@ class Composed final : public core::LatencyModel {
     for (const std::string& name : tables.kernels()) kernels += (kernels.empty() ? "" : ", ") + name;
     const kernels::DecodeTimes::Reach reach = tables.reach();
     return "Decode attention time comes from tables of " + engine_ + " " + tables.engine_version() + " on " +
-           device_ + " (" + kernels + "; NVIDIA AIConfigurator). The tables cover up to " +
+           (calibrated_.empty() ? device_ : calibrated_) + " (" + kernels + "; " +
+           (calibrated_.empty() ? "NVIDIA AIConfigurator" : "a calibration") + "). The tables cover up to " +
            std::to_string(reach.batch) + " requests and from " + std::to_string(reach.first_length) + " to " +
            std::to_string(reach.last_length) +
            " tokens per request; other calls are interpolated or extrapolated. A batch of requests with "
@@ -160,6 +163,7 @@ class Composed final : public core::LatencyModel {
   }
 
   Parts parts_;
+  std::string calibrated_;
   std::string device_, engine_;
   bool reads_part_;
   bool latent_;
@@ -168,6 +172,7 @@ class Composed final : public core::LatencyModel {
 
 constexpr auto kEngines = kernels::kMeasuredEngines;
 constexpr std::string_view kNewest = "newest";
+constexpr std::string_view kNone = "none";
 
 constexpr Param share_of_peak(std::string_view name, std::string_view help, std::string_view fallback) {
   return {.name = name,
@@ -190,7 +195,7 @@ constexpr Param time_of(std::string_view name, std::string_view help, std::strin
           .choices = {}};
 }
 
-constexpr std::array<Param, 11> kParams{{
+constexpr std::array<Param, 12> kParams{{
     {.name = "engine",
      .help = "Use decode attention times that were measured with this engine's kernels",
      .kind = ParamKind::kText,
@@ -222,7 +227,16 @@ constexpr std::array<Param, 11> kParams{{
      .fallback = "50e9",
      .low = 1e6,
      .high = 1e13},
+    {.name = "calibration",
+     .help = "Calibration (JSON) with a table of decode attention times (kvplan-validate calibrate measures "
+             "one), "
+             "used instead of the engine's",
+     .kind = ParamKind::kText,
+     .fallback = kNone,
+     .names_file = true},
 }};
+
+constexpr std::string_view kCalibration = "calibration";
 
 kernels::DecodeTimes tables_on(const model::DeviceShape& device, const std::string& engine,
                                const std::string& version) {
@@ -232,8 +246,12 @@ kernels::DecodeTimes tables_on(const model::DeviceShape& device, const std::stri
 }
 
 kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& device,
-                                const model::ModelShape& model) {
-  if (!has_heads(model)) return {{}, {}};
+                                const LatencyRequest& request) {
+  if (!has_heads(request.model)) return {{}, {}};
+  if (request.kernels != nullptr) {
+    const kernels::KernelTable& first = request.kernels->front();
+    return {*request.kernels, {{first.gpu}, first.engine, {}}};
+  }
   const std::string& version = choice.text("engine_version");
   return tables_on(device, choice.text("engine"), version == kNewest ? std::string() : version);
 }
@@ -285,7 +303,10 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                                      .node_devices = choice.integer("node_devices"),
                                      .network_bytes_per_s = std::llround(choice.decimal("network"))}));
   const double attention = choice.decimal("attention_efficiency");
-  kernels::DecodeTimes tables = tables_for(choice, shape.device, shape.model);
+  if (choice.text(kCalibration) != kNone && request.kernels == nullptr)
+    return bad_input("the calibration " + choice.text(kCalibration) + " cannot be read in this context")
+        .at_field("latency");
+  kernels::DecodeTimes tables = tables_for(choice, shape.device, request);
   if (!tables.empty())
     parts.without_tables = std::make_unique<AttentionPart>(shape, kernels::DecodeTimes({}, {}), attention);
   parts.attention = std::make_unique<AttentionPart>(shape, std::move(tables), attention);
@@ -296,8 +317,10 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                    static_cast<double>(kTicksPerNs));
   parts.moved_bytes_per_tick =
       shape.figure(model::DeviceFigure::kBandwidth) * choice.decimal("memory_efficiency") / kTicksPerSecond;
-  return std::unique_ptr<core::LatencyModel>(
-      std::make_unique<Composed>(std::move(parts), shape, choice.text("engine")));
+  return std::unique_ptr<core::LatencyModel>(std::make_unique<Composed>(
+      std::move(parts), shape,
+      request.kernels != nullptr ? request.kernels->front().engine : choice.text("engine"),
+      request.kernels != nullptr ? request.kernels->front().gpu : std::string()));
 }
 
 }  // namespace
@@ -314,6 +337,7 @@ const LatencyEntry kMember{
          .params = kParams},
     .make = make,
     .counts_weights = true,
+    .kernels_param = kCalibration,
     .price = {.fixed_ns = 10'000'000, .request_ns = 4'000},  // tables of measured kernels are read
     .text_for = text_for};
 

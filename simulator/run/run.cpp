@@ -59,6 +59,16 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
           "Measured step times are looked up by all context tokens, including those outside sliding windows. "
           "The measured engine is assumed to have read only the tokens inside the windows.");
   }
+  MeasuredKernels kernels;
+  const bool names_kernels =
+      std::any_of(entry.descriptor.params.begin(), entry.descriptor.params.end(), [&](const Param& param) {
+        return param.name == entry.kernels_param && scenario.latency.text(param.name) != param.fallback;
+      });
+  if (names_kernels && options.open_kernels) {
+    KVPLAN_TRY(kernels, options.open_kernels(scenario.latency.text(entry.kernels_param)));
+    request.kernels = &kernels.tables;
+    for (std::string& sentence : kernels.assumptions) assumptions.push_back(std::move(sentence));
+  }
   KVPLAN_TRY(auto made, entry.make(scenario.latency, request));
   for (std::string& sentence : made->assumptions()) assumptions.push_back(std::move(sentence));
   return made;

@@ -122,6 +122,7 @@ struct Inputs::Values {
   ReadOnce<std::shared_ptr<const attention::Recording>> recordings;
   ReadOnce<model::ModelShape> models;
   ReadOnce<MeasuredSteps> steps;
+  ReadOnce<MeasuredKernels> kernels;
   ReadOnce<PriceList> prices;
   ReadOnce<attention::HeadTable> scores;
   ReadOnce<std::shared_ptr<const attention::RecordedLayers>> sets;
@@ -172,6 +173,10 @@ Openers Inputs::openers() {
     out.open_model = [this](const std::string& path) {
       return values_->models.get(path, {}, [&] { return readers_.open_model(path); });
     };
+  if (readers_.open_kernels)
+    out.open_kernels = [this](const std::string& path) {
+      return Values::get(*files_, values_->kernels, path, {}, readers_.open_kernels);
+    };
   if (readers_.open_steps)
     out.open_steps = [this](const std::string& path, std::string_view model) {
       return Values::get(*files_, values_->steps, path, std::string(model),
@@ -203,6 +208,7 @@ void Inputs::keep_only(const std::vector<std::string>& files) {
   values_->recordings.keep_only(kept);
   values_->models.keep_only(kept);
   values_->steps.keep_only(kept);
+  values_->kernels.keep_only(kept);
   values_->prices.keep_only(kept);
   values_->scores.keep_only(kept);
   values_->sets.keep_only(kept);
