@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <sstream>
 #include <string>
 
@@ -12,21 +11,13 @@
 #include "simulator/base/number_input.h"
 #include "simulator/base/program.h"
 #include "simulator/base/read_files.h"
-#include "simulator/io/log/reader.h"
-#include "validator/device/device.h"
 #include "validator/kernels/stages.h"
-#include "validator/probe/probe.h"
-#include "validator/replay/fleet_replay.h"
 #include "validator/replay/replay.h"
+#include "validator/replay_log/replay_log.h"
+#include "validator/run/commands.h"
 
 namespace kvplan::validator {
 namespace {
-
-struct ProbeArguments {
-  std::string backend{"cuda"};  ///< there is no other
-  std::string output;
-  bool quick{false};
-};
 
 struct KernelArguments {
   std::string backend{"host"};
@@ -42,34 +33,6 @@ struct Arguments {
   std::string json;
   ReplayOptions replay;
 };
-
-Result<std::unique_ptr<Backend>> make_backend(const std::string& name) {
-  if (name == "host") return make_host_backend();
-  if (name == "fake") return make_device_backend(make_fake_device());
-  KVPLAN_TRY(std::unique_ptr<Device> device, make_cuda_device());
-  return make_device_backend(std::move(device));
-}
-
-/// Which replicas have different bytes, or else different claims; or that only the sums differ. Empty if there is one
-/// replica.
-std::string place_of(const Report& report) {
-  std::string numbers;
-  for (std::size_t i = 0; i < report.replicas.size(); ++i) {
-    const Report& own = report.replicas[i];
-    const bool differs = report.byte_mismatches > 0 ? own.byte_mismatches > 0 : !own.clean();
-    if (differs) numbers += (numbers.empty() ? "" : ", ") + std::to_string(i);
-  }
-  if (!numbers.empty())
-    return (numbers.find(',') == std::string::npos ? " of replica " : " of replicas ") + numbers;
-  return report.replicas.empty() ? "" : " over all replicas";
-}
-
-std::string verdict(const Report& report) {
-  if (report.clean()) return "equal";
-  if (report.contradiction) return "events contradict each other";
-  return report.byte_mismatches > 0 ? "bytes" + place_of(report) + " differ"
-                                    : "claims" + place_of(report) + " differ";
-}
 
 void put_counts(JsonWriter& json, const Report& report) {
   json.member("moments", report.moments);
@@ -95,7 +58,7 @@ std::string to_json(const Report& report, const event_log::Header& header, const
     json.end_object();
   }
   json.end_array();
-  json.member("verdict", verdict(report));
+  json.member("verdict", verdict_of(report));
   json.key("first_problem");
   report.clean() ? json.null() : json.value(report.first_problem);
   json.member("device", device);
@@ -137,7 +100,7 @@ std::string to_text(const Report& report, const event_log::Header& header, const
     text += line(q.name, std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
                              " measured, " + q.unit);
   }
-  text += line("verdict", verdict(report));
+  text += line("verdict", verdict_of(report));
   if (!report.clean()) text += line("first problem", report.first_problem);
   return text;
 }
@@ -148,76 +111,13 @@ Status write_file(const std::string& path, const std::string& text) {
   return output->commit();
 }
 
-/// To its end.
-template <class Replaying>
-Result<Report> read_into(event_log::Reader& reader, Replaying& replaying) {
-  while (true) {
-    if (interrupted()) return interrupted_error();
-    KVPLAN_TRY(const auto record, reader.next());
-    if (!record) return replaying.finish();
-    KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
-  }
-}
-
-struct Replayed {
-  Report report;
-  std::string device;
-};
-
-Result<Replayed> replay_one(event_log::Reader& reader, const Arguments& arguments) {
-  KVPLAN_TRY(const auto backend, make_backend(arguments.backend));
-  auto created = Replay::create(reader.header(), *backend, arguments.replay);
-  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
-  KVPLAN_TRY(Report report, read_into(reader, *created.value()));
-  return Replayed{std::move(report), backend->device()};
-}
-
-Result<Replayed> replay_several(event_log::Reader& reader, const Arguments& arguments) {
-  bool made = true;  // otherwise the log has no part in the error
-  const auto make = [&]() -> Result<std::unique_ptr<Backend>> {
-    auto backend = make_backend(arguments.backend);
-    made = backend.ok();
-    return backend;
-  };
-  auto created = FleetReplay::create(reader.header(), make, arguments.replay);
-  if (!created.ok() && !made) return std::move(created).error();
-  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
-  KVPLAN_TRY(Report report, read_into(reader, *created.value()));
-  return Replayed{std::move(report), created.value()->device()};
-}
-
 Result<bool> replay(const Arguments& arguments) {
   KVPLAN_TRY_DO(check_apart({arguments.events}, {arguments.json}));
-  KVPLAN_TRY(const auto reader, event_log::Reader::open(arguments.events));
-  const event_log::Header& header = reader->header();
-  KVPLAN_TRY(const Replayed replayed,
-             header.replicas > 1 ? replay_several(*reader, arguments) : replay_one(*reader, arguments));
-  const auto& [report, device] = replayed;
+  KVPLAN_TRY(const ReplayedLog replayed, replay_log(arguments.events, arguments.backend, arguments.replay));
+  const auto& [header, report, device] = replayed;
   if (!arguments.json.empty()) KVPLAN_TRY_DO(write_file(arguments.json, to_json(report, header, device)));
   if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, device)));
   return report.clean();
-}
-
-Result<std::string> time_of_day() {
-  std::timespec now{};
-  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system clock cannot be read");
-  return utc_text(now.tv_sec);
-}
-
-Status probe(const ProbeArguments& arguments) {
-  KVPLAN_TRY(const std::unique_ptr<ProbeDevice> device, make_cuda_probe());
-  std::unique_ptr<Output> output;  // before anything is measured
-  if (!arguments.output.empty()) {
-    KVPLAN_TRY(output, create_file_output(arguments.output));
-  }
-  KVPLAN_TRY(const std::string now, time_of_day());
-  KVPLAN_TRY(const Measured measured, measure(*device, {.quick = arguments.quick, .when = now}));
-  if (output != nullptr) {
-    KVPLAN_TRY_DO(output->write(to_json(measured)));
-    KVPLAN_TRY_DO(output->commit());
-  }
-  if (arguments.output != "-") KVPLAN_TRY_DO(write_file("-", to_text(measured)));
-  return Done{};
 }
 
 Result<bool> run_kernels(const KernelArguments& arguments) {
@@ -232,10 +132,7 @@ Result<bool> run_kernels(const KernelArguments& arguments) {
     options.stages.push_back(stage);
   }
   KVPLAN_TRY(options.when, time_of_day());
-  std::unique_ptr<Machine> machine = make_host_machine(2);
-  if (arguments.backend == "cuda") {
-    KVPLAN_TRY(machine, make_cuda_machine());
-  }
+  KVPLAN_TRY(const std::unique_ptr<Machine> machine, make_machine(arguments.backend));
   std::error_code failed;
   std::filesystem::create_directories(arguments.folder, failed);
   if (failed) return bad_input("cannot be made: " + failed.message()).at_file(arguments.folder);
@@ -259,13 +156,21 @@ Error unexpected(const std::vector<std::string>& words) {
   return bad_input(text + " (see --help)");
 }
 
-void add_probe(CLI::App& app, ProbeArguments& arguments) {
+void add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
   CLI::App* const command = app.add_subcommand(
-      "calibrate", "Measure a CUDA device within a minute, and write the results as a calibration");
+      "calibrate",
+      "Measure a machine within a given time, and write the results as a calibration, which runs load "
+      "(latency=composed:calibration=FILE); says how well it predicts rows that it has not seen");
   command->add_option("--backend", arguments.backend, "Backend to measure")
-      ->check(CLI::IsMember({"cuda"}))
+      ->check(CLI::IsMember({"host", "cuda", "fake"}))
       ->capture_default_str();
   command->add_option("-o,--out", arguments.output, "Calibration file to write; - for standard output");
+  command
+      ->add_option("--seconds", arguments.seconds,
+                   "Time for kernels; 0: only memory, launches and copies of a CUDA device")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--kernel", arguments.kernel, "Measure this kernel only");
   command->add_flag("--quick", arguments.quick, "Measure fewer sizes and samples, in some seconds");
 }
 
@@ -313,6 +218,44 @@ void add_replay(CLI::App& app, Arguments& arguments) {
       ->type_name("N");
 }
 
+void add_run(CLI::App& app, RunArguments& arguments) {
+  CLI::App* const command =
+      app.add_subcommand("run",
+                         "Simulate a scenario, replay its memory on a backend, run the kernels of some of "
+                         "its steps there, and compare "
+                         "bytes, retained sets, errors and times with what was predicted");
+  command->add_option("SCENARIO", arguments.input, "Scenario, or a trace in the default scenario")
+      ->required();
+  command
+      ->add_option("--set", arguments.sets, "PATH=VALUE: change one value of the scenario; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--backend", arguments.backend, "Backend that provides memory and runs kernels")
+      ->check(CLI::IsMember({"host", "cuda", "fake"}))
+      ->capture_default_str();
+  command->add_option("--calibration", arguments.calibration,
+                      "Predict kernel times from this calibration (default: half of the time goes into one)");
+  command->add_option("--seconds", arguments.seconds, "Time for kernels; 0: compare memory alone")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--steps", arguments.steps, "Number of steps to run the kernels of")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--quick", arguments.quick, "Take fewer samples");
+  command
+      ->add_option(
+          "--most-median", arguments.most_median,
+          "Greatest median error of decode attention times, as a share; without it times decide nothing")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--most-p90", arguments.most_p90, "The same for the 90th percentile")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--events", arguments.events, "Keep the event log of the run in this file");
+  command->add_option("--json", arguments.json,
+                      "Write the results as JSON to this file; - for standard output");
+  command->add_option("--report", arguments.report, "Write the results in binary form (.kvv)");
+  command->add_option("--html", arguments.html, "Write one HTML page with tables and charts");
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Replays a simulated run on real memory to check the simulator's predictions, and measures devices and "
@@ -321,9 +264,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
   app.require_subcommand(1);
   Arguments arguments;
-  ProbeArguments probe_arguments;
+  CalibrateArguments calibrate_arguments;
+  RunArguments run_arguments;
+  add_run(app, run_arguments);
   add_replay(app, arguments);
-  add_probe(app, probe_arguments);
+  add_calibrate(app, calibrate_arguments);
   KernelArguments kernel_arguments;
   add_kernels(app, kernel_arguments);
   try {
@@ -339,7 +284,7 @@ int run(int argc, char** argv) {
     return written.ok() ? 0 : fail(written.error());
   }
   if (app.got_subcommand("calibrate")) {
-    const Status measured = probe(probe_arguments);
+    const Status measured = calibrate(calibrate_arguments);
     return measured.ok() ? 0 : fail(measured.error());
   }
   if (app.got_subcommand("kernels")) {
@@ -347,7 +292,7 @@ int run(int argc, char** argv) {
     if (!good.ok()) return fail(good.error());
     return good.value() ? 0 : static_cast<int>(ErrorKind::kCheckFailed);
   }
-  const auto equal = replay(arguments);
+  const auto equal = app.got_subcommand("run") ? run_and_compare(run_arguments) : replay(arguments);
   if (!equal.ok()) return fail(equal.error());
   return equal.value() ? 0 : static_cast<int>(ErrorKind::kCheckFailed);
 }

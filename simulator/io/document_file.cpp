@@ -20,11 +20,19 @@ bool is_small(char letter) {
 
 std::string_view document_magic(DocumentKind kind) {
   using namespace std::string_view_literals;
-  return kind == DocumentKind::kScenario ? "\x89KVS\r\n\x1A\n"sv : "\x89KVR\r\n\x1A\n"sv;
+  switch (kind) {
+    case DocumentKind::kScenario:
+      return "\x89KVS\r\n\x1A\n"sv;
+    case DocumentKind::kReport:
+      return "\x89KVR\r\n\x1A\n"sv;
+    case DocumentKind::kValidation:
+      return "\x89KVV\r\n\x1A\n"sv;
+  }
+  return {};
 }
 
 std::optional<DocumentKind> document_kind(std::string_view begin) {
-  for (const DocumentKind kind : {DocumentKind::kScenario, DocumentKind::kReport})
+  for (const DocumentKind kind : {DocumentKind::kScenario, DocumentKind::kReport, DocumentKind::kValidation})
     if (begin.substr(0, kMagicBytes) == document_magic(kind)) return kind;
   return std::nullopt;
 }
@@ -100,7 +108,8 @@ Result<std::string> DocumentReader::body(DocumentKind kind) {
   if (input_.take(kMagicBytes) != document_magic(kind)) {
     if (input_.failed()) return input_.error();
     return wrong(kind == DocumentKind::kScenario ? "expected a scenario file (.kvs)"
-                                                 : "expected a report file (.kvr)");
+                 : kind == DocumentKind::kReport ? "expected a report file (.kvr)"
+                                                 : "expected a validation (.kvv)");
   }
   KVPLAN_TRY(const Frame head, expect(kHeadFrame));
   v1::DocumentHeader header;

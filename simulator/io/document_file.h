@@ -1,5 +1,5 @@
-// The outer layer of scenario files (.kvs) and report files (.kvr): magic, frames with checksums, version.
-// DOCUMENT_FORMAT.md has the bytes; scenario_file.h and report_file.h the content of the frames.
+// The outer layer of scenario files (.kvs), report files (.kvr) and validations (.kvv): magic, frames with checksums,
+// version. DOCUMENT_FORMAT.md has the bytes; scenario_file.h and report_file.h the content of the frames.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace kvplan::io {
 
-enum class DocumentKind : std::uint8_t { kScenario, kReport };
+enum class DocumentKind : std::uint8_t { kScenario, kReport, kValidation };
 
 /// First bytes: a non-text byte, the name, and line ends that a text conversion would change.
 std::string_view document_magic(DocumentKind kind);
-/// The kind of a file from its first bytes (8 are enough); nothing if it is neither.
+/// The kind of a file from its first bytes (8 are enough); nothing if it is none of them.
 std::optional<DocumentKind> document_kind(std::string_view begin);
 
 /// True: the name ends so, ignoring .gz or .zst.

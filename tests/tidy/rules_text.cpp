@@ -112,9 +112,9 @@ Findings check_libraries(const Tree& tree) {
     };
     return std::vector<Rule>{
         {include(R"([^>"]*\.pb\.h|^\s*#\s*include\s*<google/)"),
-         {"traces/io/", "simulator/io/"},
+         {"traces/io/", "simulator/io/", "validator/run/"},
          false,
-         "Protobuf stays in traces/io and simulator/io"},
+         "Protobuf stays in traces/io, simulator/io and validator/run"},
         {include("boost/"),
          {"simulator/", "traces/", "gui/"},
          true,

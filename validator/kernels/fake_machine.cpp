@@ -65,7 +65,8 @@ class FakeMachine final : public Machine {
         : machine_(machine), timed_(std::move(timed)) {}
     Result<double> sample() override {
       KVPLAN_TRY_DO(machine_.call());
-      return timed_->sample();
+      KVPLAN_TRY(const double ns, timed_->sample());
+      return ++machine_.samples_ == machine_.faults_.slow_at ? 1000 * ns : ns;
     }
 
    private:
@@ -78,6 +79,7 @@ class FakeMachine final : public Machine {
     return bad_input("fake: the device is lost");
   }
   MachineFaults faults_;
+  std::int64_t samples_{0};
   MachineWatch* watch_;
   std::unique_ptr<Machine> host_;
   MachineFacts facts_;

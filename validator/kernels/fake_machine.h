@@ -12,6 +12,7 @@ namespace kvplan::validator {
 struct MachineFaults {
   std::int64_t no_memory_at{0};   ///< this allocation fails
   std::int64_t lost_at{0};        ///< this copy, fill, launch or sample fails, and all after it
+  std::int64_t slow_at{0};        ///< this sample takes a thousand times as long
   std::int64_t short_copy_at{0};  ///< this download does not write its last byte
 };
 

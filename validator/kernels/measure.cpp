@@ -77,6 +77,13 @@ Result<Checked> check_case(Machine& machine, const Case& of) {
   return checked;
 }
 
+Result<std::vector<std::vector<std::byte>>> results_of(Machine& machine, const Problem& problem) {
+  KVPLAN_TRY(MemoryOfCase memory, MemoryOfCase::take(machine, problem, 1));
+  KVPLAN_TRY_DO(memory.reset());
+  KVPLAN_TRY_DO(machine.run(problem.launches(memory.addresses(0))));
+  return memory.results();
+}
+
 Result<Timing> time_case(Machine& machine, const Case& of, bool cold, const Sampling& sampling) {
   KVPLAN_TRY(const std::unique_ptr<Problem> problem, make_problem(of, Purpose::kTime, machine));
   std::int64_t copies = 1;

@@ -48,6 +48,9 @@ struct Checked {
 /// race). Errors: the machine's, or a case that the kernel cannot do. A wrong result is a value, not an error.
 Result<Checked> check_case(Machine& machine, const Case& of);
 
+/// The bytes of each result region after one run. Errors: the machine's. REQUIRES: made with Purpose::kCheck.
+Result<std::vector<std::vector<std::byte>>> results_of(Machine& machine, const Problem& problem);
+
 /// Errors: as above, and too little memory.
 Result<Timing> time_case(Machine& machine, const Case& of, bool cold, const Sampling& sampling = {});
 

@@ -7,8 +7,6 @@
 #include "simulator/base/file_output.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/version.h"
-#include "validator/kernels/prediction.h"
-#include "validator/probe/measured_table.h"
 
 namespace kvplan::validator {
 namespace {
@@ -45,6 +43,10 @@ MeasuredTable attention_table() {
                                             {"format", "text"},
                                             {"read", "bytes"},
                                             {"page_tokens", "count"},
+                                            {"window", "tokens"},
+                                            {"sinks", "tokens"},
+                                            {"retained", "text"},
+                                            {"kept", "ratio"},
                                             {"splits", "count"},
                                             {"grid", "count"},
                                             {"samples", "count"},
@@ -89,15 +91,45 @@ void add_row(MeasuredTable& table, const TimedRow& row) {
   } else if (of.kernel == "decode-attention") {
     const double read =
         2.0 * at.batch * at.length * of.kv_heads * of.head_size * static_cast<double>(bytes_of(of.stored));
-    table.add({at.batch, at.length, std::int64_t{of.query_heads}, std::int64_t{of.kv_heads},
-               std::int64_t{of.head_size}, name_of(of.stored), read, std::int64_t{of.page_tokens},
-               note(row.timing, "splits"), note(row.timing, "grid"), ns.samples, ns.median, ns.p10, ns.p90,
-               ns.low, ns.high});
+    table.add({at.batch,
+               at.length,
+               std::int64_t{of.query_heads},
+               std::int64_t{of.kv_heads},
+               std::int64_t{of.head_size},
+               name_of(of.stored),
+               read,
+               std::int64_t{of.page_tokens},
+               of.window,
+               of.sinks,
+               name_of(of.retained),
+               of.kept_of_1000 / 1000.0,
+               note(row.timing, "splits"),
+               note(row.timing, "grid"),
+               ns.samples,
+               ns.median,
+               ns.p10,
+               ns.p90,
+               ns.low,
+               ns.high});
   } else {
     const std::string group = group_of(of);
     table.add({std::string_view(group), at.batch, at.length, row.timing.roofline.bytes, ns.samples, ns.median,
                ns.p10, ns.p90, ns.low, ns.high});
   }
+}
+
+/// Nothing is fitted: the parameters are the errors of predicting rows that were kept out.
+void put_fit(JsonWriter& json, const UnseenErrors& unseen) {
+  const PredictionErrors& errors = unseen.errors;
+  json.begin_object().member("table", unseen.kernel).member("form", unseen.method);
+  json.key("parameters").begin_array();
+  for (const auto& [name, value] :
+       {std::pair("error_median", errors.median), std::pair("error_p90", errors.p90),
+        std::pair("error_worst", errors.worst), std::pair("bias", errors.bias),
+        std::pair("rank_correlation", errors.rank_correlation)})
+    json.begin_object().member("name", name).member("value", value).member("unit", "ratio").end_object();
+  json.end_array().member("held_out_error", errors.mean).member("held_out_rows", errors.predicted);
+  json.end_object();
 }
 
 }  // namespace
@@ -175,7 +207,8 @@ std::string timed_json(const MachineFacts& machine, const StageFacts& facts,
 }
 
 std::string calibration_json(const MachineFacts& machine, const StageFacts& facts,
-                             const std::vector<TimedRow>& rows, const Sampling& sampling) {
+                             const std::vector<TimedRow>& rows, const Sampling& sampling,
+                             const BesideRows& beside) {
   std::map<std::string, MeasuredTable> tables;
   for (const TimedRow& row : rows) {
     const std::string& kernel = row.of.kernel;
@@ -204,8 +237,11 @@ std::string calibration_json(const MachineFacts& machine, const StageFacts& fact
                                shortest(sampling.interval * 100) + " % of it, or " +
                                shortest(sampling.enough_ns / 1e6) + " ms of them");
   json.end_object().key("tables").begin_array();
+  for (const MeasuredTable& table : beside.tables) table.write(json);
   for (const auto& [name, table] : tables) table.write(json);
-  json.end_array().key("fits").begin_array().end_array().end_object();
+  json.end_array().key("fits").begin_array();
+  for (const UnseenErrors& unseen : beside.errors) put_fit(json, unseen);
+  json.end_array().end_object();
   return json.take();
 }
 

@@ -7,6 +7,8 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/result.h"
 #include "validator/kernels/measure.h"
+#include "validator/kernels/prediction.h"
+#include "validator/probe/measured_table.h"
 
 namespace kvplan::validator {
 
@@ -37,9 +39,20 @@ std::string checked_json(const MachineFacts& machine, const StageFacts& facts,
                          const std::vector<CheckedRow>& rows);
 std::string timed_json(const MachineFacts& machine, const StageFacts& facts,
                        const std::vector<TimedRow>& rows);
+/// How well rows of a kernel that are not in the calibration are predicted from it.
+struct UnseenErrors {
+  std::string kernel, method;  ///< method: how, in words
+  PredictionErrors errors;
+};
+/// What a calibration has beside the rows of kernels.
+struct BesideRows {
+  std::vector<MeasuredTable> tables{};
+  std::vector<UnseenErrors> errors{};
+};
 /// simulator/io/CALIBRATION_FORMAT.md. REQUIRES: rows.
 std::string calibration_json(const MachineFacts& machine, const StageFacts& facts,
-                             const std::vector<TimedRow>& rows, const Sampling& sampling);
+                             const std::vector<TimedRow>& rows, const Sampling& sampling,
+                             const BesideRows& beside = {});
 
 /// Lines of `group<tab>batch<tab>length<tab>nanoseconds`.
 struct GridRow {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "validator/kernels/memory_stage.h"
 #include "validator/kernels/prediction.h"
 #include "validator/kernels/stage_files.h"
+#include "validator/kernels/time_rows.h"
 
 namespace kvplan::validator {
 namespace {
@@ -28,10 +28,6 @@ double share_of(Stage stage) {
   return stage == Stage::kCoarse ? 0.6 : stage == Stage::kUnseen ? 0.7 : 1.0;
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::string fixed(double x, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, x);
@@ -42,10 +38,7 @@ class Stages {
  public:
   Stages(Machine& machine, const StageOptions& options, const std::function<void(const std::string&)>& say)
       : machine_(machine), options_(options), say_(say), end_s_(now_s() + options.seconds) {
-    sampling_ = options.quick ? Sampling{.warm_ups = 1, .least = 3, .most = 5, .enough_ns = 2e6}
-                : machine.facts().toolkit.empty()
-                    ? Sampling{.warm_ups = 1, .least = 5, .most = 20, .enough_ns = 5e7, .interval = 0.02}
-                    : Sampling{.enough_ns = 5e7};
+    sampling_ = usual_sampling(machine.facts(), options.quick);
   }
 
   Result<bool> run() {
@@ -95,22 +88,6 @@ class Stages {
     return (std::filesystem::path(options_.folder) / (std::string(name_of(stage)) + ending)).string();
   }
 
-  /// A case of each kernel in turn, so that a stage that is cut short has something of all.
-  [[nodiscard]] std::vector<Case> cases(CaseSet set) const {
-    std::vector<std::vector<Case>> by_kernel;
-    std::size_t most = 0;
-    for (const Kernel& kernel : catalogue()) {
-      if (!options_.kernel.empty() && kernel.name != options_.kernel) continue;
-      by_kernel.push_back(kernel.cases(set, machine_.facts()));
-      most = std::max(most, by_kernel.back().size());
-    }
-    std::vector<Case> all;
-    for (std::size_t i = 0; i < most; ++i)
-      for (std::vector<Case>& own : by_kernel)
-        if (i < own.size()) all.push_back(std::move(own[i]));
-    return all;
-  }
-
   Status finish() {
     KVPLAN_TRY(facts_.after, machine_.telemetry());
     facts_.seconds = now_s() - begin_s_;
@@ -121,7 +98,7 @@ class Stages {
     std::vector<CheckedRow> rows;
     double worst = 0;
     std::int64_t wrong = 0;
-    for (const Case& of : cases(set)) {
+    for (const Case& of : cases_in_turn(set, machine_.facts(), options_.kernel)) {
       if (interrupted()) return interrupted_error();
       KVPLAN_TRY(Checked checked, check_case(machine_, of));
       const Comparison& found = checked.comparison;
@@ -141,29 +118,11 @@ class Stages {
     return Done{};
   }
 
-  /// Times cases in their order while there is time. The first of them is timed again every minute and at the end.
   Result<std::vector<TimedRow>> time_all(const std::vector<Case>& all) {
-    std::vector<TimedRow> rows;
-    double first = 0, again_at = now_s() + 60;
-    const auto repeat = [&]() -> Status {
-      KVPLAN_TRY(const Timing timing, time_case(machine_, all.front(), true, sampling_));
-      const double drift = timing.ns.median / first - 1;
-      if (std::abs(drift) > std::abs(facts_.drift)) facts_.drift = drift;
-      return Done{};
-    };
-    for (const Case& of : all) {
-      if (interrupted()) return interrupted_error();
-      if (now_s() >= stage_end_s_) break;
-      KVPLAN_TRY(Timing timing, time_case(machine_, of, true, sampling_));
-      if (rows.empty()) first = timing.ns.median;
-      rows.push_back({of, std::move(timing)});
-      if (now_s() < again_at) continue;
-      KVPLAN_TRY_DO(repeat());
-      again_at = now_s() + 60;
-    }
-    if (rows.size() > 1) KVPLAN_TRY_DO(repeat());
-    facts_.rows_left = static_cast<std::int64_t>(all.size() - rows.size());
-    return rows;
+    KVPLAN_TRY(TimedRows timed, time_rows(machine_, all, sampling_, stage_end_s_));
+    facts_.drift = timed.drift;
+    facts_.rows_left = timed.left;
+    return std::move(timed.rows);
   }
 
   void say_timed(Stage stage, std::size_t rows) {
@@ -173,7 +132,7 @@ class Stages {
   }
 
   Status calibrate(Stage stage, CaseSet set) {
-    const std::vector<Case> all = cases(set);
+    const std::vector<Case> all = cases_in_turn(set, machine_.facts(), options_.kernel);
     if (all.empty()) return Done{};
     KVPLAN_TRY(const std::vector<TimedRow> rows, time_all(all));
     KVPLAN_TRY_DO(finish());
@@ -212,7 +171,8 @@ class Stages {
     KVPLAN_TRY(const std::vector<GridRow> known, read_grid(path_of(Stage::kCoarse, ".csv")));
     Grid grid;
     for (const GridRow& row : known) grid.add(row.group, {.batch = row.batch, .length = row.length}, row.ns);
-    KVPLAN_TRY(const std::vector<TimedRow> rows, time_all(cases(CaseSet::kUnseen)));
+    KVPLAN_TRY(const std::vector<TimedRow> rows,
+               time_all(cases_in_turn(CaseSet::kUnseen, machine_.facts(), options_.kernel)));
     KVPLAN_TRY_DO(finish());
     JsonWriter json;
     json.begin_object();
