@@ -12,12 +12,32 @@ void add_import_options(Command& command, traces::ImportOptions& options) {
     formats += (formats.empty() ? "" : ", ") + std::string(importer->name);
   command.add_option("--format", options.format,
                      "Format of the trace. Default: the content decides. Formats: " + formats);
-  command.add_option("--map", options.map,
-                     "Columns of any other table: "
-                     "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,session=,tenant=,max_"
-                     "tokens=,priority=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=,think=,tool_"
-                     "wait=,id=,after=COLUMN of the ids that a row waits for]. Times without a unit are "
-                     "seconds. A column name with commas is written in double quotes");
+  command.add_option(
+      "--map", options.map,
+      "Columns of any other table: "
+      "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,session=,tenant=,max_"
+      "tokens=,priority=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=,think=,tool_"
+      "wait=,id=,after=COLUMN of the ids that a row waits for]. Times without a unit are "
+      "seconds. A column name with commas is written in double quotes. auto: columns and units are "
+      "recognised by names and values");
+  const auto add_to_map = [&options](const std::string& part) {
+    if (options.map.empty()) options.map = "auto";
+    options.map += "," + part;
+  };
+  command.add_flag_function(
+      "--skip-bad", [add_to_map] { add_to_map("bad=skip"); },
+      "Leave out rows of a table that cannot be read, and say how many and why; without --map "
+      "it means --map auto");
+  command.add_list_function(
+      "--where",
+      [add_to_map](const std::vector<std::string>& wheres) {
+        for (const std::string& where : wheres) {
+          const bool plain = where.find_first_of(",\"") == std::string::npos;
+          add_to_map("where=" + (plain ? where : report::csv_quoted(where)));
+        }
+      },
+      "COLUMN=VALUE: only rows of a table with this value; may be repeated; without --map it means --map "
+      "auto");
   add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
                    "Tokens per prefix id (block hash), for trace formats that do not state it", "",
                    [&options](std::int64_t tokens) { options.block_tokens = tokens; });

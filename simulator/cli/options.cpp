@@ -138,6 +138,20 @@ Option* Command::add_flag(const std::string& names, bool& to, const std::string&
   return keep(app_->add_flag(names, to, help));
 }
 
+Option* Command::add_flag_function(const std::string& names, std::function<void()> give,
+                                   const std::string& help) {
+  return keep(app_->add_flag_function(
+      names, [give = std::move(give)](std::int64_t) { give(); }, help));
+}
+
+Option* Command::add_list_function(const std::string& names,
+                                   std::function<void(const std::vector<std::string>&)> read,
+                                   const std::string& help) {
+  return keep(app_->add_option_function<std::vector<std::string>>(names, std::move(read), help))
+      ->repeatable()
+      ->one_value_each();
+}
+
 Command* Command::add_subcommand(const std::string& name, const std::string& help) {
   return commands_.emplace_back(std::make_unique<Command>(*app_->add_subcommand(name, help))).get();
 }

@@ -80,7 +80,13 @@ class Command {
   /// An option with one value, which `read` accepts or rejects; its error names the option.
   Option* add_function(const std::string& names, std::function<Status(const std::string&)> read,
                        const std::string& help);
+  /// An option that may be given several times, each time with one value; `read` gets all of them.
+  Option* add_list_function(const std::string& names,
+                            std::function<void(const std::vector<std::string>&)> read,
+                            const std::string& help);
   Option* add_flag(const std::string& names, bool& to, const std::string& help);
+  /// A flag that calls `give` when it is given.
+  Option* add_flag_function(const std::string& names, std::function<void()> give, const std::string& help);
   Command* add_subcommand(const std::string& name, const std::string& help);
 
   /// One of its commands has to be given.

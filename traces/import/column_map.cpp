@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/base/component.h"
+#include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 
 namespace kvplan::traces {
@@ -179,6 +180,22 @@ Result<bool> take_setting(std::string_view key, const MapValue& value, ColumnMap
     map.block_tokens = *tokens;
     return true;
   }
+  if (key == "by" && value.name == "auto") {
+    map.recognised = true;
+    return true;
+  }
+  if (key == "bad") {
+    if (value.name != "skip") return map_error("bad: expected skip, found " + shown(value.name));
+    map.skips_bad = true;
+    return true;
+  }
+  if (key == "where") {
+    const std::size_t equals = value.name.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return map_error("where: expected COLUMN=VALUE, found " + shown(value.name));
+    map.where.emplace_back(value.name.substr(0, equals), value.name.substr(equals + 1));
+    return true;
+  }
   if (key != "ids") return false;
   if (value.name != "content" && value.name != "chained")
     return map_error("ids: expected content or chained, found " + shown(value.name));
@@ -193,8 +210,6 @@ Status check_whole(const ColumnMap& map) {
   const bool hashes = !map.at(Role::kHashes).names.empty();
   if (hashes && map.block_tokens == 0) return map_error("hashes needs block=N, the number of tokens per id");
   if (!hashes && map.block_tokens != 0) return map_error("block needs hashes=COLUMN");
-  if (map.at(Role::kAfter).names.empty() && !map.at(Role::kId).names.empty())
-    return map_error("id needs after=COLUMN, a column with cells that name the ids that a row waits for");
   if (!hashes && map.content_ids) return map_error("ids needs hashes=COLUMN");
   return Done{};
 }
@@ -227,7 +242,7 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
     const auto found = std::find(kRoleNames.begin(), kRoleNames.end(), key);
     if (found == kRoleNames.end()) {
       std::vector<std::string_view> known(kRoleNames.begin(), kRoleNames.end());
-      known.insert(known.end(), {"block", "ids"});
+      known.insert(known.end(), {"block", "ids", "bad", "where"});
       return map_error(unknown_name("role", key, known));
     }
     const auto role = static_cast<Role>(found - kRoleNames.begin());
@@ -240,6 +255,8 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
     column.names.push_back(std::move(value.name));
   }
   KVPLAN_TRY_DO(check_whole(map));
+  // An id names a row for those that wait for it; without them nothing needs it.
+  if (map.at(Role::kAfter).names.empty()) map.at(Role::kId) = {};
   return map;
 }
 
@@ -258,7 +275,86 @@ std::string to_text(const ColumnMap& map) {
   }
   if (map.block_tokens > 0) out += ",block=" + std::to_string(map.block_tokens);
   if (map.content_ids) out += ",ids=content";
+  if (map.skips_bad) out += ",bad=skip";
+  for (const auto& [column, value] : map.where) out += ",where=" + map_name(column + "=" + value);
   return out;
+}
+
+namespace {
+
+/// Role of a column by its words; nothing: none that is recognised.
+std::optional<Role> role_of_words(const std::vector<std::string>& words) {
+  const bool length = any_of_words(words, {"tokens", "token", "toks", "length", "len", "lens", "size"});
+  if (any_of_words(words, {"max", "limit"}) && length) return Role::kMaxTokens;
+  if (any_of_words(words, {"ttft"})) return Role::kTtft;
+  if (any_of_words(words, {"e2e"})) return Role::kE2e;
+  if (length && any_of_words(words, {"input", "prompt", "prefill", "context", "request", "in"}))
+    return Role::kInput;
+  if (length && any_of_words(words, {"output", "generated", "decode", "completion", "response", "out"}))
+    return Role::kOutput;
+  if (!length && any_of_words(words, {"arrival", "arrived", "timestamp", "time", "start", "created", "ts"}))
+    return Role::kArrival;
+  if (any_of_words(words, {"session", "conversation", "chat", "thread"})) return Role::kSession;
+  if (any_of_words(words, {"tenant", "user", "client", "customer", "organisation", "organization"}))
+    return Role::kTenant;
+  return std::nullopt;
+}
+
+/// The unit of times by their values; nothing: they could have several.
+std::optional<TimeUnit> unit_of_values(const std::vector<std::string>& values) {
+  IsoTimeParser iso;
+  std::size_t dates = 0, decimals = 0;
+  double most = 0;
+  for (const std::string& value : values) {
+    if (iso.parse(value)) ++dates;
+    const std::optional<double> number = parse_decimal(value);
+    if (!number) continue;
+    most = std::max(most, *number);
+    decimals += value.find('.') != std::string::npos ? 1 : 0;
+  }
+  if (2 * dates > values.size()) return TimeUnit::kIso;
+  // Since 1970: 2001 or later, in each unit.
+  constexpr double kSince1970 = 1e9;
+  if (most >= kSince1970 * 1e9) return TimeUnit::kNanos;
+  if (most >= kSince1970 * 1e6) return TimeUnit::kMicros;
+  if (most >= kSince1970 * 1e3) return TimeUnit::kMillis;
+  if (most >= kSince1970) return TimeUnit::kSeconds;
+  if (2 * decimals > values.size()) return TimeUnit::kSeconds;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ColumnMap> recognise_column_map(const std::vector<std::string>& columns,
+                                       const std::vector<std::vector<std::string>>& rows) {
+  ColumnMap map;
+  map.recognised = true;
+  const auto open = [&](const std::string& problem) {
+    return map_error("auto: " + problem + "; write it, as in " + propose_column_map(columns));
+  };
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::optional<Role> role = role_of_words(words_of(columns[i]));
+    if (!role || !map.at(*role).names.empty()) continue;
+    Column column{{columns[i]}, TimeUnit::kSeconds, false};
+    if (is_time(*role)) {
+      std::vector<std::string> values;
+      for (const auto& row : rows)
+        if (i < row.size() && !row[i].empty()) values.push_back(row[i]);
+      std::optional<TimeUnit> unit = unit_of_values(values);
+      if (unit != TimeUnit::kIso)
+        if (const auto said = unit_in_name(columns[i])) unit = said;
+      if (!unit && *role == Role::kArrival)
+        return open("the times of " + shown(columns[i]) + " could be seconds or milliseconds");
+      if (!unit || (*unit == TimeUnit::kIso && *role != Role::kArrival)) continue;
+      column.unit = *unit;
+    }
+    map.at(*role) = std::move(column);
+  }
+  for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput}) {
+    if (map.at(role).names.empty()) return open("no column is plainly the " + std::string(role_name(role)));
+    map.at(role).required = true;
+  }
+  return map;
 }
 
 std::string propose_column_map(const std::vector<std::string>& columns) {

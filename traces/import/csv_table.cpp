@@ -15,6 +15,7 @@ class CsvTable final : public TableStream {
  private:
   bool read_top() override;
   bool read_row(std::string_view line) override;
+  bool matches(std::string_view& line) override;
   bool read_quoted_row(std::string_view line);
   bool take_field(std::size_t index, std::string_view text);
   bool read_hashes(std::string_view text);
@@ -26,6 +27,7 @@ class CsvTable final : public TableStream {
 
   char delimiter_{','};
   std::size_t fields_{0};              ///< in the header
+  std::vector<std::size_t> where_at_;  ///< fields of ColumnMap::where
   std::vector<std::int8_t> role_at_;   ///< by field: the Role, or -1 if it is not read
   std::vector<std::string> unquoted_;  ///< of the latest quoted row
 };
@@ -57,6 +59,22 @@ bool CsvTable::read_top() {
     if (role_at_[index] >= 0) return fail(*found, "one column cannot be mapped twice");
     role_at_[index] = static_cast<std::int8_t>(r);
   }
+  where_at_.clear();
+  for (const auto& [name, value] : map_.where) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end())
+      return fail("--where", "no column \"" + name + "\"; the columns are " + listed(columns));
+    where_at_.push_back(static_cast<std::size_t>(found - columns.begin()));
+  }
+  return true;
+}
+
+bool CsvTable::matches(std::string_view& line) {
+  while (std::count(line.begin(), line.end(), '"') % 2 != 0)
+    if (!input().extend_line(line)) break;
+  const std::vector<std::string> fields = split_csv(line, delimiter_, fields_ + 1);
+  for (std::size_t i = 0; i < where_at_.size(); ++i)
+    if (where_at_[i] >= fields.size() || fields[where_at_[i]] != map_.where[i].second) return false;
   return true;
 }
 

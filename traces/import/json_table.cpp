@@ -26,6 +26,20 @@ int JsonTable::role_of(std::string_view key) const {
   return -1;
 }
 
+bool JsonTable::matches(std::string_view& line) {
+  std::size_t met = 0;
+  JsonCursor json(line);
+  if (!json.enter_object()) return true;  // read_row says what is wrong
+  std::string_view key, value;
+  bool first = true;
+  while (json.next_key(key, first)) {
+    if (!json.value(value)) return true;
+    if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
+    for (const auto& [name, wanted] : map_.where) met += name == key && wanted == value ? 1 : 0;
+  }
+  return json.failed() || met == map_.where.size();
+}
+
 bool JsonTable::read_row(std::string_view line) {
   if (!read_any_row(line)) return false;
   if (misses_ > kMostMisses || other_keys_ == OtherKeys::kRead) return true;

@@ -27,6 +27,7 @@ class JsonTable : public TableStream {
  private:
   bool read_top() override { return true; }
   bool read_row(std::string_view line) override;
+  bool matches(std::string_view& line) override;
   /// Any object, key by key.
   bool read_any_row(std::string_view line);
   std::size_t read_held_row(std::string_view held) override;

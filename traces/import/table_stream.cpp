@@ -48,6 +48,39 @@ void TableStream::finish() {
                        " waits refer to requests that the file does not have; they were left out.");
   if (!summary_.shares_clock)
     warnings.insert(warnings.begin(), "The file has no arrival times: all requests arrive at the same time.");
+  if (map_.recognised)
+    warnings.push_back("The columns were recognised by their names and values: --map " +
+                       quoted_name(to_text(map_)) + ".");
+  if (!map_.where.empty())
+    warnings.push_back(std::to_string(other_rows_) + " rows have other values than --where asks for.");
+  if (left_out_ > 0) warnings.push_back(left_out_text());
+}
+
+std::string TableStream::left_out_text() const {
+  std::string out = std::to_string(left_out_) + " rows could not be read and were left out: ";
+  const char* separator = "";
+  for (const auto& [kind, count] : kinds_) {
+    out += separator + std::to_string(count) + " x " + kind;
+    separator = ", ";
+  }
+  out += ". The first are ";
+  for (std::size_t i = 0; i < examples_.size(); ++i) out += (i == 0 ? "" : "; ") + examples_[i];
+  return out + ".";
+}
+
+Status TableStream::leave_out() {
+  if (!map_.skips_bad || input_->failed()) return error_here();
+  ++left_out_;
+  // Its kind is the sentence without what was found.
+  std::string kind = problem_.substr(0, problem_.find(", found "));
+  if (!problem_field_.empty()) kind = problem_field_ + ": " + kind;
+  constexpr std::size_t kMostKinds = 12, kExamples = 3;
+  if (!kinds_.contains(kind) && kinds_.size() >= kMostKinds) kind = "other kinds";
+  ++kinds_[kind];
+  if (examples_.size() < kExamples)
+    examples_.push_back("line " + std::to_string(input_->line_number()) + ", " +
+                        (problem_field_.empty() ? "" : problem_field_ + ": ") + problem_);
+  return Done{};
 }
 
 Result<bool> TableStream::next(Trace& piece) {
@@ -59,17 +92,27 @@ Result<bool> TableStream::next(Trace& piece) {
       top_pending_ = false;
       if (!read_top()) return error_here();
     }
-    const std::string_view held = quick_ ? input_->held() : std::string_view();
+    const bool every = map_.where.empty();
+    const std::string_view held = quick_ && every ? input_->held() : std::string_view();
     if (const std::size_t bytes = held.empty() ? 0 : read_held_row(held); bytes > 0) {
       input_->consume_line(bytes);
     } else if (input_->next_line(line)) {
       if (line.empty()) continue;
-      if (!read_row(line)) return error_here();
+      if (!every && !matches(line)) {
+        ++other_rows_;
+        continue;
+      }
+      if (!read_row(line)) {
+        KVPLAN_TRY_DO(leave_out());
+        continue;
+      }
     } else {
       if (input_->failed()) return input_->error();
       KVPLAN_TRY(const bool more, next_file());
       if (more) continue;
-      if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
+      if (builder_.rows() == 0)
+        return bad_input("a trace without requests" + (left_out_ > 0 ? ": " + left_out_text() : ""))
+            .at_file(input_->path());
       ended_ = true;
       finish();
       break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ class TableStream : public TraceStream {
   virtual bool read_top() = 0;
   /// Fills `row_` from a line; false after `fail`. An empty line never comes here.
   virtual bool read_row(std::string_view line) = 0;
+  /// Whether a line has the values that the map asks for (ColumnMap::where); may extend the line to the whole row.
+  virtual bool matches(std::string_view& line) = 0;
   /// Asked before `read_row` while `quick_`: fills `row_` from the row at the front of what is held and gives its
   /// bytes, line feed included. 0 where it does not take it, for whatever reason; then `read_row` is asked.
   virtual std::size_t read_held_row(std::string_view /*held*/) { return 0; }
@@ -56,6 +59,10 @@ class TableStream : public TraceStream {
   bool set_count(Role role, std::string_view text, std::int32_t& value);
   Error error_here() const;
   Result<bool> next_file();
+  /// A row that cannot be read: an error, or one more that is left out.
+  Status leave_out();
+  /// How many, of which kinds, and the first of them.
+  [[nodiscard]] std::string left_out_text() const;
   /// All rows have been read: what is now known of the trace as a whole.
   void finish();
 
@@ -72,6 +79,9 @@ class TableStream : public TraceStream {
   std::array<int, kRoles> exponent_{};  ///< of times: `exponent_of` their unit, -1 for dates
   std::string problem_field_;
   std::string problem_;
+  std::int64_t left_out_{0}, other_rows_{0};
+  std::map<std::string, std::int64_t> kinds_;  ///< of rows that are left out
+  std::vector<std::string> examples_;
 };
 
 inline const char* TableStream::set_plain(Role role, const char* at, const char* end) {
