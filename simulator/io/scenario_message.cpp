@@ -109,8 +109,13 @@ Status fill_value(const runs::Scenario& scenario, std::size_t i, Message& value)
     component->set_origin(from);
   } else if (auto* integer = dynamic_cast<v1::Integer*>(&value)) {
     const auto number = parse_integer(text);
-    if (field.kind != runs::FieldKind::kInteger || !number) return wrong_type();
-    integer->set_value(*number);
+    if (number) {
+      integer->set_value(*number);
+    } else if (field.kind == runs::FieldKind::kFraction) {
+      integer->set_digits(text);
+    }
+    if (field.kind != runs::FieldKind::kFraction && (field.kind != runs::FieldKind::kInteger || !number))
+      return wrong_type();
     integer->set_origin(from);
   } else if (auto* decimal = dynamic_cast<v1::Decimal*>(&value)) {
     if (field.kind != runs::FieldKind::kSeconds) return wrong_type();
@@ -161,7 +166,8 @@ Result<std::string> text_of(const v1::Component& component) {
 
 Result<std::string> text_of(const Message& value) {
   if (const auto* text = dynamic_cast<const v1::Text*>(&value)) return text->value();
-  if (const auto* integer = dynamic_cast<const v1::Integer*>(&value)) return std::to_string(integer->value());
+  if (const auto* integer = dynamic_cast<const v1::Integer*>(&value))
+    return integer->digits().empty() ? std::to_string(integer->value()) : integer->digits();
   if (const auto* decimal = dynamic_cast<const v1::Decimal*>(&value)) return decimal->digits();
   return text_of(dynamic_cast<const v1::Component&>(value));
 }
@@ -212,7 +218,12 @@ Status write_value(JsonWriter& json, std::string_view path, const Message* value
   } else if (const auto* component = dynamic_cast<const v1::Component*>(value)) {
     return write_component(json, *component);
   } else if (const auto* integer = dynamic_cast<const v1::Integer*>(value)) {
-    json.value(integer->value());
+    const std::string& digits = integer->digits();
+    if (digits.empty()) {
+      json.value(integer->value());
+    } else {
+      parse_decimal(digits) ? json.digits(digits) : json.value(digits);
+    }
   } else if (const auto* decimal = dynamic_cast<const v1::Decimal*>(value)) {
     const auto number = parse_decimal(decimal->digits());
     if (!number) return not_expected("a decimal number", decimal->digits());
