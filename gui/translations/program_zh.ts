@@ -675,7 +675,7 @@
     </message>
     <message>
         <source>Position in the trace, from 0</source>
-        <translation>在跟踪中的位置，从 0 开始</translation>
+        <translation>在轨迹中的位置，从 0 开始</translation>
     </message>
     <message>
         <source>Status</source>
@@ -1125,6 +1125,10 @@
         <source>free</source>
         <translation>空闲</translation>
     </message>
+    <message>
+        <source>null block</source>
+        <translation>空块</translation>
+    </message>
 </context>
 <context>
     <name>kvplan::gui::BlocksView</name>
@@ -1210,7 +1214,7 @@
     </message>
     <message>
         <source>Blocks are shown after the run of a trace.</source>
-        <translation>运行一个跟踪之后显示块。</translation>
+        <translation>运行一个轨迹之后显示块。</translation>
     </message>
     <message>
         <source>The run is repeated to see its blocks.</source>
@@ -1789,7 +1793,7 @@ Esc：清除游标和标记，或取消拖动
     </message>
     <message>
         <source>Requests are listed after the run of a trace.</source>
-        <translation>运行一个跟踪之后列出请求。</translation>
+        <translation>运行一个轨迹之后列出请求。</translation>
     </message>
     <message>
         <source>Request %1, %2</source>

@@ -325,7 +325,10 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   if (again) return request_run(true);  // in the scenario of now
   wanted_view_ = opened.view;
   remember_opened(opened);
-  keep_opened(opened.others);
+  std::vector<OpenedScenario> others = opened.others;
+  if (opened.view)
+    for (const auto& settings : opened.view->kept) others.push_back({settings, opened.trace});
+  keep_opened(others);
   result_.reset();  // of another trace: it is replaced, not greyed
   allow_what_is_open();
   messages_->clear();

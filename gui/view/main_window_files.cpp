@@ -120,6 +120,8 @@ SessionView MainWindow::shown_view() const {
   view.view = to_utf8(current_view_id());
   view.request = workspace_.selected().request;
   view.block = workspace_.selected().block;
+  for (std::size_t slot = 1; slot < workspace_.slots().size(); ++slot)
+    view.kept.push_back(workspace_.slots()[slot].settings);
   return view;
 }
 

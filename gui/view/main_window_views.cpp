@@ -172,6 +172,8 @@ void MainWindow::keep_opened(const std::vector<OpenedScenario>& others) {
         this,
         [other](core::RunControl& control, runs::Inputs& inputs) -> Ran {
           KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(other.settings));
+          if (other.trace->path != scenario.trace)
+            return bad_input("a kept scenario is of another trace, and is left out").at_file(scenario.trace);
           inputs.keep_only(runs::files_of(scenario));
           return run_once(scenario, other.trace, kKeptBins / scenario.replicas, inputs.openers(), control);
         },

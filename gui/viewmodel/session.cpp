@@ -1,5 +1,6 @@
 #include "gui/viewmodel/session.h"
 
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <filesystem>
@@ -40,7 +41,17 @@ void write_range(JsonWriter& json, const std::string& prefix, const std::optiona
   json.member(prefix + "end_ns", ns_floor(Ticks{range->end}));
 }
 
-void write_view(JsonWriter& json, const SessionView& view) {
+/// A scenario by its paths, with files as in the session's own.
+void write_kept(JsonWriter& json, const std::vector<runs::Setting>& settings, const std::string& session) {
+  json.begin_object();
+  for (const runs::Setting& setting : settings)
+    json.member(setting.path,
+                runs::with_files_moved(setting.path, setting.text,
+                                       [&](const std::string& file) { return beside(file, session); }));
+  json.end_object();
+}
+
+void write_view(JsonWriter& json, const SessionView& view, const std::string& session) {
   json.key("view").begin_object();
   write_range(json, "", view.range);
   if (view.cursor) json.member("cursor_ns", ns_floor(Ticks{*view.cursor}));
@@ -49,6 +60,11 @@ void write_view(JsonWriter& json, const SessionView& view) {
   if (!view.view.empty()) json.member("shown", view.view);
   if (view.request) json.member("request", *view.request);
   if (view.block) json.member("block", *view.block);
+  if (!view.kept.empty()) {
+    json.key("kept").begin_array();
+    for (const auto& settings : view.kept) write_kept(json, settings, session);
+    json.end_array();
+  }
   json.end_object();
 }
 
@@ -81,7 +97,33 @@ Result<std::optional<TimeRange>> read_range(const QJsonObject& view, const char*
   return std::optional(TimeRange{*begin, *end});
 }
 
-Result<SessionView> read_view(const QJsonObject& object) {
+/// The kept scenarios; files are relative to the session's folder.
+Result<std::vector<std::vector<runs::Setting>>> read_kept(const QJsonValue& value,
+                                                          const std::string& session) {
+  std::vector<std::vector<runs::Setting>> kept;
+  if (value.isUndefined() || value.isNull()) return kept;
+  const std::filesystem::path folder = std::filesystem::path(session).parent_path();
+  const QJsonArray scenarios = value.toArray();
+  if (!value.isArray() || scenarios.size() >= static_cast<qsizetype>(runs::kMostSlots))
+    return bad_input("expected a list of at most " + std::to_string(runs::kMostSlots - 1) + " scenarios")
+        .at_field("view.kept");
+  for (const QJsonValue each : scenarios) {
+    std::vector<runs::Setting> settings;
+    const QJsonObject object = each.toObject();
+    for (auto at = object.begin(); at != object.end(); ++at) {
+      if (!at.value().isString()) return bad_input("expected texts").at_field("view.kept");
+      const std::string path = at.key().toStdString();
+      const std::string text = runs::with_files_moved(
+          path, at.value().toString().toStdString(),
+          [&](const std::string& file) { return (folder / file).lexically_normal().generic_string(); });
+      settings.push_back({path, text, {}, 0});
+    }
+    kept.push_back(std::move(settings));
+  }
+  return kept;
+}
+
+Result<SessionView> read_view(const QJsonObject& object, const std::string& session) {
   SessionView view;
   KVPLAN_TRY(view.range, read_range(object, "begin_ns", "end_ns"));
   KVPLAN_TRY(view.cursor, read_time(object, "cursor_ns"));
@@ -95,6 +137,7 @@ Result<SessionView> read_view(const QJsonObject& object) {
   view.view = shown.toString().toStdString();
   KVPLAN_TRY(view.request, read_number(object, "request"));
   KVPLAN_TRY(view.block, read_number(object, "block"));
+  KVPLAN_TRY(view.kept, read_kept(object.value(QLatin1String("kept")), session));
   return view;
 }
 
@@ -126,7 +169,7 @@ std::string session_text(const std::vector<runs::Setting>& settings, const Sessi
     }
   }
   if (!group.empty()) json.end_object();
-  write_view(json, view);
+  write_view(json, view, path);
   json.end_object();
   return json.take();
 }
@@ -136,7 +179,7 @@ Result<std::optional<SessionView>> view_of(std::string_view text, const std::str
   const QJsonValue view = document.object().value(QLatin1String("view"));
   if (view.isUndefined() || view.isNull()) return std::optional<SessionView>{};
   if (!view.isObject()) return bad_input("expected an object").at_file(path).at_field("view");
-  auto read = read_view(view.toObject());
+  auto read = read_view(view.toObject(), path);
   if (!read.ok()) return Error(read.error()).at_file(path);
   return std::optional(std::move(read).value());
 }

@@ -22,6 +22,7 @@ struct SessionView {
   std::string view{};                     ///< id of the view that is shown; empty: the timeline
   std::optional<std::int64_t> request{};  ///< position in the trace
   std::optional<std::int64_t> block{};
+  std::vector<std::vector<runs::Setting>> kept{};  ///< scenarios beside the edited one, to compare
 };
 
 /// The text of a session in the file `path`. Files named by settings (trace, recordings, model, calibration) are

@@ -51,6 +51,8 @@ TEST(GuiProgram, EachViewIsAScreenshotOfItsOwnFiles) {
   const QImage timeline = shot("timeline", {to_qstring(kMicroTrace)});
   EXPECT_NE(timeline, shot("requests", {to_qstring(kMicroTrace)}));
   EXPECT_NE(timeline, shot("compare", {to_qstring(kMicroTrace)}));
+  EXPECT_NE(timeline, shot("blocks", {to_qstring(kMicroTrace)}));
+  shot("attention", {QStringLiteral(KVPLAN_SOURCE_DIR "/traces/samples/tiny_llama.kva")});
   const Ended nothing = gui({QStringLiteral("--screenshot"), QStringLiteral("sweep"), to_qstring(kMicroTrace),
                              QStringLiteral("-o"), folder.filePath(QStringLiteral("n.png"))});
   EXPECT_EQ(nothing.code, 2);

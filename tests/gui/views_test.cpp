@@ -291,5 +291,28 @@ TEST(GuiCompare, AtMostFourScenarios) {
   EXPECT_FALSE(window->messages()->text().isEmpty());
 }
 
+TEST(GuiCompare, SessionsRestoreViewsAndKeptScenarios) {
+  const QTemporaryDir folder;
+  const QString file = folder.filePath(QStringLiteral("s.json"));
+  {
+    const auto window = make_window();
+    window->findChild<QAction*>(QStringLiteral("keep-scenario"))->trigger();
+    window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("3000"));
+    ASSERT_TRUE(wait_for([&] { return window->settled(); }));
+    window->show_view(QStringLiteral("compare"));
+    window->workspace().selection().set_request(7);
+    ASSERT_TRUE(window->save_session(file)) << to_utf8(window->messages()->text());
+  }
+  const auto window = make_window(false);
+  window->open({file});
+  ASSERT_TRUE(wait_for([&] {
+    return window->result() != nullptr && window->settled() && window->workspace().slots().size() == 2;
+  })) << to_utf8(window->messages()->text());
+  EXPECT_EQ(window->current_view_id(), QStringLiteral("compare"));
+  EXPECT_EQ(window->workspace().selected().request, 7);
+  EXPECT_EQ(window->workspace().slots()[0].result->run.scenario.text("memory.pool_blocks"), "3000");
+  EXPECT_NE(window->workspace().slots()[1].result->run.scenario.text("memory.pool_blocks"), "3000");
+}
+
 }  // namespace
 }  // namespace kvplan::gui

@@ -173,6 +173,7 @@ void BlockMap::draw_legend(QPainter& painter, const QRectF& whole) const {
   }
   entries.emplace_back(state_colour(observe::State::kCached, palette()), tr("cached"));
   entries.emplace_back(palette().color(QPalette::Base), tr("free"));
+  if (first_block_ > 0) entries.emplace_back(colour_of(0), tr("null block"));
   const int side = painter.fontMetrics().ascent();
   int left = static_cast<int>(whole.left());
   const int top = static_cast<int>(whole.bottom()) + kGap;

@@ -10,6 +10,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QTableView>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -219,6 +220,8 @@ void RequestsView::follow_selection() {
   following_ = true;
   table_->setCurrentIndex(row);
   following_ = false;
+  // Later: a view that is shown for the first time has no size yet.
+  QTimer::singleShot(0, table_, [table = table_] { table->scrollTo(table->currentIndex()); });
 }
 
 void RequestsView::show_on_timeline() {
