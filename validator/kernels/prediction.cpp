@@ -43,6 +43,8 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 Axes axes_of(const Case& of) {
   if (of.lengths.empty())
     return {.batch = static_cast<double>(of.descriptors), .length = static_cast<double>(of.descriptor_bytes)};
+  if (of.kernel == "append")
+    return {.batch = static_cast<double>(of.lengths.size()), .length = static_cast<double>(of.budget)};
   const auto tokens = std::accumulate(of.lengths.begin(), of.lengths.end(), std::int64_t{0});
   const auto batch = static_cast<double>(of.lengths.size());
   return {.batch = batch, .length = static_cast<double>(tokens) / batch};

@@ -14,7 +14,7 @@
 
 namespace kvplan::validator {
 
-/// Number and length: of sequences, in tokens; for swaps, of descriptors, in bytes.
+/// Number and length: of sequences, in tokens (for append, new ones); for swaps, of descriptors, in bytes.
 struct Axes {
   double batch{1}, length{0};
 };

@@ -7,6 +7,7 @@
 #include "proto/validation.pb.h"
 #include "simulator/base/file_output.h"
 #include "simulator/base/read_files.h"
+#include "simulator/io/validation_file.h"
 #include "simulator/report/number_text.h"
 #include "validator/run/commands.h"
 #include "validator/run/simulated.h"
@@ -98,11 +99,11 @@ Status write(const RunArguments& arguments, const ValidatedRun& run) {
     outputs.push_back(std::move(output));
     return Done{};
   };
-  KVPLAN_TRY_DO(add(arguments.json, validation_json(message)));
+  KVPLAN_TRY_DO(add(arguments.json, io::validation_json(message)));
   if (!arguments.html.empty())
     KVPLAN_TRY_DO(add(arguments.html, validation_html(message, command_of(arguments))));
   std::string binary;
-  KVPLAN_TRY_DO(write_validation(message, [&](std::string_view bytes) -> Status {
+  KVPLAN_TRY_DO(io::write_validation(message, [&](std::string_view bytes) -> Status {
     binary += bytes;
     return Done{};
   }));

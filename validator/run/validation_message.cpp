@@ -1,16 +1,11 @@
-// The message, JSON and the binary form of a validated run.
 #include <algorithm>
 
 #include "proto/validation.pb.h"
-#include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "validator/run/validation_report.h"
 
 namespace kvplan::validator {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 constexpr double kTicksPerS = 1e9 * static_cast<double>(kTicksPerNs);
 
@@ -92,46 +87,6 @@ void add_coverage(v1::Validation& to, const ValidatedRun& run) {
   coverage.set_calls_left(run.measured.calls_left);
 }
 
-void put(JsonWriter& json, const Message& message);
-
-void put_value(JsonWriter& json, const Message& message, const FieldDescriptor& field, int at) {
-  const google::protobuf::Reflection& get = *message.GetReflection();
-  const bool many = at >= 0;
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      put(json, many ? get.GetRepeatedMessage(message, &field, at) : get.GetMessage(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_INT64:
-      json.value(many ? get.GetRepeatedInt64(message, &field, at) : get.GetInt64(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      json.value(many ? get.GetRepeatedDouble(message, &field, at) : get.GetDouble(message, &field));
-      break;
-    default:
-      json.value(many ? get.GetRepeatedString(message, &field, at) : get.GetString(message, &field));
-  }
-}
-
-/// The names of the fields are the keys, in their order.
-void put(JsonWriter& json, const Message& message) {
-  json.begin_object();
-  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
-    const FieldDescriptor& field = *message.GetDescriptor()->field(i);
-    json.key(field.name());
-    if (field.is_repeated()) {
-      json.begin_array();
-      for (int k = 0; k < message.GetReflection()->FieldSize(message, &field); ++k)
-        put_value(json, message, field, k);
-      json.end_array();
-    } else if (field.has_presence() && !message.GetReflection()->HasField(message, &field)) {
-      json.null();
-    } else {
-      put_value(json, message, field, -1);
-    }
-  }
-  json.end_object();
-}
-
 }  // namespace
 
 std::string ValidatedRun::verdict() const {
@@ -210,29 +165,6 @@ v1::Validation message_of(const ValidatedRun& run) {
   out.set_made_by("kvplan-validate " + std::string(kVersion));
   out.set_when(run.when);
   return out;
-}
-
-std::string validation_json(const v1::Validation& message) {
-  JsonWriter json;
-  put(json, message);
-  return json.take();
-}
-
-Status write_validation(const v1::Validation& message, const io::DocumentWriter::Sink& sink) {
-  io::DocumentWriter writer(sink);
-  KVPLAN_TRY_DO(writer.begin(io::DocumentKind::kValidation, message.SerializeAsString()));
-  return writer.finish();
-}
-
-Result<v1::Validation> read_validation(traces::Input& input) {
-  io::DocumentReader reader(input);
-  KVPLAN_TRY(const std::string body, reader.body(io::DocumentKind::kValidation));
-  v1::Validation message;
-  if (!message.ParseFromString(body)) return reader.wrong("expected a Validation message");
-  while (true) {
-    KVPLAN_TRY(const auto frame, reader.next());
-    if (!frame) return message;
-  }
 }
 
 }  // namespace kvplan::validator

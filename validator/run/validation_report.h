@@ -1,11 +1,10 @@
-// A validated run in all its forms: a message (proto/validation.proto), JSON with the same names, text, and a page with
-// charts.
+// A validated run as a message (proto/validation.proto; simulator/io/validation_file.h has its JSON and its file), as
+// text, and as a page with charts.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "simulator/io/document_file.h"
 #include "validator/replay_log/replay_log.h"
 #include "validator/run/measured_steps.h"
 
@@ -34,13 +33,8 @@ struct ValidatedRun {
 
 v1::Validation message_of(const ValidatedRun& run);
 
-std::string validation_json(const v1::Validation& message);
 std::string validation_text(const v1::Validation& message);
 /// `command`: what makes this page again.
 std::string validation_html(const v1::Validation& message, const std::string& command);
-/// The binary form (.kvv).
-Status write_validation(const v1::Validation& message, const io::DocumentWriter::Sink& sink);
-/// Reads it back. Errors: another kind of file, damaged bytes.
-Result<v1::Validation> read_validation(traces::Input& input);
 
 }  // namespace kvplan::validator

@@ -2,8 +2,10 @@
 
 #include <QCoreApplication>
 #include <QJsonArray>
+#include <QJsonDocument>
 
 #include "gui/views/json_document.h"
+#include "simulator/io/validation_file.h"
 
 namespace kvplan::gui {
 namespace {
@@ -30,7 +32,14 @@ std::optional<double> ValidatedQuantity::ratio() const {
 }
 
 std::optional<Result<DocumentPtr>> read_validation(std::string_view head, const std::string& path) {
-  const auto object = read_json_object(head, path);
+  std::optional<QJsonObject> object;
+  if (io::document_kind(head) == io::DocumentKind::kValidation) {
+    const Result<std::string> json = io::validation_file_json(path);
+    if (!json.ok()) return Result<DocumentPtr>(json.error());
+    object = QJsonDocument::fromJson(QByteArray::fromStdString(json.value())).object();
+  } else {
+    object = read_json_object(head, path);
+  }
   if (!object || !object->value(QLatin1String("quantities")).isArray()) return std::nullopt;
   auto document = std::make_shared<ValidationDocument>();
   document->path = path;

@@ -1,5 +1,5 @@
-// A file of predicted and measured quantities: what `kvplan-validate run --json` and `replay --json` write, and what
-// `kvplan check --json` writes.
+// A file of predicted and measured quantities: what `kvplan-validate run --json`, `run --report` (.kvv) and
+// `replay --json` write, and what `kvplan check --json` writes.
 #pragma once
 
 #include <QJsonObject>

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "proto/validation.pb.h"
-#include "validator/run/validation_report.h"
+#include "simulator/io/validation_file.h"
 
 namespace kvplan::validator {
 namespace {
@@ -66,10 +66,10 @@ TEST_P(RunProgram, AgreesWithWhatWasPredicted) {
   ASSERT_EQ(run(command), 0) << command << "\n" << text_of(base + ".err") << text_of(base + ".txt");
   const auto input = traces::Input::open(base + ".kvv");
   ASSERT_TRUE(input.ok());
-  const auto read = read_validation(*input.value());
+  const auto read = io::read_validation(*input.value());
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   const v1::Validation& v = read.value();
-  EXPECT_EQ(validation_json(v), text_of(base + ".json"));
+  EXPECT_EQ(io::validation_json(v), text_of(base + ".json"));
   EXPECT_EQ(v.verdict(), "equal");
   EXPECT_EQ(v.byte_mismatches(), 0);
   EXPECT_EQ(v.count_mismatches(), 0) << "retained sets";
