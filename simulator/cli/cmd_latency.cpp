@@ -12,11 +12,12 @@
 #include "simulator/cli/decode_rows.h"
 #include "simulator/cli/keyed_rows.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/measured_kernels.h"
 #include "simulator/kernels/attention_roofline.h"
 #include "simulator/kernels/decode_times.h"
 #include "simulator/kernels/kernel_kind.h"
-#include "simulator/modelfile/device_catalogue.h"
+#include "simulator/modelfile/device_text.h"
 #include "traces/io/input.h"
 
 namespace kvplan::cli {
@@ -233,7 +234,10 @@ Status latency(const LatencyOptions& options) {
   }
   for (const auto& [value, name] : {std::pair(&options.gpu, "--gpu"), std::pair(&options.engine, "--engine")})
     if (value->empty()) return bad_input(std::string(name) + " is required (see --help)");
-  const auto device = model::find_device(options.gpu);
+  const auto device = [&]() -> Result<std::shared_ptr<const model::DeviceShape>> {
+    KVPLAN_TRY(const std::string text, io::device_text(options.gpu));
+    return model::any_device(text);
+  }();
   if (!device.ok()) return Error(device.error()).at_field("--gpu");
   KVPLAN_TRY_DO(check_apart({options.input}, {options.output}));
   return kind != nullptr ? other_kernel(options, *kind, *device.value())

@@ -13,6 +13,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/openers.h"
 #include "simulator/launch/export.h"
 #include "simulator/planner/database_store.h"
@@ -181,6 +182,9 @@ Status run(const PlanFlags& flags) {
   KVPLAN_TRY(request.rates, rates_of(flags, request.settings));
   if (!flags.devices.empty()) {
     KVPLAN_TRY(request.devices, parts_of(flags.devices, "--devices"));
+    for (std::string& device : request.devices) {
+      KVPLAN_TRY(device, io::device_text(device));
+    }
   }
   for (const std::string& text : flags.may) {
     KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(request.settings));

@@ -9,6 +9,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/deployment/deployment.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/side_file.h"
 #include "simulator/model/footprint.h"
@@ -56,7 +57,8 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
   json.begin_object().member("model", s.text("model")).member("device", s.deployment.device->name);
   json.member("pool_rule", s.text("deployment.pool_rule")).member("format", s.text("format"));
   json.member("tensor_parallel", bytes.tensor_ranks).member("pipeline_parallel", bytes.stages);
-  json.member("pool_bytes", pool.rank().pool_bytes).member("token_bytes", bytes.token_bytes);
+  json.member("pool_bytes", pool.rank().pool_bytes).member("pool_bytes_low", pool.rank().low_bytes);
+  json.member("pool_bytes_high", pool.rank().high_bytes).member("token_bytes", bytes.token_bytes);
   json.member("all_token_bytes", bytes.all_token_bytes);
   json.member("replicated_token_bytes", bytes.replicated_token_bytes);
   const core::MemoryLayout& layout = answer.layout();
@@ -76,14 +78,15 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
   json.key("derivation").begin_array();
   for (const model::PoolItem& item : pool.items) {
     json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
-    json.member("bytes", item.bytes).member("mark", model::mark_name(item.mark));
-    json.member("source", item.source).end_object();
+    json.member("bytes", item.bytes).member("low", item.low).member("high", item.high);
+    json.member("mark", model::mark_name(item.mark)).member("source", item.source).end_object();
   }
   json.end_array().member("stage", static_cast<std::int64_t>(pool.deciding)).key("stages").begin_array();
   for (const model::StagePool& stage : pool.stages) {
     json.begin_object().member("first_layer", stage.first_layer).member("layers", stage.layers);
     json.member("weights_bytes", stage.weights_bytes).member("bytes_per_token", stage.bytes_per_token);
-    json.member("pool_bytes", stage.pool_bytes).end_object();
+    json.member("pool_bytes", stage.pool_bytes).member("pool_bytes_low", stage.low_bytes);
+    json.member("pool_bytes_high", stage.high_bytes).end_object();
   }
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : warnings) json.value(warning);
@@ -149,6 +152,7 @@ Result<runs::Scenario> scenario_of(const PoolOptions& options) {
     KVPLAN_TRY(runs::Setting setting, runs::parse_setting(text));
     settings.push_back(std::move(setting));
   }
+  KVPLAN_TRY_DO(io::read_devices(settings));
   if (options.block_tokens == 0) return runs::resolve(settings);
   constexpr const char* kBlock = "memory.allocator.block_tokens";
   KVPLAN_TRY(const runs::Scenario without, runs::resolve(settings));
@@ -166,10 +170,12 @@ Result<runs::Scenario> scenario_of(const PoolOptions& options) {
 Status run_pool(const PoolOptions& options) {
   Answer answer;
   KVPLAN_TRY(answer.scenario, scenario_of(options));
+  if (!answer.scenario.derives_pool)
+    return bad_input("expected no pool size: this command computes it").at_field("memory");
+  KVPLAN_TRY_DO(check_apart(runs::files_of(answer.scenario), {options.json}));
+  KVPLAN_TRY(const model::ModelShape shape, io::open_model(answer.scenario.text("model")));
+  KVPLAN_TRY(answer.scenario, runs::with_length_of(shape, std::move(answer.scenario)));
   const runs::Scenario& s = answer.scenario;
-  if (!s.derives_pool) return bad_input("expected no pool size: this command computes it").at_field("memory");
-  KVPLAN_TRY_DO(check_apart(runs::files_of(s), {options.json}));
-  KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
   std::vector<std::string> warnings, assumptions;
   KVPLAN_TRY(answer.placed, runs::place_model(s, shape, io::open_side_file, warnings, assumptions));
   KVPLAN_TRY(answer.laid_out, runs::lay_out_pool(s, shape, answer.placed));
@@ -186,7 +192,11 @@ void add_pool(Command& app, Outcome& outcome) {
       app.add_subcommand("pool", "KV-cache pool that fits on a device beside the model, item by item");
   command->add_option("--model", options->model,
                       "Name of a model (kvplan list model), or path of a Hugging Face config.json");
-  command->add_option("--device", options->device, "Name of a device (kvplan list device)")->required();
+  command
+      ->add_option("--device", options->device,
+                   "Name of a device (kvplan list device), a file, or figures in place: "
+                   "total_bytes=25250627584,bandwidth=1008e9,bf16_flops=165e12")
+      ->required();
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks}, "Tensor-parallel ranks");
   add_whole_number(*command, "--pp", options->stages, {1, 4096}, "Pipeline stages");
   command->add_option("--format", options->format, "Format of the cache (kvplan list format)");

@@ -10,6 +10,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/deployment/deployment.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/side_file.h"
 #include "simulator/io/startup_scenario.h"
@@ -117,7 +118,7 @@ Result<std::optional<model::ModelShape>> choose(const LogOptions& options, LogAn
                                "\" is not bundled; give its config.json with --model");
     }
   }
-  choices.device = options.device;
+  KVPLAN_TRY(choices.device, io::device_text(options.device));
   if (!choices.device.empty()) return shape;
   const startup::WorkerMemory* const worker = answer.log.deciding();
   const auto devices = worker != nullptr && worker->total_gib ? io::devices_of_total(worker->total_gib->value)

@@ -6,6 +6,7 @@
 #include "simulator/base/version.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/startup_scenario.h"
 #include "simulator/launch/from_command.h"
 #include "simulator/report/content.h"
@@ -76,7 +77,9 @@ std::string answer_json(const launch::FromCommand& answer) {
 
 Status run(const Options& options) {
   KVPLAN_TRY_DO(check_apart({}, {options.output, options.json}));
-  KVPLAN_TRY(const launch::FromCommand answer, launch::from_command(options.command, options.choices));
+  launch::FromCommandOptions choices = options.choices;
+  KVPLAN_TRY(choices.device, io::device_text(choices.device));
+  KVPLAN_TRY(const launch::FromCommand answer, launch::from_command(options.command, choices));
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(options.output, io::settings_json(answer.settings)));
   if (options.json.empty() && options.output != "-") {

@@ -3,6 +3,7 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/trace_input.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/openers.h"
 #include "simulator/io/scenario_file.h"
 #include "simulator/report/number_text.h"
@@ -70,6 +71,7 @@ Result<std::vector<runs::Setting>> read_settings(const ScenarioInput& input) {
     settings.push_back(std::move(setting));
   }
   if (!input.prices.empty()) add("prices", input.prices, "--prices");
+  KVPLAN_TRY_DO(io::read_devices(settings));
   return settings;
 }
 

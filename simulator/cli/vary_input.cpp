@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/base/number_input.h"
+#include "simulator/io/device_file.h"
 #include "traces/io/input.h"
 
 namespace kvplan::cli {
@@ -59,7 +60,12 @@ Result<runs::Vary> vary_of(const ValueFile& from) {
 
 Result<runs::Vary> read_vary(const std::string& text) {
   KVPLAN_TRY(const auto file, open_values(text));
-  return file ? vary_of(*file) : runs::parse_vary(text);
+  KVPLAN_TRY(runs::Vary vary, file ? vary_of(*file) : runs::parse_vary(text));
+  if (vary.path != "deployment.device") return vary;
+  for (std::string& value : vary.values) {
+    KVPLAN_TRY(value, io::device_text(value));
+  }
+  return vary;
 }
 
 Result<std::vector<runs::Vary>> read_varies(const std::vector<std::string>& texts) {

@@ -28,8 +28,10 @@ void note_pool(const Scenario& s, const model::Pool& pool, std::vector<std::stri
   for (const model::PoolItem& item : pool.items)
     if (item.mark == model::Mark::kAssumed) assumed.push_back(item.name);
   std::string text = "The pool size is computed by rule " +
-                     std::string(s.deployment.pool_rule.choice.name()) + " for " + s.deployment.device->name +
-                     "; the report's deployment.derivation lists every figure.";
+                     std::string(s.deployment.pool_rule.choice.name()) + " for " + s.deployment.device->name;
+  if (const model::PoolRuleChoice& rule = s.deployment.pool_rule; rule.rule->says != nullptr)
+    text += " (" + rule.rule->says(rule.choice) + ")";
+  text += "; the report's deployment.derivation lists every figure.";
   if (!assumed.empty())
     text += " Of these, " + listed(assumed) + (assumed.size() == 1 ? " is" : " are") + " assumed.";
   assumptions.push_back(std::move(text));
@@ -104,7 +106,7 @@ std::vector<std::string> shorter_request(const Scenario& s, const model::ModelSh
   std::int64_t fits = 0, too_long = request.max_model_len;
   while (fits + 1 < too_long) {
     const std::int64_t tokens = fits + (too_long - fits) / 2;
-    (parts.value().most_blocks(tokens) <= pool.all_alloc_units() ? fits : too_long) = tokens;
+    (parts.value().asked_blocks(tokens) <= pool.all_alloc_units() ? fits : too_long) = tokens;
   }
   if (fits == 0) return {};
   return {s.deployment.longest_path + "=" + std::to_string(fits)};
@@ -148,7 +150,7 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
   const std::int64_t longest = request.max_model_len;
   if (entry.follows_windows) {
     KVPLAN_TRY(const memory::GroupedParts parts, memory::grouped_parts(s.allocator, request));
-    return PoolLayout{parts.layout, parts.most_blocks(longest)};
+    return PoolLayout{parts.layout, parts.asked_blocks(longest)};
   }
   // A block's bytes do not depend on the number of blocks, which is limited in a run but not in this calculation.
   const std::int64_t bytes = request.pool.bytes;
@@ -252,11 +254,12 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
   return out;
 }
 
-Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& s,
+Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& scenario,
                                                                  const model::ModelShape& shape,
                                                                  const SideOpener& open) {
   using Obstacles = std::optional<std::vector<model::Obstacle>>;
-  if (!s.derives_pool) return Obstacles{};
+  if (!scenario.derives_pool) return Obstacles{};
+  KVPLAN_TRY(const Scenario s, with_length_of(shape, scenario));
   ModelOnRanks formats;
   KVPLAN_TRY_DO(place_formats(formats, s, shape, open));
   KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, with_format(s, formats)));

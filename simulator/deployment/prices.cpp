@@ -5,6 +5,7 @@
 #include "simulator/base/component.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/units.h"
+#include "simulator/modelfile/device_text.h"
 
 namespace kvplan::runs {
 namespace {
@@ -33,12 +34,16 @@ std::int64_t Spares::beside(std::int64_t serving) const {
   return static_cast<std::int64_t>(more / share->denominator);
 }
 
-Result<Cost> cost_of(const PriceList& prices, std::string_view device, std::int64_t gpus) {
+Result<Cost> cost_of(const PriceList& prices, std::string_view text, std::int64_t gpus) {
+  std::string device(text);
+  if (model::says_device(text)) {
+    KVPLAN_TRY(const model::DeviceShape in_place, model::device_in_place(text));
+    device = in_place.name;
+  }
   const auto price = std::find_if(prices.devices.begin(), prices.devices.end(),
                                   [&](const DevicePrice& each) { return each.device == device; });
   if (price == prices.devices.end())
-    return bad_input("expected a price for " + std::string(device) + ", but the price list only has " +
-                     listed(prices));
+    return bad_input("expected a price for " + device + ", but the price list only has " + listed(prices));
   const auto purchase = static_cast<std::size_t>(price->purchase);
   const std::optional<double>& paid = price->per_hour[purchase];
   if (!paid)

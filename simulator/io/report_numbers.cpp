@@ -157,12 +157,14 @@ Status read_deployment(const v1::ReportDeployment& from, runs::RunSummary& run) 
   using model::Mark;
   using model::PoolPart;
   constexpr std::array kParts{PoolPart::kTotal, PoolPart::kTaken, PoolPart::kWithin, PoolPart::kPool};
-  constexpr std::array kMarks{Mark::kMeasured, Mark::kPublished, Mark::kAssumed, Mark::kComputed,
-                              Mark::kGiven};
+  constexpr std::array kMarks{Mark::kMeasured, Mark::kPublished, Mark::kAssumed,
+                              Mark::kComputed, Mark::kFitted,    Mark::kGiven};
   for (const v1::ReportPoolItem& item : from.derivation()) {
     model::PoolItem to{.name = item.name(), .bytes = item.bytes(), .source = item.source()};
     KVPLAN_TRY(to.part, named(kParts, model::pool_part_name, item.part(), "deployment.derivation.part"));
     KVPLAN_TRY(to.mark, named(kMarks, model::mark_name, item.mark(), "deployment.derivation.mark"));
+    to.low = item.has_low() ? item.low() : to.bytes;  // reports from before there were intervals
+    to.high = item.has_high() ? item.high() : to.bytes;
     run.derivation.push_back(std::move(to));
   }
   return Done{};

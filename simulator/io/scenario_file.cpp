@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "proto/scenario.pb.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
 #include "simulator/scenario/scenario_files.h"
@@ -79,6 +80,7 @@ Result<std::vector<runs::Setting>> read_scenario(traces::Input& input) {
   };
   for (runs::Setting& setting : settings)
     setting.text = runs::with_files_moved(setting.path, setting.text, move);
+  KVPLAN_TRY_DO(read_devices(settings));
   return settings;
 }
 

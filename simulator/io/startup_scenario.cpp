@@ -4,6 +4,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/scheduling/engines.h"
 
 namespace kvplan::io {
 namespace {
@@ -28,6 +29,9 @@ class Parts {
   }
   void add(const char* key, const startup::Maybe<bool>& value) {
     if (value) put(key, value->value ? "true" : "false");
+  }
+  void add(const char* key, const startup::Maybe<std::string>& value) {
+    if (value) put(key, value->value);
   }
   void add(const char* key, const startup::Maybe<double>& value) {
     if (value) put(key, shortest(value->value));
@@ -96,6 +100,16 @@ std::vector<Setting> common(const StartupLog& log, const StartupChoices& choices
   return out;
 }
 
+/// The rule of the log's engine takes its version.
+bool knows_version(const StartupLog& log) {
+  Parts rule(log.engine);
+  rule.add("version", log.version);
+  const auto choice = runs::parse_member("pool-rule", rule.take());
+  if (!choice.ok()) return false;
+  const model::PoolRuleChoice known = scheduling::pool_rule_of(choice.value());
+  return known.rule->check == nullptr || known.rule->check(known.choice).ok();
+}
+
 }  // namespace
 
 std::vector<Setting> startup_settings(const StartupLog& log, const StartupChoices& choices) {
@@ -107,6 +121,8 @@ std::vector<Setting> startup_settings(const StartupLog& log, const StartupChoice
 std::vector<Setting> predicted_settings(const StartupLog& log, const StartupChoices& choices) {
   std::vector<Setting> out = common(log, choices);
   Parts rule(log.engine);
+  // A rule describes versions from some first one on; the pool of an older one is taken to follow its default.
+  if (log.version && knows_version(log)) rule.add("version", log.version);
   rule.add(log.engine == "sglang" ? "mem_fraction_static" : "memory_utilization", log.memory_share);
   add(out, "deployment.pool_rule", rule.take());
   return out;

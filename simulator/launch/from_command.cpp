@@ -9,7 +9,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/modelfile/device_catalogue.h"
+#include "simulator/modelfile/device_text.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::launch {
@@ -69,10 +69,10 @@ class Converter {
       out_.missing.emplace_back("the device; give it with --device");
       return Done{};
     }
-    KVPLAN_TRY(const model::DeviceShape* const device, model::find_device(options_.device));
-    device_ = device->name;
+    KVPLAN_TRY(const auto device, model::any_device(options_.device));
+    device_ = model::says_device(options_.device) ? model::in_place(*device) : device->name;
     const auto bytes = device->at(model::DeviceFigure::kUsableBytes).value;
-    large_ = line_.server->is_large(device_, static_cast<std::int64_t>(bytes));
+    large_ = line_.server->is_large(device->name, static_cast<std::int64_t>(bytes));
     return Done{};
   }
 

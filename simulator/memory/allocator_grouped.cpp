@@ -227,6 +227,15 @@ std::int64_t GroupedParts::most_blocks(std::int64_t tokens) const {
   return blocks;
 }
 
+std::int64_t GroupedParts::asked_blocks(std::int64_t tokens) const {
+  const std::int64_t q = layout.alloc_unit_tokens;
+  std::int64_t blocks = 0;
+  for (const model::LayerGroup& group : layout.groups)
+    blocks += group.window == 0 ? ceil_div(tokens, q)
+                                : ceil_div(std::min(group.window - 1 + step_tokens, tokens), q) + 1;
+  return blocks;
+}
+
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request) {
   GroupedParts parts;
   parts.step_tokens = request.step_tokens;

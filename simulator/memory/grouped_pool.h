@@ -13,6 +13,9 @@ struct GroupedParts {
   /// Most blocks that a request holds with up to `tokens` tokens (vllm/v1/kv_cache_interface.py,
   /// max_memory_usage_bytes: a window of W spans at most ceil((W - 1 + tokens of a step) / block) + 1 blocks).
   [[nodiscard]] std::int64_t most_blocks(std::int64_t tokens) const;
+  /// Blocks that vLLM asks for before it starts, for a request of `tokens` (max_model_len): as most_blocks, but a
+  /// window has its one block more even where the whole request takes fewer.
+  [[nodiscard]] std::int64_t asked_blocks(std::int64_t tokens) const;
 };
 
 /// The groups of a stage's layers and the pool that they share; without a model, one group without a window.

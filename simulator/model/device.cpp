@@ -14,6 +14,7 @@ constexpr std::array<DeviceFigureKind, kDeviceFigures> kKinds{{
     {"bandwidth_reached", "Bandwidth that decode attention reaches", Unit::kBytesPerSecond},
     {"bf16_flops", "Peak dense half-precision FLOP/s", Unit::kFlopsPerSecond, true},
     {"fp8_flops", "Peak dense fp8 FLOP/s", Unit::kFlopsPerSecond},
+    {"fp4_flops", "Peak dense fp4 FLOP/s", Unit::kFlopsPerSecond},
     {"int8_ops", "Peak dense int8 operations/s", Unit::kFlopsPerSecond},
     {"multiprocessors", "Streaming multiprocessors, or compute units"},
     {"l2_bytes", "L2 cache", Unit::kBytes},
@@ -35,6 +36,8 @@ std::string_view mark_name(Mark mark) {
       return "assumed";
     case Mark::kComputed:
       return "computed";
+    case Mark::kFitted:
+      return "fitted";
     case Mark::kGiven:
       return "given";
   }

@@ -21,6 +21,7 @@ enum class Mark : std::uint8_t {
   kPublished,  ///< published by its maker or by others
   kAssumed,    ///< kvplan's guess, which `source` explains
   kComputed,   ///< follows from other figures of the list
+  kFitted,     ///< computed by a formula, with constants fitted to measurements
   kGiven,      ///< by the user
 };
 /// "measured", ...
@@ -35,6 +36,7 @@ enum class DeviceFigure : std::uint8_t {
   kBandwidthReached,
   kBf16Flops,
   kFp8Flops,
+  kFp4Flops,
   kInt8Ops,
   kMultiprocessors,
   kL2Bytes,
@@ -43,7 +45,7 @@ enum class DeviceFigure : std::uint8_t {
   kDeviceLink,
   kPowerW,
 };
-inline constexpr std::size_t kDeviceFigures = 15;
+inline constexpr std::size_t kDeviceFigures = 16;
 
 /// The name of a figure in files, and its meaning.
 struct DeviceFigureKind {

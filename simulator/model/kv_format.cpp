@@ -45,7 +45,7 @@ struct Entry {
   std::int64_t bits;
 };
 
-constexpr std::array<Entry, 8> kEntries{{
+constexpr std::array<Entry, 9> kEntries{{
     {{.family = "format",
       .name = "bf16",
       .summary = "2 bytes per element.",
@@ -58,6 +58,12 @@ constexpr std::array<Entry, 8> kEntries{{
       .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py",
       .params = {}},
      16},
+    {{.family = "format",
+      .name = "fp32",
+      .summary = "4 bytes per element, as servers that were started with dtype float32.",
+      .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py",
+      .params = {}},
+     32},
     {{.family = "format",
       .name = "fp4",
       .summary = "4 bits per element (E2M1) and a scale per group; with a 1-byte scale per 16 elements, "

@@ -84,6 +84,7 @@ struct ModelShape {
   std::int64_t kv_heads{0};       ///< KV heads of a layer; 1 where latent
   std::int64_t element_bytes{2};  ///< bytes of an element of cache or weights, before any format
   std::vector<LayerRun> runs{};   ///< all layers, from the first to the last
+  std::optional<std::int64_t> max_positions{};  ///< tokens of the longest request that the model was made for
   WeightShape weight_shape{};
   ModelWeights matrices{};           ///< as the checkpoint has them; empty: those of weight_shape, in 16 bits
   std::string weights_miss{};        ///< what is unknown about the weights; empty: they can be counted

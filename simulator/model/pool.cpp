@@ -26,20 +26,28 @@ std::string gib_text(std::int64_t bytes) {
 
 /// Everything that a rank of one stage holds, and from where each figure is.
 struct Amounts {
-  Figure device, context, weights, activations, workspace, graphs;
+  Estimate device, context, weights, activations, workspace, graphs;
 
-  [[nodiscard]] RankMemory memory() const {
-    return {.device = device.value,
-            .context = context.value,
-            .weights = weights.value,
-            .activations = activations.value,
-            .workspace = workspace.value,
-            .graphs = graphs.value};
+  /// `of`: which value of an estimate counts for what is taken, and which for the device.
+  template <class Taken, class Has>
+  [[nodiscard]] RankMemory memory(Taken of, Has has) const {
+    return {.device = has(device),
+            .context = of(context),
+            .weights = of(weights),
+            .activations = of(activations),
+            .workspace = of(workspace),
+            .graphs = of(graphs)};
   }
 };
 
-Figure given_or(const std::optional<std::int64_t>& given, Figure assumed) {
-  return given ? Figure{*given, Mark::kGiven, {}} : std::move(assumed);
+std::int64_t value_of(const Estimate& e) {
+  return e.figure.value;
+}
+std::int64_t low_of(const Estimate& e) {
+  return e.low;
+}
+std::int64_t high_of(const Estimate& e) {
+  return e.high;
 }
 
 Figure counted_weights(const Deployment& d, const StageWeights& weights) {
@@ -57,21 +65,46 @@ Figure counted_weights(const Deployment& d, const StageWeights& weights) {
   return {weights.bytes(), Mark::kComputed, "parameters per rank " + bits};
 }
 
-Amounts amounts_of(const ModelShape& shape, const Deployment& d, const StageWeights& weights) {
-  Figure counted = d.weights_bytes ? Figure{*d.weights_bytes, Mark::kGiven, {}} : counted_weights(d, weights);
-  return {.device = d.device->at(DeviceFigure::kUsableBytes),
-          .context = given_or(d.context_bytes, assumed_context()),
-          .weights = std::move(counted),
-          .activations = given_or(d.activation_bytes,
-                                  assumed_activations(shape, d.tensor_ranks, d.step_tokens, d.step_requests)),
-          .workspace = given_or(d.workspace_bytes, assumed_workspace()),
-          .graphs = given_or(d.graph_bytes, assumed_graphs())};
+Estimate exactly(Figure figure) {
+  const std::int64_t value = figure.value;
+  return {std::move(figure), value, value};
 }
 
-std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const PoolSplit& split) {
+Estimate given_or(const std::optional<std::int64_t>& given, Estimate assumed) {
+  return given ? exactly({*given, Mark::kGiven, {}}) : std::move(assumed);
+}
+
+Estimate memory_of(const DeviceShape& device) {
+  Estimate out = exactly(device.at(DeviceFigure::kUsableBytes));
+  if (const auto& most = device.find(DeviceFigure::kUsableBytesMost); most)
+    out.high = std::max(out.high, most->value);
+  return out;
+}
+
+Amounts amounts_of(const ModelShape& shape, const Deployment& d, const StageWeights& weights,
+                   bool last_stage) {
+  Figure counted = d.weights_bytes ? Figure{*d.weights_bytes, Mark::kGiven, {}} : counted_weights(d, weights);
+  RankTerms terms = d.pool_rule.terms({.model = &shape,
+                                       .weights = &weights,
+                                       .device = d.device,
+                                       .tensor_ranks = d.tensor_ranks,
+                                       .stages = d.stages,
+                                       .has_output = last_stage,
+                                       .step_tokens = d.step_tokens,
+                                       .step_requests = d.step_requests});
+  return {.device = memory_of(*d.device),
+          .context = given_or(d.context_bytes, std::move(terms.context)),
+          .weights = exactly(std::move(counted)),
+          .activations = given_or(d.activation_bytes, std::move(terms.activations)),
+          .workspace = given_or(d.workspace_bytes, std::move(terms.workspace)),
+          .graphs = given_or(d.graph_bytes, std::move(terms.graphs))};
+}
+
+std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const PoolSplit& split,
+                               const StagePool& stage) {
   std::vector<PoolItem> items;
-  const auto add = [&](const char* name, PoolPart part, const Figure& figure) {
-    items.push_back({name, part, figure.value, figure.mark, figure.source});
+  const auto add = [&](const char* name, PoolPart part, const Estimate& e) {
+    items.push_back({name, part, e.figure.value, e.figure.mark, e.figure.source, e.low, e.high});
   };
   const std::string rule = d.pool_rule.choice.to_string();
   add("device memory", PoolPart::kTotal, a.device);
@@ -79,12 +112,13 @@ std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const Pool
   add("weights", PoolPart::kTaken, a.weights);
   if (!split.activations_aside) add("activations", PoolPart::kTaken, a.activations);
   if (!split.workspace_aside) add("workspace", PoolPart::kTaken, a.workspace);
-  add(kLeftByRule, PoolPart::kTaken, {split.aside, Mark::kComputed, rule});
+  if (!split.graphs_aside) add("graphs", PoolPart::kTaken, a.graphs);
+  add(kLeftByRule, PoolPart::kTaken, exactly({split.aside, Mark::kComputed, rule}));
   if (split.context_aside) add("context", PoolPart::kWithin, a.context);
   if (split.activations_aside) add("activations", PoolPart::kWithin, a.activations);
   if (split.workspace_aside) add("workspace", PoolPart::kWithin, a.workspace);
-  add("graphs", PoolPart::kWithin, a.graphs);
-  add("KV pool", PoolPart::kPool, {split.pool, Mark::kComputed, rule});
+  if (split.graphs_aside) add("graphs", PoolPart::kWithin, a.graphs);
+  add("KV pool", PoolPart::kPool, {{split.pool, Mark::kComputed, rule}, stage.low_bytes, stage.high_bytes});
   return items;
 }
 
@@ -99,23 +133,25 @@ Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
   KVPLAN_TRY(const Footprint cells,
              footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
   std::vector<StageWeights> weights(static_cast<std::size_t>(d.stages));
-  if (!d.weights_bytes) {
-    KVPLAN_TRY(weights, stage_weights(shape, d.tensor_ranks, d.stages, d.fine_weight_bits()));
-  }
+  auto counted = stage_weights(shape, d.tensor_ranks, d.stages, d.fine_weight_bits());
+  if (!counted.ok() && !d.weights_bytes) return std::move(counted).error();
+  if (counted.ok()) weights = std::move(counted).value();
   Pool pool;
   pool.null_block = d.pool_rule.rule->null_block;
   pool.warnings = cells.warnings;
   for (std::size_t i = 0; i < cells.stages.size(); ++i) {
-    const Amounts amounts = amounts_of(shape, d, weights[i]);
-    const PoolSplit split = d.pool_rule.split(amounts.memory());
+    const Amounts amounts = amounts_of(shape, d, weights[i], i + 1 == cells.stages.size());
+    const PoolSplit split = d.pool_rule.split(amounts.memory(value_of, value_of));
     pool.stages.push_back({.first_layer = cells.stages[i].first_layer,
                            .layers = cells.stages[i].layers,
-                           .weights_bytes = amounts.weights.value,
+                           .weights_bytes = amounts.weights.figure.value,
                            .bytes_per_token = cells.stages[i].bytes_per_token,
-                           .pool_bytes = split.pool});
+                           .pool_bytes = split.pool,
+                           .low_bytes = d.pool_rule.split(amounts.memory(high_of, low_of)).pool,
+                           .high_bytes = d.pool_rule.split(amounts.memory(low_of, high_of)).pool});
     if (i > 0 && !holds_fewer(pool.stages[i], pool.rank())) continue;
     pool.deciding = i;
-    pool.items = items_of(d, amounts, split);
+    pool.items = items_of(d, amounts, split, pool.stages[i]);
   }
   return pool;
 }

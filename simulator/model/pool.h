@@ -53,6 +53,7 @@ struct PoolItem {
   std::int64_t bytes{0};
   Mark mark{Mark::kComputed};
   std::string source;
+  std::int64_t low{0}, high{0};  ///< between which it lies
 };
 
 /// The pool on one rank of a stage.
@@ -61,6 +62,8 @@ struct StagePool {
   std::int64_t weights_bytes{0};
   std::int64_t bytes_per_token{0};
   std::int64_t pool_bytes{0};
+  std::int64_t low_bytes{0},
+      high_bytes{0};  ///< between which the pool lies: every term at its worst, and at its best
 };
 
 struct Pool {

@@ -7,7 +7,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/deployment/deployment.h"
-#include "simulator/modelfile/device_catalogue.h"
+#include "simulator/modelfile/device_text.h"
 #include "simulator/report/number_text.h"
 #include "traces/edit/edits.h"
 
@@ -166,12 +166,13 @@ class Preparation {
     if (wanted.empty() && !gives(settings_, "deployment.device") && out_.prices)
       for (const runs::DevicePrice& price : out_.prices->devices) wanted.push_back(price.device);
     for (const std::string& name : wanted) {
-      const auto device = model::find_device(name);
+      const auto device = model::any_device(name);
       if (!device.ok()) return Error(device.error()).at_field("--devices");
-      if (std::find(out_.devices.begin(), out_.devices.end(), device.value()->name) != out_.devices.end())
+      std::string text = model::says_device(name) ? model::in_place(*device.value()) : device.value()->name;
+      if (std::find(out_.devices.begin(), out_.devices.end(), text) != out_.devices.end())
         return bad_input("expected each device once, found " + device.value()->name + " again")
             .at_field("--devices");
-      out_.devices.push_back(device.value()->name);
+      out_.devices.push_back(std::move(text));
     }
     if (out_.devices.empty()) return Done{};
     varies_device_ = true;

@@ -308,7 +308,7 @@ Table derivation_table(const std::vector<model::PoolItem>& items, std::string ti
                                     : taken ? "- "
                                             : "") +
                                    item.name,
-                          .cells = {bytes_text(static_cast<double>(item.bytes)), grouped(item.bytes)},
+                          .cells = {interval_text(item.bytes, item.low, item.high), grouped(item.bytes)},
                           .note = std::move(note)});
   }
   return table;

@@ -19,6 +19,20 @@ std::string with_groups(std::string text) {
   return text;
 }
 
+struct ByteUnit {
+  double bytes{1};
+  const char* name;
+};
+
+/// The largest unit of which there is at least one.
+ByteUnit unit_of(double bytes) {
+  static constexpr std::array<const char*, 5> kNames{" B", " KiB", " MiB", " GiB", " TiB"};
+  ByteUnit out{1, kNames[0]};
+  for (std::size_t i = 1; i < kNames.size() && bytes >= 1024 * out.bytes; ++i)
+    out = {1024 * out.bytes, kNames.at(i)};
+  return out;
+}
+
 }  // namespace
 
 std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
@@ -64,13 +78,20 @@ std::string fraction_text(const Fraction& fraction) {
 }
 
 std::string bytes_text(double bytes) {
-  static constexpr std::array<const char*, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
-  std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && bytes >= 1024) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return (unit == 0 ? fixed(bytes, 0) : rounded(bytes)) + kUnits[unit];
+  const ByteUnit unit = unit_of(bytes);
+  return (unit.bytes == 1 ? fixed(bytes, 0) : rounded(bytes / unit.bytes)) + unit.name;
+}
+
+std::string interval_text(std::int64_t bytes, std::int64_t low, std::int64_t high) {
+  const auto value = static_cast<double>(bytes);
+  std::string text = bytes_text(value);
+  if (low == high) return text;
+  const ByteUnit unit = unit_of(value);
+  const std::string number = rounded(value / unit.bytes);
+  const std::size_t point = number.find('.');
+  const int decimals = point == std::string::npos ? 0 : static_cast<int>(number.size() - point - 1);
+  text += " (" + fixed(static_cast<double>(low) / unit.bytes, decimals);
+  return text + " to " + fixed(static_cast<double>(high) / unit.bytes, decimals) + ")";
 }
 
 std::string seconds_text(double seconds) {

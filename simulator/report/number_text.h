@@ -29,6 +29,8 @@ std::string percent(double fraction);
 std::string fraction_text(const Fraction& fraction);
 /// In B, KiB, MiB, GiB or TiB: "48.0 GiB".
 std::string bytes_text(double bytes);
+/// With the interval in the same unit: "58.1 GiB (57.8 to 58.4)"; without it where its ends are equal.
+std::string interval_text(std::int64_t bytes, std::int64_t low, std::int64_t high);
 /// In µs, ms or s: "12.3 ms", "3,501 s". Zero is "0 s".
 std::string seconds_text(double seconds);
 /// Characters (not bytes) of a UTF-8 text.

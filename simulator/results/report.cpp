@@ -115,8 +115,8 @@ void write_deployment(JsonWriter& json, const RunSummary& r) {
   json.key("derivation").begin_array();
   for (const model::PoolItem& item : r.derivation) {
     json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
-    json.member("bytes", item.bytes).member("mark", model::mark_name(item.mark));
-    json.member("source", item.source).end_object();
+    json.member("bytes", item.bytes).member("low", item.low).member("high", item.high);
+    json.member("mark", model::mark_name(item.mark)).member("source", item.source).end_object();
   }
   json.end_array().end_object();
 }

@@ -323,8 +323,19 @@ std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& tr
   return needs_second_run(scenario, options) ? 2 * requests : requests;
 }
 
-Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
-                               const RunOptions& options) {
+namespace {
+
+/// The scenario with what only the model's file says.
+Result<Scenario> completed(const Scenario& scenario, const RunOptions& options) {
+  if (scenario.model_file.empty() || !options.open_model) return scenario;
+  KVPLAN_TRY(const model::ModelShape shape, options.open_model(scenario.model_file));
+  return with_length_of(shape, scenario);
+}
+
+}  // namespace
+
+Result<RunResult> run_scenario(const Scenario& given, const traces::Trace& trace, const RunOptions& options) {
+  KVPLAN_TRY(const Scenario scenario, completed(given, options));
   RunResult result = begin_result(scenario, trace);
   KVPLAN_TRY(const RunSetup setup, prepare(scenario, trace, options, result));
   KVPLAN_TRY_DO(check_bins(options.timeline_bins, static_cast<std::size_t>(scenario.replicas)));

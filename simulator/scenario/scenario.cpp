@@ -5,7 +5,7 @@
 
 #include "simulator/latency/latencies.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/modelfile/device_catalogue.h"
+#include "simulator/modelfile/device_text.h"
 #include "simulator/readers/catalogue.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/scenario/chosen_eviction.h"
@@ -110,8 +110,9 @@ Choice as_said(const Scenario& s, std::string_view path, const Choice& choice) {
 Status choose_deployment(Scenario& s) {
   model::Deployment& d = s.deployment;
   if (std::string& name = s.texts[field_index("deployment.device")]; !name.empty()) {
-    KVPLAN_TRY(d.device, model::find_device(name));
-    name = d.device->name;
+    KVPLAN_TRY(s.device, model::any_device(name));
+    d.device = s.device.get();
+    name = model::says_device(name) ? model::in_place(*d.device) : d.device->name;
   }
   d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
   d.stages = integer_of(s, "deployment.pp").value_or(1);
@@ -121,8 +122,11 @@ Status choose_deployment(Scenario& s) {
   s.encoded = std::move(stored.encoded);
   KVPLAN_TRY(const Choice of_windows, parse_member(kWindowFormatFamily, s.text("window_format")));
   if (tells_windows_apart(of_windows)) s.window_format = run_format(as_said(s, "window_format", of_windows));
-  KVPLAN_TRY(Choice rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
-  d.pool_rule = scheduling::pool_rule_of(std::move(rule));
+  KVPLAN_TRY(const Choice rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
+  d.pool_rule = scheduling::pool_rule_of(as_said(s, "deployment.pool_rule", rule));
+  if (d.pool_rule.rule->check != nullptr)
+    if (const Status known = d.pool_rule.rule->check(d.pool_rule.choice); !known.ok())
+      return Error(known.error()).at_field("deployment.pool_rule." + known.error().field);
   if (const std::string& bits = s.text("deployment.weight_bits"); !bits.empty()) {
     KVPLAN_TRY(d.weight_bits, parse_fraction(bits));
   }
@@ -131,13 +135,64 @@ Status choose_deployment(Scenario& s) {
   d.workspace_bytes = integer_of(s, "deployment.workspace_bytes");
   d.context_bytes = integer_of(s, "deployment.context_bytes");
   d.graph_bytes = integer_of(s, "deployment.graph_bytes");
+  return Done{};
+}
+
+/// Sets a parameter of the engine that is not said.
+Status set_derived(Scenario& s, std::string_view param, std::int64_t value) {
+  const std::size_t field = field_index("engine");
+  if (s.param_origin(field, param) == Origin::kGiven) return Done{};
+  std::erase_if(s.param_sources[field], [&](const ParamSource& each) { return each.param == param; });
+  const std::string text = with_param(s.texts[field], param, std::to_string(value));
+  KVPLAN_TRY(s.engine, parse_member("engine", text));
+  s.texts[field] = s.engine.to_string();
+  s.param_sources[field].push_back({std::string(param), {Source::From::kDerived}});
+  return Done{};
+}
+
+/// On a device the engine's limits are those with which its server starts there. REQUIRES: the device is chosen.
+Status choose_limits(Scenario& s) {
+  if (s.deployment.device == nullptr) return Done{};
+  const auto defaults_on = scheduling::engine_of(s.engine).defaults_on;
+  if (defaults_on == nullptr) return Done{};
+  for (const scheduling::ServerDefault& each : defaults_on(*s.deployment.device))
+    KVPLAN_TRY_DO(set_derived(s, each.param, each.value));
+  return Done{};
+}
+
+/// The longest request of a model that was made for so many tokens.
+Status choose_length(Scenario& s, std::optional<std::int64_t> tokens) {
+  if (s.deployment.device == nullptr || !tokens) return Done{};
+  return set_derived(s, s.engine_traits().request_tokens.param, *tokens);
+}
+
+/// The share of memory that the engine takes on the device. REQUIRES: the engine's limits are chosen.
+Status choose_share(Scenario& s) {
+  model::Deployment& d = s.deployment;
+  const model::PoolRule& rule = *d.pool_rule.rule;
+  const std::size_t field = field_index("deployment.pool_rule");
+  if (d.device == nullptr || rule.share_on == nullptr || s.param_origin(field, rule.share) == Origin::kGiven)
+    return Done{};
+  const std::string share = rule.share_on({.device = d.device,
+                                           .tensor_ranks = d.tensor_ranks,
+                                           .stages = d.stages,
+                                           .step_tokens = s.engine_traits().most_piece_tokens(),
+                                           .step_requests = s.engine_traits().running.value});
+  KVPLAN_TRY(Choice choice, parse_member("pool-rule", with_param(s.texts[field], rule.share, share)));
+  s.texts[field] = choice.to_string();
+  s.param_sources[field].push_back({std::string(rule.share), {Source::From::kDerived}});
+  d.pool_rule = scheduling::pool_rule_of(as_said(s, "deployment.pool_rule", choice));
+  return Done{};
+}
+
+void follow_limits(Scenario& s) {
+  model::Deployment& d = s.deployment;
   const scheduling::EngineTraits engine = s.engine_traits();
   d.step_tokens = engine.step_tokens.value;
   d.step_requests = engine.running.value;
   d.longest_path = "engine." + std::string(engine.request_tokens.param);
   // The rule's question counts every token in all layers.
   if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = engine.request_tokens.value;
-  return Done{};
 }
 
 /// Without a given latency model (`said` is false), one is chosen by device and model. Parameters that are figures of
@@ -222,6 +277,12 @@ void each_source(const Scenario& scenario, const std::function<void(std::string_
   }
 }
 
+Result<Scenario> with_length_of(const model::ModelShape& shape, Scenario s) {
+  KVPLAN_TRY_DO(choose_length(s, shape.max_positions));
+  follow_limits(s);
+  return s;
+}
+
 Result<Scenario> resolve(std::span<const Setting> settings) {
   Scenario s = default_scenario(settings);
   GivenAt given_at(scenario_fields().size());
@@ -248,8 +309,14 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.engine, component("engine", "engine"));
   KVPLAN_TRY(s.latency, component("latency", "latency"));
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
+  const auto error_at_device_or_rule = [&](const Error& error) {
+    const bool of_rule = error.field.starts_with("deployment.pool_rule");
+    return error_at(error, given_at[field_index(of_rule ? "deployment.pool_rule" : "deployment.device")]);
+  };
   if (const Status deployment = choose_deployment(s); !deployment.ok())
-    return error_at(deployment.error(), given_at[field_index("deployment.device")]);
+    return error_at_device_or_rule(deployment.error());
+  KVPLAN_TRY_DO(choose_limits(s));
+  KVPLAN_TRY_DO(choose_share(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return error_at(eviction.error(), given_at[field_index("eviction")]);
   if (const Status budget = choose_budget(s); !budget.ok())
@@ -265,6 +332,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return error_at_field(together.error());
   if (const Status model = choose_model(s); !model.ok())
     return error_at(model.error(), given_at[field_index("model")]);
+  if (s.model != nullptr) KVPLAN_TRY_DO(choose_length(s, s.model->max_positions));
+  follow_limits(s);
   KVPLAN_TRY_DO(choose_latency(s, !given_at[field_index("latency")].path.empty()));
   parts.add(Part::kMeasuredSteps, !latency::latency_entry(s.latency).knows_parts);
   if (const Status timed = check_combinations(parts, s, Known::kScenario); !timed.ok())

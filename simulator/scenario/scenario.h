@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,7 +104,8 @@ struct Scenario {
   const model::ModelShape* model{nullptr};  ///< null: the model of model_file, or else of the recordings
   std::string prices;                       ///< path of a price list; empty: none
   std::string model_file;                   ///< path of a config.json; read when the scenario is run
-  model::Deployment deployment;             ///< its format is that of a token's slot
+  std::shared_ptr<const model::DeviceShape> device{};  ///< null: none
+  model::Deployment deployment;                        ///< its format is that of a token's slot
   /// The codec that encodes tokens when their prompt is complete, if `format` names such a codec.
   std::optional<formats::FormatChoice> encoded;
   /// Format of layers with a window, if they have their own and keep what their window shows.
@@ -172,6 +174,10 @@ bool set_source(Scenario& scenario, std::string_view path, const Source& source)
 
 /// Errors have the path in `field`, file and line if known, and what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);
+
+/// The scenario with the model's own length as its longest request, if it has a device and says no other. The shape
+/// of a model in a file is known when it is read; for bundled ones `resolve` does so.
+Result<Scenario> with_length_of(const model::ModelShape& shape, Scenario scenario);
 
 /// The value of a field that the settings do not give: its fallback. On a device the pool rule is that of the engine.
 std::string_view default_text(const Field& field, std::span<const Setting> settings);

@@ -80,8 +80,10 @@ constexpr std::array<Field, 43> kFields{{
      .fallback = "none",
      .family = kWindowFormatFamily},
     {.path = "deployment.device",
-     .help = "Device of every rank (kvplan list device): its memory determines the pool if no pool size is "
-             "given, and its bandwidth and FLOP/s determine the roofline"},
+     .help =
+         "Device of every rank: a name (kvplan list device), a file, or figures in place such as "
+         "total_bytes=25250627584,bandwidth=1008e9,bf16_flops=165e12. Its memory determines the pool if no "
+         "pool size is given, and its bandwidth and FLOP/s determine the roofline"},
     {.path = "deployment.tp",
      .help = "Tensor-parallel ranks; each has a share of the heads",
      .kind = FieldKind::kInteger,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_text.h"
 
 namespace kvplan::runs {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 enum class Names : std::uint8_t { kNothing, kFile, kFiles };
 
 Names names(std::string_view path, std::string_view text) {
+  if (path == "deployment.device") return model::names_device_file(text) ? Names::kFile : Names::kNothing;
   if (path == "model") return model::names_model_file(text) ? Names::kFile : Names::kNothing;
   if (path == "workload.trace" || path == "prices") return Names::kFile;
   return path == "workload.attention" ? Names::kFiles : Names::kNothing;
@@ -59,8 +61,10 @@ std::string with_files_moved(std::string_view path, const std::string& text, con
   if (what == Names::kNothing) return text;
   if (what == Names::kFile) {
     std::string out = moved_file(text, move);
-    // The path of a model stays one that cannot be taken for a name.
-    return path == "model" && !model::names_model_file(out) ? "./" + out : out;
+    // The path of a model or a device stays one that cannot be taken for a name.
+    const bool as_name = (path == "model" && !model::names_model_file(out)) ||
+                         (path == "deployment.device" && !model::names_device_file(out));
+    return as_name ? "./" + out : out;
   }
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {

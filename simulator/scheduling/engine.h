@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
@@ -18,8 +19,9 @@
 #include "simulator/memory/allocators.h"
 
 namespace kvplan::model {
+struct DeviceShape;
 struct PoolRule;
-}
+}  // namespace kvplan::model
 namespace kvplan::replays {
 struct EngineReplay;
 }
@@ -27,6 +29,12 @@ struct EngineReplay;
 namespace kvplan::scheduling {
 
 struct ServerFlag;
+
+/// A parameter of a scheduler, and the value with which its server starts.
+struct ServerDefault {
+  std::string_view param;
+  std::int64_t value{0};
+};
 
 /// A limit of an engine, and the parameter by which users set it.
 struct EngineLimit {
@@ -79,6 +87,8 @@ struct Engine {
   const EngineEntry* scheduler{nullptr};      ///< selected by `engine` in a scenario
   const model::PoolRule* pool_rule{nullptr};  ///< selected by `deployment.pool_rule` in a scenario
   std::string_view kernels{};                 ///< engine name under which kernel times are measured
+  /// What its server sets by the device, where nothing is said. Null: its defaults are those of the parameters.
+  std::vector<ServerDefault> (*defaults_on)(const model::DeviceShape& device){nullptr};
   /// Flags of the command that starts its server (server_flags.h)
   std::span<const ServerFlag> (*server_flags)(){nullptr};
   std::span<const replays::EngineReplay* const>

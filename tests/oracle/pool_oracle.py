@@ -112,25 +112,59 @@ def token_bytes_of_layer(c, tp, fmt):
     return math.ceil(sum(vectors) * per_element) + sum(math.ceil(v / group) * round(scale * group) for v in vectors)
 
 
-def activations(c, tp, tokens, requests):
+def activations(c, tp, tokens, requests, last):
     dense = c.get("intermediate_size") or c.get("ffn_dim", 0)
     expert = experts_of(c)[1]
     width = max(dense, (c.get("num_experts_per_tok", 0) + c.get("n_shared_experts", 0)) * expert)
-    return max(2 * tokens * (4 * c["hidden_size"] + 3 * share(width, tp)), 40 * requests * c["vocab_size"])
+    sampling = 40 * requests * c["vocab_size"] if last else 0
+    return max(2 * tokens * (4 * c["hidden_size"] + 3 * share(width, tp)), sampling)
+
+
+def whole(amount):
+    return math.floor(amount + 0.5)
+
+
+def vllm_activations(c, case, last):
+    """simulator/docs/pools.md, version 0.19.0; elements of two bytes."""
+    tp, tokens, hidden = case["tp"], float(case["tokens"]), c["hidden_size"]
+    count, expert = experts_of(c)
+    vectors = tokens * hidden * 2
+    sampling = 14.9 * (case["seqs"] * c["vocab_size"]) + vectors if last else 0
+    width = c.get("n_shared_experts", 0) * expert
+    if not count or c.get("first_k_dense_replace", 0):
+        width = max(width, c.get("intermediate_size") or c["ffn_dim"])
+    layer = 3 * width / tp * tokens * 2 + 4.25 * vectors
+    between = 2 * vectors if case["pp"] > 1 else 0
+    buffers = 0
+    if count and case["bits"] >= 8:
+        buffers = c["num_experts_per_tok"] * (max(2 * (expert / tp), hidden) + expert / tp) * tokens * 2
+    return whole(max(sampling, layer) + between + buffers)
+
+
+def vllm_non_torch(case, figures):
+    if case["tp"] > 1:
+        linked = figures.get("device_link", {"value": 0})["value"] > 0
+        gib = 0.54 if not linked else 2.07 if case["tp"] == 2 else 2.13
+    else:
+        gib = 0.07 if case["pp"] > 1 else 0.25
+    return whole(gib * (1 << 30))
 
 
 def derive(case):
     c = MODELS[case["model"]]
-    device = DEVICES[case["device"]]["figures"]["usable_bytes"]["value"]
+    figures = DEVICES[case["device"]]["figures"]
+    device = figures["usable_bytes"]["value"]
     rule, fraction = case["rule"]
     context, workspace = 512 * MIB, 128 * MIB
-    act = activations(c, case["tp"], case["tokens"], case["seqs"])
     best, first = None, 0
     for layers in stages_of(c["num_hidden_layers"], case["pp"]):
         loaded = share(weights(c, first, layers, case["tp"]) * case["bits"] + 16 * tables(c, layers, case["tp"]), 8)
+        last = first + layers == c["num_hidden_layers"]
+        act = activations(c, case["tp"], case["tokens"], case["seqs"], last)
         token = layers * token_bytes_of_layer(c, case["tp"], case["format"])
         if rule == "vllm-v1":
-            pool = math.ceil(device * fraction) - loaded - act - workspace
+            pool = math.ceil(device * fraction) - loaded
+            pool -= vllm_activations(c, case, last) + vllm_non_torch(case, figures)
         elif rule == "sglang":
             pool = math.floor((device - context - loaded) - (device - context) * (1 - fraction))
         else:

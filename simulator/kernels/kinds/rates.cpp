@@ -25,7 +25,7 @@ double product_flops(const model::DeviceShape& device, std::string_view dtype) {
   const auto bf16 = static_cast<double>(device.at(DeviceFigure::kBf16Flops).value);
   const double fp8 = value_or(device, DeviceFigure::kFp8Flops, bf16);
   if (dtype.starts_with("fp8") || dtype == "sq" || dtype == "w4a8_mxfp4_mxfp8") return fp8;
-  if (dtype.starts_with("nvfp4")) return 2 * fp8;
+  if (dtype.starts_with("nvfp4")) return value_or(device, DeviceFigure::kFp4Flops, 2 * fp8);
   return bf16;
 }
 

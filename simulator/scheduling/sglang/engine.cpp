@@ -192,6 +192,7 @@ extern const Engine kEngine;
 constinit const Engine kEngine{.scheduler = &kScheduler,
                                .pool_rule = &kPoolRule,
                                .kernels = "sglang",
+                               .defaults_on = defaults_on,
                                .server_flags = server_flags,
                                .replays = kReplays};
 

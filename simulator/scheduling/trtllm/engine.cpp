@@ -30,6 +30,7 @@ constexpr model::PoolRule kPoolRule{
          .source = "NVIDIA/TensorRT-LLM, docs/source/features/kvcache.md (free_gpu_memory_fraction)",
          .params = kPoolParams},
     .split = split,
+    .terms = [](const Choice&, const model::RankFacts& facts) { return model::assumed_terms(facts); },
     .share = kShare};
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "simulator/base/check.h"
+#include "simulator/model/device.h"
 #include "simulator/scheduling/engine.h"
 #include "simulator/scheduling/vllm/parts.h"
 #include "simulator/scheduling/vllm/replay/hold.h"
@@ -115,6 +116,13 @@ std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::Re
   return make(setup, params_of(engine), *allocator);
 }
 
+/// EngineArgs.get_batch_defaults, of the API server.
+std::vector<ServerDefault> defaults_on(const model::DeviceShape& device) {
+  if (is_large(device.name, device.at(model::DeviceFigure::kUsableBytes).value))
+    return {{"max_seqs", 1024}, {"token_budget", 8192}};
+  return {{"max_seqs", 256}, {"token_budget", 2048}};
+}
+
 constexpr EngineEntry kScheduler{
     .descriptor = {.family = "engine",
                    .name = "vllm-v1",
@@ -135,6 +143,7 @@ extern const Engine kEngine;
 constinit const Engine kEngine{.scheduler = &kScheduler,
                                .pool_rule = &kPoolRule,
                                .kernels = "vllm",
+                               .defaults_on = defaults_on,
                                .server_flags = server_flags,
                                .replays = kReplays};
 

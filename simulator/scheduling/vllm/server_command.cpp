@@ -76,13 +76,12 @@ constexpr std::string_view kAffects =
     "--kv-sharing-fast-prefill --cudagraph-capture-sizes --max-cudagraph-capture-size --scheduler-cls "
     "--enable-eplb --mamba-cache-dtype --additional-config";
 
-/// EngineArgs.get_batch_defaults.
+}  // namespace
+
 bool is_large(std::string_view device, std::int64_t bytes) {
   constexpr std::int64_t kLeastBytes = std::int64_t{70} << 30;
   return bytes >= kLeastBytes && !device.starts_with("a100");
 }
-
-}  // namespace
 
 extern const ServerCommand kServerCommand;
 const ServerCommand kServerCommand{.engine = "vllm-v1",

@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+
 #include "tests/unit/report/cases.h"
 #include "tests/unit/traces/support.h"
 
@@ -109,7 +111,8 @@ TEST(DeploymentRun, ThePoolFollowsTheAllocator) {
 
 TEST(DeploymentRun, GroupedPoolsAreCountedInBlocksOfAGroup) {
   const std::string gemma =
-      " --set deployment.device=h100-sxm --set memory.allocator=grouped --set model=gemma-3-27b";
+      " --set deployment.device=h100-sxm --set memory.allocator=grouped --set model=gemma-3-27b"
+      " --set engine.max_model_len=262144";
   const Answer pool("pool --device h100-sxm" + gemma);
   const Answer run(run_of(gemma + " --set workload.limit=10"));
   // 10 full layers and 52 with a window of 1,024: six groups of windows and one of full layers, room for 10 layers
@@ -131,8 +134,84 @@ TEST(DeploymentRun, GroupedPoolsAreCountedInBlocksOfAGroup) {
   const std::string shorter = " --set engine.max_model_len=150000";
   EXPECT_EQ(Answer(run_of(gemma + shorter)).json("/warnings").find("would not start"), std::string::npos);
   EXPECT_GT(Answer("pool --device h100-sxm" + gemma + shorter).number("/concurrency"), 1);
+  // A window has its one block more where max_model_len is shorter: 512 + 6 x (512 + 1).
+  const std::string capped = " --set engine.max_model_len=8192";
+  EXPECT_EQ(Answer("pool --device h100-sxm" + gemma + capped).whole("/longest_request_blocks"), 3590);
   EXPECT_EQ(Answer("pool --device h100-sxm --pp 2" + gemma).whole("/layer_groups"), 7)
       << "of the whole model";
+}
+
+TEST(DeploymentRun, TheLongestRequestIsTheModels) {
+  const Answer pool("pool --model llama-2-7b --device h100-sxm");
+  EXPECT_EQ(pool.whole("/max_model_len"), 4096);
+  EXPECT_EQ(pool.json("/warnings"), "[]");
+  const TemporaryFolder folder;
+  test::write_file(folder.file("config.json"),
+                   R"({"model_type":"llama","num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,)"
+                   R"("num_key_value_heads":4,"intermediate_size":128,"vocab_size":1000,)"
+                   R"("max_position_embeddings":2048})");
+  const std::string file = " --set deployment.device=h100-sxm --set model=" + folder.file("config.json");
+  EXPECT_EQ(Answer("pool --device h100-sxm" + file).whole("/max_model_len"), 2048);
+  const Answer run(run_of(file));
+  EXPECT_EQ(run.whole("/scenario/engine/max_model_len"), 2048);
+  EXPECT_GT(run.whole("/requests/rejected"), 0) << "some are longer";
+  EXPECT_EQ(Answer(run_of(file + " --set engine.max_model_len=262144")).whole("/requests/rejected"), 0);
+}
+
+TEST(DeploymentRun, DevicesAreSaidInPlaceOrInFiles) {
+  const std::string card = "name=mine,total_bytes=25250627584,bandwidth=1008e9,bf16_flops=165.2e12";
+  const TemporaryFolder folder;
+  test::write_file(folder.file("card.json"), R"({"name":"mine","total_bytes":25250627584,"bandwidth":1008e9,)"
+                                             R"("bf16_flops":165200000000000})");
+  const Answer place("pool --model llama-3-8b --device '" + card + "'");
+  const Answer file("pool --model llama-3-8b --device " + folder.file("card.json"));
+  EXPECT_EQ(place.text, file.text);
+  EXPECT_EQ(place.json("/device"), "\"mine\"");
+  EXPECT_EQ(place.whole("/derivation/0/bytes"), 25250627584);
+  const std::string model = " --set model=llama-3-8b";
+  const Answer run(run_of(model + " --set deployment.device='" + card + "'"));
+  const Answer same(run_of(model + " --set deployment.device=" + folder.file("card.json")));
+  EXPECT_EQ(run.json("/memory"), same.json("/memory"));
+  EXPECT_EQ(run.json("/scenario/deployment/device"), same.json("/scenario/deployment/device"))
+      << "the report holds the figures";
+  // In a scenario the file is beside it.
+  test::write_file(folder.file("s.json"), R"({"model":"llama-3-8b","deployment":{"device":"card.json"},)"
+                                          R"("workload":{"limit":10,"trace":")" +
+                                              std::string(kMicroTrace) + R"("}})");
+  EXPECT_EQ(Answer("run " + folder.file("s.json")).json("/scenario/deployment/device"),
+            run.json("/scenario/deployment/device"));
+  const auto error = [&](const std::string& device) {
+    const Outcome outcome = run_kvplan("pool --device '" + device + "'");
+    EXPECT_EQ(outcome.exit_code, 2) << device;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << device;
+    return outcome.err;
+  };
+  EXPECT_NE(error("total_bytes=80").find("deployment.device: total_bytes: expected a whole number"),
+            std::string::npos);
+  EXPECT_NE(error("/nowhere/card.json").find("/nowhere/card.json"), std::string::npos);
+  EXPECT_NE(error("h100-sxn").find("did you mean"), std::string::npos);
+}
+
+TEST(DeploymentRun, ThePoolSaysItsVersionAndItsInterval) {
+  const std::string small = "pool --model llama-3-8b --device h100-sxm --set engine.max_model_len=8192";
+  const Answer pool(small + " --set deployment.pool_rule.memory_utilization=0.95");
+  // A start-up of this model with these flags has 29,751 blocks (start_ups.csv).
+  EXPECT_NEAR(static_cast<double>(pool.whole("/blocks")), 29751, 0.01 * 29751);
+  const std::int64_t bytes = pool.whole("/pool_bytes");
+  EXPECT_LE(pool.whole("/pool_bytes_low"), bytes);
+  EXPECT_GE(pool.whole("/pool_bytes_high"), bytes);
+  const Outcome text = run_kvplan(small + " --set deployment.pool_rule.memory_utilization=0.95");
+  EXPECT_NE(text.out.find("KV pool             58.1 GiB (57.8 to 58.2)"), std::string::npos) << text.out;
+  const auto said = [](const std::string& version) {
+    return Answer(run_of(" --set deployment.device=h100-sxm" + version)).json("/assumptions");
+  };
+  EXPECT_NE(said("").find("(vLLM 0.19.0, the newest version with measured start-ups)"), std::string::npos);
+  EXPECT_NE(said(" --set deployment.pool_rule.version=0.21.0").find("CUDA graphs are subtracted"),
+            std::string::npos);
+  EXPECT_LT(Answer(small + " --set deployment.pool_rule.version=0.21.0").whole("/blocks"),
+            Answer(small).whole("/blocks"));
+  EXPECT_LT(Answer(small + " --set deployment.pool_rule.version=0.16.0").whole("/blocks"),
+            Answer(small + " --set deployment.pool_rule.version=0.17.0").whole("/blocks"));
 }
 
 TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
@@ -145,7 +224,8 @@ TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
     EXPECT_EQ(plain.json(part), same.json(part)) << part;
   // The default roofline is an H100's: beside it a device changes only the pool.
   const Answer device(
-      run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"));
+      run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"
+             " --set engine=vllm-v1:token_budget=8192,max_seqs=256,max_model_len=262144"));
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), device.json(part)) << part;
   EXPECT_EQ(device.json("/scenario/latency/bandwidth"), "3350000000000");
@@ -217,7 +297,7 @@ TEST(DeploymentRun, TextAndPagesShowTheDerivation) {
       run_kvplan(run_of(" --set deployment.device=h200-sxm --verbose --html " + folder.file("r.html")));
   EXPECT_NE(outcome.out.find("Where the pool comes from"), std::string::npos);
   EXPECT_NE(outcome.out.find("KV pool"), std::string::npos);
-  EXPECT_NE(outcome.out.find("activations, workspace, context and graphs"), std::string::npos);
+  EXPECT_NE(outcome.out.find("Of these, graphs is\n  assumed."), std::string::npos);
   EXPECT_NE(read_file(folder.file("r.html")).find("Where the pool comes from"), std::string::npos);
   EXPECT_EQ(run_kvplan(run_of(" --verbose")).out.find("Where the pool"), std::string::npos);
 }

@@ -56,9 +56,9 @@ TEST(Engines, HaveReplaysOfDifferentNames) {
 TEST(PoolRule, IsThatOfTheEngineWithoutAnother) {
   EXPECT_EQ(rule_of({}), "vllm-v1:memory_utilization=0.9");
   EXPECT_EQ(rule_of({set("engine", "vllm-v1:max_seqs=8")}), "vllm-v1:memory_utilization=0.9");
-  EXPECT_EQ(rule_of({set("engine", "sglang")}), "sglang:mem_fraction_static=0.843");
+  EXPECT_EQ(rule_of({set("engine", "sglang")}), "sglang:mem_fraction_static=0.835") << "of this device";
   EXPECT_EQ(rule_of({set("engine", "sglang:policy=lpm"), set("engine.policy", "fcfs")}),
-            "sglang:mem_fraction_static=0.843");
+            "sglang:mem_fraction_static=0.835");
   EXPECT_EQ(rule_of({set("engine", "sglang"), set("engine", "vllm-v1")}), "vllm-v1:memory_utilization=0.9");
   // Without a device there is nothing to divide.
   EXPECT_EQ(resolved({set("engine", "sglang")}).value().text("deployment.pool_rule"),
@@ -98,7 +98,7 @@ TEST(PoolRule, IsToldWhereItComesFrom) {
 TEST(PoolRule, OfAStoredScenarioFollowsAnotherEngine) {
   runs::Setting stored = set("deployment.pool_rule", "vllm-v1:memory_utilization=0.9");
   stored.origin = runs::Origin::kDefault;
-  EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "sglang:mem_fraction_static=0.843");
+  EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "sglang:mem_fraction_static=0.835");
   stored.text = "vllm-v1:memory_utilization=0.8";
   EXPECT_EQ(rule_of({stored}), "vllm-v1:memory_utilization=0.8");
   stored.origin = runs::Origin::kGiven;
@@ -120,10 +120,67 @@ TEST(PoolRule, OfSglangDividesADevice) {
   const std::int64_t before = item("device memory") - item("context");
   const std::int64_t weights = item("weights");
   ASSERT_GT(weights, 16'000'000'000);  // 8.03 billion in 16 bits
-  const double kept_free = static_cast<double>(before) * (1 - 0.843);
+  const double kept_free = static_cast<double>(before) * (1 - 0.835);
   EXPECT_EQ(pool.rank().pool_bytes,
             static_cast<std::int64_t>(std::floor(static_cast<double>(before - weights) - kept_free)));
   EXPECT_FALSE(pool.null_block);
+}
+
+/// SGLang's own share: the memory beside 512 MiB, 1.5 MiB a token of a chunk, 2 MiB a request in CUDA graphs and 1 GiB
+/// for eight ranks; at least 10 GiB on large devices.
+TEST(PoolRule, OfSglangReservesByTheDevice) {
+  const auto share = [](const char* device, std::vector<runs::Setting> settings) {
+    settings.insert(settings.begin(), {set("engine", "sglang"), set("deployment.device", device)});
+    const std::string text = resolved(settings).value().text("deployment.pool_rule");
+    return text.substr(text.find('=') + 1);
+  };
+  EXPECT_EQ(share("rtx-4090", {}), "0.847") << "24,564 MiB: 512 + 3,072 + 48 + 128";
+  EXPECT_EQ(share("h100-sxm", {}), "0.835") << "81,559 MiB: 512 + 12,288 + 512 + 128";
+  EXPECT_EQ(share("h100-sxm", {set("deployment.tp", "8")}), "0.818") << "512 + 12,288 + 1,024 + 1,024";
+  EXPECT_EQ(share("h100-sxm", {set("engine.chunked_prefill_size", "2048")}), "0.874") << "10 GiB at least";
+  EXPECT_EQ(share("h100-sxm", {set("deployment.pool_rule.mem_fraction_static", "0.9")}), "0.9");
+}
+
+/// Limits with which servers start on a device (start_ups.csv; get_batch_defaults).
+TEST(Limits, AreThoseOfTheServerOnADevice) {
+  const auto engine = [](std::vector<runs::Setting> settings) {
+    return resolved(settings).value().text("engine");
+  };
+  const auto on = [&](const char* device) { return engine({set("deployment.device", device)}); };
+  EXPECT_NE(on("h100-sxm").find("token_budget=8192,max_seqs=1024"), std::string::npos);
+  EXPECT_NE(on("mi300x").find("token_budget=8192,max_seqs=1024"), std::string::npos);
+  EXPECT_NE(on("a100-sxm-80").find("token_budget=2048,max_seqs=256"), std::string::npos);
+  EXPECT_NE(on("l40s").find("token_budget=2048,max_seqs=256"), std::string::npos);
+  EXPECT_NE(engine({}).find("token_budget=8192,max_seqs=256"), std::string::npos) << "without a device";
+  EXPECT_NE(engine({set("deployment.device", "h100-sxm"), set("engine.max_seqs", "64")})
+                .find("token_budget=8192,max_seqs=64"),
+            std::string::npos);
+  EXPECT_NE(
+      engine({set("deployment.device", "l4"), set("engine", "sglang")}).find("chunked_prefill_size=2048"),
+      std::string::npos);
+  // The longest request is the model's.
+  EXPECT_NE(
+      engine({set("deployment.device", "h100-sxm"), set("model", "llama-2-7b")}).find("max_model_len=4096"),
+      std::string::npos);
+  EXPECT_NE(engine({set("model", "llama-2-7b")}).find("max_model_len=262144"), std::string::npos);
+}
+
+TEST(PoolRule, KnowsItsVersions) {
+  const auto error = [](const char* rule) {
+    const auto scenario = resolved({set("deployment.device", "h100-sxm"), set("deployment.pool_rule", rule)});
+    return scenario.ok() ? std::string() : scenario.error().to_string();
+  };
+  for (const char* good : {"vllm-v1:version=0.11", "vllm-v1:version=v0.15.1", "vllm-v1:version=0.21.1rc1",
+                           "vllm-v1:version=0.19.0.post1", "sglang:version=0.5.3"})
+    EXPECT_EQ(error(good), "") << good;
+  EXPECT_EQ(error("vllm-v1:version=0.10.2"),
+            "deployment.pool_rule.version: expected a version of vLLM from 0.11 on, such as 0.19.0, found "
+            "\"0.10.2\"");
+  for (const char* bad :
+       {"vllm-v1:version=19", "vllm-v1:version=latest", "vllm-v1:version=0.", "vllm-v1:version=0.19x"})
+    EXPECT_NE(error(bad).find("expected a version of vLLM"), std::string::npos) << bad;
+  EXPECT_NE(error("sglang:version=0.4.9").find("expected a version of SGLang from 0.5.3 on"),
+            std::string::npos);
 }
 
 /// A value of a flag that has no default in the table.

@@ -85,7 +85,8 @@ TEST(Fits, WhatHasToFitBesideTheShare) {
 }
 
 TEST(Fits, ALongestRequestThatThePoolDoesNotHold) {
-  const Texts small{{"model", "llama-3-8b"}, {"deployment.device", "l40s"}};
+  const Texts small{
+      {"model", "llama-3-8b"}, {"deployment.device", "l40s"}, {"engine.max_model_len", "262144"}};
   const Obstacle tokens = expect_remedied(small, model::kLongestRequest, 2);
   EXPECT_EQ(tokens.need, 262'144);
   EXPECT_EQ(tokens.unit, Unit::kTokens);
@@ -98,8 +99,10 @@ TEST(Fits, ALongestRequestThatThePoolDoesNotHold) {
     return named(*obstacles(texts), model::kLongestRequest) != nullptr;
   };
   EXPECT_TRUE(still(small, tokens.remedies[0])) << "one token more";
-  const Texts groups{
-      {"model", "gemma-3-27b"}, {"deployment.device", "h100-sxm"}, {"memory.allocator", "grouped"}};
+  const Texts groups{{"model", "gemma-3-27b"},
+                     {"deployment.device", "h100-sxm"},
+                     {"memory.allocator", "grouped"},
+                     {"engine.max_model_len", "262144"}};
   const Obstacle blocks = expect_remedied(groups, model::kLongestRequest, 1);
   EXPECT_EQ(blocks.unit, Unit::kBlocks);
   EXPECT_TRUE(still(groups, blocks.remedies[0]));
@@ -138,11 +141,12 @@ TEST(Fits, ARunSaysObstacleNeedHaveAndRemedyInOneLine) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
   for (const char* part : {"deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB",
-                           " are needed, ", " are available, and 62.16 GiB are missing",
+                           " are needed, ", " are available, and 62.42 GiB are missing",
                            "; deployment.tp=2 would "
                            "fit, and so would deployment.weight_bits=8"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
-  const Outcome pool = run_kvplan("pool --model llama-3-8b --device l40s --json -");
+  const Outcome pool =
+      run_kvplan("pool --model llama-3-8b --device l40s --set engine.max_model_len=262144 --json -");
   EXPECT_EQ(pool.exit_code, 0);
   EXPECT_NE(pool.out.find(
                 "\"obstacles\": [\n    {\n      \"obstacle\": \"longest-request\",\n      \"need\": 262144,"),

@@ -60,11 +60,13 @@ TEST(Source, WhatIsSetLaterLeavesThePlaceOfTheRest) {
 TEST(Source, WhatFollowsFromOtherValuesIsDerived) {
   std::vector<Setting> settings{parse_setting("deployment.device=h100-sxm").value(),
                                 parse_setting("model=llama-3-8b").value()};
-  EXPECT_EQ(sources_of(scenario_of(settings)), "model=--set deployment.device=--set latency=derived");
+  EXPECT_EQ(sources_of(scenario_of(settings)),
+            "model=--set deployment.device=--set engine.token_budget=derived engine.max_seqs=derived "
+            "engine.max_model_len=derived latency=derived");
   settings.push_back(parse_setting("latency=roofline").value());
   EXPECT_EQ(sources_of(scenario_of(settings)),
-            "model=--set deployment.device=--set latency=--set latency.flops=derived "
-            "latency.bandwidth=derived");
+            "model=--set deployment.device=--set engine.token_budget=derived engine.max_seqs=derived "
+            "engine.max_model_len=derived latency=--set latency.flops=derived latency.bandwidth=derived");
   settings.push_back(parse_setting("latency.flops=1e15").value());
   EXPECT_NE(sources_of(scenario_of(settings)).find("latency.flops=--set latency.bandwidth=derived"),
             std::string::npos);
