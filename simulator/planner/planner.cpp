@@ -359,12 +359,19 @@ class Planner {
     if (results.front()) add_late_times(*results.front(), *out.fewer);
     return Done{};
   }
-  std::optional<std::size_t> smaller_shape(const SearchResult& /*found*/, const Found& best) const {
+  /// The largest shape of the device with fewer GPUs than the answer; of several, the one that came nearest when it was
+  /// tried with one replica.
+  std::optional<std::size_t> smaller_shape(const SearchResult& found, const Found& best) const {
     std::optional<std::size_t> smaller;
+    const auto key = [&](std::size_t shape) {
+      const auto tried = found.tried[shape].find(1);
+      return std::pair(-prepared_.shapes[shape].gpus,
+                       tried == found.tried[shape].end() ? kInfinite : tried->second.tightness);
+    };
     for (std::size_t i = 0; i < prepared_.shapes.size(); ++i) {
       const LiveShape& live = prepared_.shapes[i];
       if (live.group != prepared_.shapes[best.shape].group || live.gpus >= best.gpus) continue;
-      if (!smaller || live.gpus > prepared_.shapes[*smaller].gpus) smaller = i;
+      if (!smaller || key(i) < key(*smaller)) smaller = i;
     }
     return smaller;
   }
