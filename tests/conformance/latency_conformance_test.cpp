@@ -39,7 +39,7 @@ std::string drawn(const Descriptor& descriptor, Random& random) {
   std::string text(descriptor.name);
   char separator = ':';
   for (const Param& param : descriptor.params) {
-    if (param.names_file) text += separator + std::string(param.name) + "=x";
+    if (param.names_file && param.fallback.empty()) text += separator + std::string(param.name) + "=x";
     if (param.kind != ParamKind::kDecimal || random.chance(1, 3)) continue;
     const double fallback = std::stod(std::string(param.fallback));
     const double value = random.chance(1, 5)
