@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct Workload {
   std::span<const std::int32_t> max_tokens{};   ///< output tokens that the client allows
   std::span<const std::int32_t> priority{};     ///< the lower the earlier
   const traces::PrefixHashes* prefix{nullptr};  ///< null, or without hashes: every prompt token is unique
+  /// By request: its leading tokens that have ids in `prefix`, where some answers have ids too (workload/answers.h);
+  /// empty: no answer has any
+  std::vector<std::int32_t> named;
+  std::shared_ptr<const traces::PrefixHashes> own_prefix;  ///< `prefix`, where it is not the trace's
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
   /// Session of the request; -1: none.
@@ -42,6 +47,12 @@ struct Workload {
   [[nodiscard]] std::int32_t priority_of(RequestId r) const {
     return priority.empty() ? 0 : std::max(priority[index(r)], 0);
   }
+  /// True: blocks that fill while a request decodes can be hit by others.
+  [[nodiscard]] bool names_answers() const { return prefix != nullptr && !named.empty(); }
+  /// Leading tokens of the request that can have ids: its prompt, or more (`named`).
+  [[nodiscard]] std::int64_t named_tokens(RequestId r) const {
+    return named.empty() ? input[index(r)] : named[index(r)];
+  }
   /// Tokens in the cache when the request ends: L + O - 1.
   [[nodiscard]] std::int64_t final_tokens(RequestId r) const {
     const std::size_t i = index(r);
@@ -49,12 +60,12 @@ struct Workload {
   }
 };
 
-/// Names of block contents. A block of B tokens that lies wholly inside a prompt with hashes is named by the hash
-/// id that covers it and its position under that id; so equal names mean equal contents and equal prefixes. Every
-/// other block (with an output token, or of a trace without hashes) is unique to its request and position.
+/// Names of block contents. A block of tokens that all have ids is named by the id of its last token and that token's
+/// position under the id; so equal names mean equal contents and equal prefixes. Every other block (of a trace without
+/// hashes, or with a token of an answer that has no id) is unique to its request and position.
 class ContentNames {
  public:
-  /// REQUIRES: no hashes, or `block_tokens` divides the hash block.
+  /// REQUIRES: no hashes, or `block_tokens` divides the hash block or is longer.
   ContentNames(const Workload& workload, std::int64_t block_tokens);
 
   /// Number of shared names; they are dense: [0, count).
@@ -64,26 +75,34 @@ class ContentNames {
     if (prefix_ == nullptr) return 0;
     const std::size_t i = index(r);
     const auto ids = static_cast<std::int64_t>(prefix_->offsets[i + 1] - prefix_->offsets[i]);
-    const std::int64_t whole = workload_.input[i] / block_tokens_;
-    return whole < ids * per_id_ ? whole : ids * per_id_;
+    const std::int64_t whole = workload_.named_tokens(r) / block_tokens_;
+    const std::int64_t covered = coarse_ ? ids * prefix_->block_tokens / block_tokens_ : ids * row_;
+    return whole < covered ? whole : covered;
   }
   /// Shared name of logical block `block`. REQUIRES: block < shared_blocks(r).
   [[nodiscard]] std::int64_t shared_name(RequestId r, std::int64_t block) const {
-    return first_name(r, block / per_id_) + block % per_id_;
+    return first_name(r, block / row_) + block % row_;
   }
-  /// Names come in rows of this length: the blocks under one hash id.
-  [[nodiscard]] std::int64_t row_length() const { return per_id_; }
+  /// Names come in rows of this length: the blocks under one hash id; 1 where a block is longer than that.
+  [[nodiscard]] std::int64_t row_length() const { return row_; }
   /// The first name of row `row` of a request; the others of the row follow it. REQUIRES: the row exists.
   [[nodiscard]] std::int64_t first_name(RequestId r, std::int64_t row) const {
-    const auto at = prefix_->offsets[index(r)] + static_cast<std::uint64_t>(row);
-    return static_cast<std::int64_t>(prefix_->ids[at]) * per_id_;
+    const std::uint64_t first = prefix_->offsets[index(r)];
+    if (coarse_) return coarse_name(first, row);
+    return static_cast<std::int64_t>(prefix_->ids[first + static_cast<std::uint64_t>(row)]) * row_;
   }
 
  private:
+  /// Name of a block that is longer than those of the ids; `first`: where the ids of its request begin.
+  [[nodiscard]] std::int64_t coarse_name(std::uint64_t first, std::int64_t block) const;
+
   const Workload& workload_;
   const traces::PrefixHashes* prefix_{nullptr};
   std::int64_t block_tokens_;
-  std::int64_t per_id_{1};
+  std::int64_t row_{1};
+  bool coarse_{false};             // a block is longer than a hash block
+  std::int64_t ends_per_id_{1};    // where it is: positions under an id at which blocks can end,
+  std::int64_t tokens_to_end_{1};  // and their distance
   std::int64_t shared_count_{0};
 };
 

@@ -84,6 +84,7 @@ event_log::Header header_of(const EventLogOptions& options) {
           .rules = options.rules,
           .tree = tree,
           .id_tokens = tree && ids != nullptr && ids->present() ? ids->block_tokens : 0,
+          .named_answers = tree && options.workload->names_answers(),
           .replicas = options.replicas,
           .prompt_rows = options.prompt_rows,
           .allocator = options.allocator,

@@ -75,8 +75,10 @@ void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
   const std::size_t i = index(r);
   const std::span<const std::uint32_t> ids =
       tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
+  const auto named = static_cast<std::int32_t>(workload_.named_tokens(r));
   write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted,
-                     static_cast<std::int32_t>(ids.size()), rules_.priority_told(workload_.priority_of(r))});
+                     static_cast<std::int32_t>(ids.size()), rules_.priority_told(workload_.priority_of(r)),
+                     !ids.empty() && named > workload_.input[i] ? named : 0});
   for (auto left = ids; !left.empty();) {
     const auto part = left.first(std::min(left.size(), static_cast<std::size_t>(log::kMostListed)));
     write(log::PrefixIds{r, {part.begin(), part.end()}});

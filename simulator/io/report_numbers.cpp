@@ -184,6 +184,11 @@ Status read_policies(const v1::Report& from, runs::RunSummary& run) {
   KVPLAN_TRY(run.placing.delay, ticks(placed.has_delay_s(), placed.delay_s(), "placement.delay_s"));
   KVPLAN_TRY(run.placing.delay_fraction, checked_number(placed.has_delay_fraction(), placed.delay_fraction(),
                                                         "placement.delay_fraction"));
+  if (from.has_answers()) {
+    const v1::ReportAnswers& answers = from.answers();
+    if (answers.prompts() < 1) return wrong("a positive number", "answers.prompts");
+    run.answers = workload::AnswerCounts{answers.prompts(), answers.later_turns(), answers.held()};
+  }
   if (!from.has_coverage()) return Done{};
   const v1::ReportCoverage& covered = from.coverage();
   runs::Coverage to{.recordings = covered.recordings(),

@@ -274,11 +274,11 @@ TablePer table_per(const Choice& choice) {
 
 Status check_hash_block(std::int64_t block_tokens, const AllocatorRequest& request) {
   const traces::PrefixHashes* const prefix = request.workload->prefix;
-  if (request.prefix_cache && prefix != nullptr && prefix->present() &&
+  if (request.prefix_cache && prefix != nullptr && prefix->present() && block_tokens < prefix->block_tokens &&
       prefix->block_tokens % block_tokens != 0)
     return bad_input("expected a divisor of the trace's hash block of " +
-                     std::to_string(prefix->block_tokens) + " tokens, found " + std::to_string(block_tokens) +
-                     " (engine.prefix_cache=false allows any block size)")
+                     std::to_string(prefix->block_tokens) + " tokens, or a longer block, found " +
+                     std::to_string(block_tokens) + " (engine.prefix_cache=false allows any block size)")
         .at_field("memory.allocator: block_tokens");
   return Done{};
 }

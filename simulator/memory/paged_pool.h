@@ -7,12 +7,12 @@
 namespace kvplan::memory {
 
 /// Checks that blocks of this size can find the contents that the trace names: with a prefix cache,
-/// `block_tokens` must divide the trace's own block size.
+/// `block_tokens` must divide the trace's own block size, or be larger.
 Status check_hash_block(std::int64_t block_tokens, const AllocatorRequest& request);
 
 /// Capacity, blocks and padding of a paged pool. vLLM keeps block 0 as the null block, so one block of the pool
-/// is never handed out. Errors: no block left for requests, byte counts beyond 2^62, a block size that does not
-/// divide the one by which the trace names contents.
+/// is never handed out. Errors: no block left for requests, byte counts beyond 2^62, a block size by which
+/// the contents that the trace names cannot be found.
 Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request);
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request);

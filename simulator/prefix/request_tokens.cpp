@@ -16,13 +16,14 @@ Token own_token(RequestId request, std::int64_t place) {
 
 TokenSequence request_tokens(const core::Workload& workload, RequestId request) {
   const std::size_t i = index(request);
-  const std::int64_t input = workload.input[i], all = input + workload.output[i];
+  const std::int64_t named = workload.named_tokens(request);
+  const std::int64_t all = std::int64_t{workload.input[i]} + workload.output[i];
   TokenSequence tokens;
   if (workload.prefix != nullptr && workload.prefix->present()) {
     const std::int64_t block = workload.prefix->block_tokens;
     KVPLAN_CHECK(block <= kMostHashBlock, block);
     for (auto at = workload.prefix->offsets[i]; at < workload.prefix->offsets[i + 1]; ++at) {
-      const std::int64_t length = std::min(block, input - tokens.size());
+      const std::int64_t length = std::min(block, named - tokens.size());
       tokens.append({static_cast<Token>(workload.prefix->ids[at]) * static_cast<Token>(block), length});
     }
   }

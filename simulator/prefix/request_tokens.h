@@ -1,6 +1,6 @@
-// The tokens of a workload's requests. A trace has no texts: a prompt token is named by the id of the prefix block
-// that covers it and its position in that block, so equal prefixes have equal tokens. Every other token (of the
-// output, of a prompt or its end without ids) differs from all others.
+// The tokens of a workload's requests. A trace has no texts: a token is named by the id of the prefix block that covers
+// it and its position in that block, so equal prefixes have equal tokens. Every other token (of a prompt or its end
+// without ids, of an answer that the workload does not name) differs from all others.
 #pragma once
 
 #include "simulator/core/workload.h"

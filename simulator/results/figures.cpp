@@ -160,6 +160,17 @@ void add_policies(Builder& build) {
   build.add("placement.delay_s", Unit::kSeconds, Better::kLower,
             [](const RunSummary& r) { return seconds(r.placing.delay); });
   placed("delay_fraction", Unit::kRatio, &PlacingSummary::delay_fraction);
+  const auto answered = [&](const char* name, Unit unit, auto get) {
+    build.add(std::string("answers.") + name, unit, Better::kNeither, [get](const RunSummary& r) {
+      return r.answers ? value_of(std::invoke(get, *r.answers)) : FigureValue();
+    });
+  };
+  answered("prompts", Unit::kRequests, &workload::AnswerCounts::requests);
+  answered("later_turns", Unit::kRequests, &workload::AnswerCounts::later_turns);
+  answered("held", Unit::kRequests, &workload::AnswerCounts::held);
+  answered("held_fraction", Unit::kRatio, [](const workload::AnswerCounts& answers) {
+    return static_cast<double>(answers.held) / static_cast<double>(answers.requests);
+  });
   const auto covered = [&](const char* name, Unit unit, auto get) {
     build.add(std::string("coverage.") + name, unit, Better::kNeither, [get](const RunSummary& r) {
       return r.coverage ? value_of(std::invoke(get, *r.coverage)) : FigureValue();

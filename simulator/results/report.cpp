@@ -239,6 +239,11 @@ void write_report(JsonWriter& json, const RunSummary& r) {
   write_deployment(json, r);
   write_group(json, r, "evictions");
   write_group(json, r, "placement");
+  if (r.answers) {
+    write_group(json, r, "answers");
+  } else {
+    json.key("answers").null();
+  }
   if (r.coverage) {
     write_group(json, r, "coverage");
   } else {

@@ -13,6 +13,7 @@
 #include "simulator/run/serve.h"
 #include "simulator/run/summary.h"
 #include "simulator/scheduling/engines.h"
+#include "simulator/workload/answers.h"
 #include "simulator/workload/closed_loops.h"
 
 namespace kvplan::runs {
@@ -87,6 +88,17 @@ Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions
   return Error(cost.error()).at_file(scenario.prices);
 }
 
+/// Tokens of an id that is made for answers, if the trace has none: whole blocks of the pool.
+std::int64_t made_id_tokens(const Scenario& scenario) {
+  constexpr std::int64_t kLeast = 16;
+  for (const Param& param : scenario.allocator.descriptor().params)
+    if (param.name == "block_tokens") {
+      const std::int64_t block = scenario.allocator.integer(param.name);
+      return ceil_div(kLeast, block) * block;
+    }
+  return kLeast;
+}
+
 /// Adds the trace's file to an error of what the trace says.
 template <class T>
 Result<T> of_trace(Result<T> made, const Scenario& scenario) {
@@ -117,7 +129,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
         "Attention time includes reading evicted tokens, as long as their block is held.");
-  if (setup.tokens.prefixes.finds && !trace.prefix.present())
+  if (setup.tokens.prefixes.finds && !trace.prefix.present() &&
+      workload::answer_rule(scenario.answers) != workload::AnswerRule::kSession)
     result.assumptions.emplace_back(
         "The trace does not say which prompts share prefixes. Only a preempted request can hit cached "
         "blocks: those of its own earlier run.");
@@ -127,7 +140,17 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
         " tokens of the prompt are still computed: the policy needs their attention.");
   KVPLAN_TRY(setup.workload,
              of_trace(workload::build_workload(trace, scenario.rate_scale, scenario.limit), scenario));
-  if (!setup.tokens.prefixes.finds) setup.workload.prefix = nullptr;
+  if (setup.tokens.prefixes.finds) {
+    const workload::AnswerRule rule = workload::answer_rule(scenario.answers);
+    KVPLAN_TRY(
+        const workload::AnswerCounts answers,
+        of_trace(workload::name_answers(trace, rule, made_id_tokens(scenario), setup.workload), scenario));
+    if (answers.later_turns > 0) result.answers = answers;
+    for (std::string& sentence : workload::describe(answers, rule, trace.prefix.present()))
+      result.assumptions.push_back(std::move(sentence));
+  } else {
+    setup.workload.prefix = nullptr;
+  }
   setup.undriven = undriven_requests(setup.tokens.retention(), setup.workload);
   if (setup.undriven > 0)
     result.warnings.push_back(std::to_string(setup.undriven) + " of " +

@@ -13,6 +13,7 @@
 #include "simulator/observe/overlays.h"
 #include "simulator/scenario/percentile_targets.h"
 #include "simulator/scenario/scenario.h"
+#include "simulator/workload/answers.h"
 
 namespace kvplan::runs {
 
@@ -136,6 +137,8 @@ struct RunSummary {
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
   std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
   PlacingSummary placing;
+  std::optional<workload::AnswerCounts>
+      answers;                       ///< present if the trace has later turns, and prefixes are cached
   std::optional<Coverage> coverage;  ///< present if the policy is replayed
   /// Absent if no target applies to single requests.
   std::optional<double> slo_met_fraction, goodput_per_s;

@@ -12,14 +12,15 @@
 #include "simulator/scenario/run_format.h"
 #include "simulator/scenario/scenario.h"
 #include "simulator/scheduling/engines.h"
+#include "simulator/workload/answers.h"
 #include "simulator/workload/sessions.h"
 
 namespace kvplan::runs {
 namespace {
 
-constexpr std::array<std::string_view, 11> kFamilies{
-    "sessions",  "allocator",   "engine", "latency",           "router", "eviction", "format",
-    "pool-rule", "replacement", "reader", kExtrapolationFamily};
+constexpr std::array<std::string_view, 12> kFamilies{
+    "sessions", "answers", "allocator", "engine",      "latency", "router",
+    "eviction", "format",  "pool-rule", "replacement", "reader",  kExtrapolationFamily};
 
 }  // namespace
 
@@ -29,6 +30,7 @@ std::span<const std::string_view> families() {
 
 Catalogue family_descriptors(std::string_view family) {
   if (family == "sessions") return workload::session_descriptors();
+  if (family == "answers") return workload::answer_descriptors();
   if (family == "allocator") return memory::allocator_descriptors();
   if (family == "engine") return scheduling::engine_descriptors();
   if (family == "latency") return latency::latency_descriptors();

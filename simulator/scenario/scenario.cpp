@@ -300,6 +300,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return parse_member(family, s.text(path));
   };
   KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
+  KVPLAN_TRY(s.answers, component("workload.answers", "answers"));
   KVPLAN_TRY(const Choice extrapolation, component("workload.extrapolation", kExtrapolationFamily));
   s.extrapolates_shape = extrapolates_shape(extrapolation);
   KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));

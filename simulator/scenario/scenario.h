@@ -53,7 +53,7 @@ struct Field {
 
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
-/// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
+/// Descriptors of one family: "sessions", "answers", "allocator", "engine", "latency", "router", "eviction", "format",
 /// "window-format", "pool-rule", "replacement", "reader", "budget".
 Catalogue family_descriptors(std::string_view family);
 /// Parses a member of one of these families; for formats see parse_run_format, parse_window_format.
@@ -96,7 +96,7 @@ struct Scenario {
   std::string trace;
   traces::ImportOptions import;  ///< how `trace` is read
   Fraction rate_scale;
-  Choice sessions;
+  Choice sessions, answers;
   std::int64_t limit{-1};
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention

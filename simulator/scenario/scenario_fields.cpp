@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 43> kFields{{
+constexpr std::array<Field, 44> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Format of the trace file. Default: its content decides"},
     {.path = "workload.map",
@@ -42,6 +42,12 @@ constexpr std::array<Field, 43> kFields{{
      .kind = FieldKind::kComponent,
      .fallback = "stated",
      .family = "sessions"},
+    {.path = "workload.answers",
+     .help =
+         "Whether the next prompt of a session holds the answer before it, so that the prefix cache has it",
+     .kind = FieldKind::kComponent,
+     .fallback = "auto",
+     .family = "answers"},
     {.path = "workload.limit",
      .help = "Serve only the first n requests",
      .kind = FieldKind::kInteger,

@@ -318,7 +318,7 @@ TEST(GroupedPrefixes, ThePageOfReplacementHasWhatItsCommandGives) {
 
 TEST(GroupedPrefixes, WhatIsRefused) {
   const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=4000",
-                                      "memory.allocator=grouped:block_tokens=24"};
+                                      "memory.allocator=grouped:block_tokens=12"};
   const auto odd = try_run(alike({0}, 100, 10, 16), sets);
   ASSERT_FALSE(odd.ok());
   EXPECT_EQ(odd.error().field, "memory.allocator: block_tokens");

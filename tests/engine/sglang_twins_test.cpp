@@ -113,7 +113,8 @@ traces::Trace draw_trace(Random& random) {
   return trace;
 }
 
-runs::Scenario draw_scenario(Random& random) {
+/// `answers`: random numbers of its own, so that the rest of a case does not depend on it.
+runs::Scenario draw_scenario(Random& random, Random answers) {
   const std::int64_t block = random.chance(1, 3) ? 1 : random.between(2, 9);
   const auto number = [](std::int64_t value) { return std::to_string(value); };
   const std::int64_t share = random.between(0, 15);  // in tenths
@@ -139,9 +140,11 @@ runs::Scenario draw_scenario(Random& random) {
                                            "vllm-dp",
                                            "session-affine:by=blocks",
                                            "prefix-affine:balance_abs=1,balance_rel=1"};
+  constexpr std::array<const char*, 3> kAnswers{"auto", "session", "unknown"};
   const bool tight = random.chance(1, 2);
   return test::scenario_of(
       {engine, "memory.allocator=paged:block_tokens=" + number(block),
+       "workload.answers=" + std::string(kAnswers[answers.below(kAnswers.size())]),
        "memory.pool_tokens=" + number(random.between(tight ? 60 : 170, tight ? 230 : 900)),
        "latency=" + std::string(latencies[random.below(latencies.size())]),
        "fleet=replicas=" + number(random.chance(1, 2) ? 1 : random.between(2, 4)) +
@@ -155,7 +158,8 @@ TEST(SglangTwins, FastEqualsNaive) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "sglang twins");
     const traces::Trace trace = draw_trace(random);
-    const runs::Scenario scenario = draw_scenario(random);
+    const runs::Scenario scenario =
+        draw_scenario(random, Random(static_cast<std::uint64_t>(seed), "answers"));
     const std::string naive = test::outputs(scenario, trace, true);
     for (const int threads : {1, 3}) ASSERT_EQ(test::outputs(scenario, trace, false, threads), naive);
     const Events told = events_of(scenario, trace, false), expected = events_of(scenario, trace, true);

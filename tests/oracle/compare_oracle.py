@@ -144,6 +144,25 @@ def random_waits(draw, count):
     return waits
 
 
+def continue_turns(draw, rows, waits):
+    """Some prompts of sessions begin with the prompt before them, most are longer than that and its answer."""
+    fresh = 10**6
+    for i, (ms, length, _, hashes) in enumerate(rows):
+        session = waits[i].get("session_id")
+        same = [j for j in range(i) if session and waits[j].get("session_id") == session]
+        if not same or draw.random() < 0.3:
+            continue
+        _, before, answer, ids = rows[draw.choice(same[-2:])]
+        more = draw.choice([0, 1, 100, 512, draw.randint(0, 700)])
+        length = before + answer + more if draw.random() < 0.8 else draw.randint(before, before + answer + more)
+        if length > 5000:
+            continue
+        hashes = ids[: before // 512]
+        while len(hashes) < run_oracle.cdiv(length, 512):
+            hashes, fresh = hashes + [fresh], fresh + 1
+        rows[i] = (ms, length, draw.choice([1, 20, draw.randint(1, 700)]), hashes)
+
+
 def take_compact(draw, paths, longest):
     """In some cases with a paged pool another eviction: survivors are gathered."""
     if not paths["memory.allocator"].startswith("paged") or draw.random() < 0.4:
@@ -179,9 +198,12 @@ def random_case(seed, folder):
                 row["session_id"] = f"s{people.randrange(5)}"
                 if people.random() < 0.5:
                     del row["wait_for"]
+        continue_turns(random.Random(f"turns {seed}"), rows, waits)
     trace = write_trace(folder, f"random{seed}", rows, hashed, waits)
     longest = max(length + output for _, length, output, _ in rows)
     paths = {}
+    if waits and people.random() < 0.6:
+        paths["workload.answers"] = people.choice(["auto", "session", "unknown"])
     if waits and loops.random() < 0.6:
         scale = f"think_scale={loops.choice(['0', '0.5', '3', '1'])}"
         paths["workload.sessions"] = loops.choice(["open", "stated", "stated:" + scale])

@@ -36,6 +36,7 @@ from fractions import Fraction
 from oracle_pools import CompactPool, ContiguousPool, PagedPool, cdiv
 from oracle_fleet import run_fleet
 from oracle_results import COLUMNS, TICKS_PER_NS, report, request_row
+from oracle_answers import hold_answers
 from oracle_turns import set_arrivals
 
 LLAMA_3_8B_TOKEN_BYTES = 131072  # 32 layers x 8 heads x (128 + 128) x 2 bytes, the model of a default run
@@ -64,6 +65,7 @@ class Parameters:
         self.rate_scale = Fraction(str(paths.pop("workload.rate_scale", "1")))
         self.metadata_bytes = 0  # of a token, beside its keys and values
         self.sessions, loops = component(paths.pop("workload.sessions", "stated"))
+        self.answers = paths.pop("workload.answers", "auto")
         assert self.sessions in ("stated", "open"), self.sessions
         self.think_scale = Fraction(loops.pop("think_scale", "1"))
         self.max_think_ns = int(loops.pop("max_think_s", 4000000)) * 10**9
@@ -181,6 +183,7 @@ class Request:
     def __init__(self, index, arrival_ns, length, output, hashes=None, hash_block=512):
         self.index, self.arrival_ns, self.length, self.output = index, arrival_ns, length, output
         self.hashes, self.hash_block = hashes, hash_block
+        self.named, self.names = length, hashes  # leading tokens with names; see oracle_answers.py
         self.final = length + output - 1  # cells written in the end: the last token is never written
         self.after, self.think_ns = [], None  # indexes of those it waits for; the recorded pause
         self.awaited, self.followers, self.pause = set(), [], 0  # ticks; see oracle_turns.py
@@ -209,8 +212,9 @@ class Request:
     def content(self, number, size):
         """What block `number` of `size` tokens holds, apart from the blocks before it."""
         begin = number * size
-        if self.hashes is not None and begin + size <= self.length:
-            return (self.hashes[begin // self.hash_block], begin % self.hash_block)
+        last = begin + size - 1  # equal names of a last token: equal contents, and equal ones before
+        if self.hashes is not None and last < self.named and last // self.hash_block < len(self.names):
+            return (self.names[last // self.hash_block], last % self.hash_block)
         return ("own", self.index, number)
 
 
@@ -402,6 +406,7 @@ def simulate(path, paths, walk=False):
     """Report and request rows of one run."""
     p = Parameters(paths)
     requests = read_trace(path)[: p.limit]
+    hold_answers(requests, p.answers)
     set_arrivals(requests, p)
     replicas = [Replica(p, walk) for _ in range(p.replicas)]
     run_fleet(p, replicas, requests)

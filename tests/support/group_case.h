@@ -32,6 +32,8 @@ inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
 inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool finds_prefixes = false) {
   auto result = draw_case(seed);
   RandomCase& c = *result;
+  const traces::PrefixHashes* const drawn = c.prefix.present() ? &c.prefix : nullptr;
+  const traces::PrefixHashes* const prefix = c.workload.own_prefix ? c.workload.own_prefix.get() : drawn;
   Random random(seed, "group case");
   std::int64_t most = 1;
   for (const RequestId r : ids_below<RequestId>(c.workload.size()))
@@ -54,7 +56,7 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool find
   }
   c.cells_per_token = 1;
   c.keep = {};
-  c.workload.prefix = finds_prefixes && c.prefix.present() ? &c.prefix : nullptr;
+  c.workload.prefix = finds_prefixes ? prefix : nullptr;
   c.prefix_cache = finds_prefixes;
   c.model = std::make_shared<model::ModelShape>(shape);
   c.step_tokens = c.scheduler.token_budget;

@@ -16,6 +16,7 @@
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/scheduling/vllm/params.h"
+#include "tests/support/held_answers.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::test {
@@ -192,6 +193,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   const std::int64_t block = kBlocks[random.below(kBlocks.size())];
   if (random.chance(2, 3)) draw_prefixes(random, c, block * random.between(1, 3));
   if (c.prefix.present()) c.workload.prefix = &c.prefix;
+  if (c.prefix.present() && seed % 4 == 0) hold_answers(c.prefix, c.workload);
   c.prefix_cache = random.chance(3, 4);
   c.token_bytes = random.between(1, 3);
 

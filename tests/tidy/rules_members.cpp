@@ -45,10 +45,11 @@ std::map<std::string, std::set<std::string>> member_rooms(const Tree& tree) {
 }
 
 /// Names of members that are words with other meanings, too: of element types, parameters, columns, commands.
-constexpr std::array<std::string_view, 31> kWords{
-    "bf16",   "cla",      "clock", "closed", "d2o",    "fifo",   "fp16",    "fp32", "fp8",   "full", "int4",
-    "int8",   "lfu",      "lru",   "merge",  "mixed",  "mxfp4",  "native",  "none", "nvfp4", "open", "oracle",
-    "random", "recorded", "shape", "sieve",  "sparse", "stated", "uniform", "vmm",  "window"};
+constexpr std::array<std::string_view, 34> kWords{
+    "auto",   "bf16",   "cla",    "clock",   "closed",  "d2o",    "fifo",     "fp16",    "fp32",
+    "fp8",    "full",   "int4",   "int8",    "lfu",     "lru",    "merge",    "mixed",   "mxfp4",
+    "native", "none",   "nvfp4",  "open",    "oracle",  "random", "recorded", "session", "shape",
+    "sieve",  "sparse", "stated", "uniform", "unknown", "vmm",    "window"};
 
 /// Where a name stands for something else, or is data.
 struct Exception {

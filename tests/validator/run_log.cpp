@@ -1,5 +1,4 @@
 #include "tests/validator/run_log.h"
-#include "tests/support/ids.h"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +17,8 @@
 #include "simulator/observe/ledger.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
+#include "tests/support/held_answers.h"
+#include "tests/support/ids.h"
 #include "tests/support/kept_drops.h"
 #include "tests/support/random_drops.h"
 #include "tests/support/run_replica.h"
@@ -85,6 +86,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                               : kvplan::workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
   core::Workload workload = std::move(built).value();
+  if (c.answers) hold_answers(trace.prefix, workload);
   std::vector<std::int32_t> priorities;
   // Later requests mostly have a higher priority: otherwise the last by priority is nearly always the youngest.
   const std::size_t requests = workload.input.size();

@@ -29,6 +29,7 @@ struct LogCase {
   std::array<std::int64_t, 2> windows{21, 70};
   std::int64_t first_layer{0};  ///< first of these layers: a stage that begins there
   bool prefix_cache{true};
+  bool answers{false};  ///< prompts hold the answers of earlier requests, where their ids allow it
   scheduling::vllm::Params scheduler{};
   core::KeepRule keep{};
   /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only with courses that allow
@@ -71,7 +72,7 @@ std::string write_log(const WholeLog& log);
 /// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window
 /// and streaming-llm on both, courses with holes and with reuse on both, with compaction, counted and by token,
 /// ranges that slide, grow and are copied, layer groups with and without prefix hits, SGLang with and without its
-/// tree: from roomy to constant preemption. For random_trace.
+/// tree; some of these with answers in later prompts: from roomy to constant preemption. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

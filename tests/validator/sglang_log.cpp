@@ -1,6 +1,7 @@
 #include "tests/validator/sglang_log.h"
 
 #include <array>
+#include <utility>
 
 #include "simulator/base/check.h"
 #include "simulator/core/clock.h"
@@ -8,15 +9,17 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/workload/workload_builder.h"
+#include "tests/support/held_answers.h"
 #include "tests/support/sglang_twin.h"
 #include "tests/validator/log_latency.h"
 
 namespace kvplan::test {
 
 std::string log_of_sglang_run(const traces::Trace& trace, const LogCase& c, Stepping stepping) {
-  const auto built = workload::build_workload(trace, {}, -1);
+  auto built = workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
-  const core::Workload& workload = built.value();
+  core::Workload workload = std::move(built).value();
+  if (c.answers) hold_answers(trace.prefix, workload);
   const auto choice = parse_component(c.allocator, "allocator", memory::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const core::MemoryLayout layout =

@@ -9,8 +9,8 @@ namespace kvplan::validator {
 
 using event_log::ContentKey;
 
-PageKeys::PageKeys(RequestId request, std::int64_t input, std::int64_t id_tokens, std::int64_t page_tokens)
-    : request_(request), input_(input), id_tokens_(id_tokens), page_tokens_(page_tokens) {}
+PageKeys::PageKeys(RequestId request, std::int64_t named, std::int64_t id_tokens, std::int64_t page_tokens)
+    : request_(request), named_(named), id_tokens_(id_tokens), page_tokens_(page_tokens) {}
 
 void PageKeys::add_ids(const std::vector<std::uint32_t>& ids) {
   KVPLAN_CHECK(keys_.empty(), request_);
@@ -18,7 +18,7 @@ void PageKeys::add_ids(const std::vector<std::uint32_t>& ids) {
 }
 
 std::uint64_t PageKeys::name(std::int64_t token) const {
-  if (token < std::min(input_, ids() * id_tokens_))
+  if (token < std::min(named_, ids() * id_tokens_))
     return std::uint64_t{ids_[static_cast<std::size_t>(token / id_tokens_)]} *
                static_cast<std::uint64_t>(id_tokens_) +
            static_cast<std::uint64_t>(token % id_tokens_);

@@ -18,8 +18,9 @@ inline constexpr event_log::ContentKey kNothingBefore = 0;
 class PageKeys {
  public:
   PageKeys() = default;
-  /// For a prompt with ids of its first tokens, each for `id_tokens` tokens (0: no ids).
-  PageKeys(RequestId request, std::int64_t input, std::int64_t id_tokens, std::int64_t page_tokens);
+  /// For a request with ids of its first tokens, each for `id_tokens` tokens (0: no ids); tokens from `named` on have
+  /// none.
+  PageKeys(RequestId request, std::int64_t named, std::int64_t id_tokens, std::int64_t page_tokens);
 
   void add_ids(const std::vector<std::uint32_t>& ids);
   [[nodiscard]] std::int64_t ids() const { return static_cast<std::int64_t>(ids_.size()); }
@@ -35,7 +36,7 @@ class PageKeys {
   [[nodiscard]] std::uint64_t name(std::int64_t token) const;
 
   RequestId request_{0};
-  std::int64_t input_{0}, id_tokens_{0}, page_tokens_{1};
+  std::int64_t named_{0}, id_tokens_{0}, page_tokens_{1};
   std::vector<std::uint32_t> ids_;
   std::vector<event_log::ContentKey> keys_;  // keys of the first pages, as far as they were needed
 };

@@ -66,9 +66,12 @@ Status Replay::Impl::on(const log::Arrival& f) {
   r.prefix_ids = f.prefix_ids;
   r.arrival = f.time;
   r.priority = f.priority;
-  const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= f.input;
-  if (f.prefix_ids > 0 && no_room) return contradict(f.request, "has more ids than its prompt can have");
-  if (header_.tree) r.pages = PageKeys(r.id, r.input, header_.id_tokens, header_.alloc_unit_tokens);
+  if (f.named != 0 && (!header_.named_answers || f.named <= f.input || f.named > Wide{f.input} + f.output))
+    return contradict(f.request, "has ids for " + std::to_string(f.named) + " tokens, which it cannot have");
+  const std::int64_t named = std::max(f.named, f.input);
+  const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= named;
+  if (f.prefix_ids > 0 && no_room) return contradict(f.request, "has more ids than its tokens can have");
+  if (header_.tree) r.pages = PageKeys(r.id, named, header_.id_tokens, header_.alloc_unit_tokens);
   r.target = f.input;
   r.waiting = true;
   ++waiting_;

@@ -170,7 +170,8 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
                      static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
                      m.accepted(),
                      static_cast<std::int32_t>(ranges.in(m.prefix_ids(), 0, INT32_MAX, "arrival.prefix_ids")),
-                     m.priority()};
+                     m.priority(),
+                     static_cast<std::int32_t>(ranges.in(m.named(), 0, INT32_MAX, "arrival.named"))};
     }
     case pb::Fact::kPassBegin:
       return PassBegin{ranges.time(fact.pass_begin().time(), "pass_begin.time")};
@@ -290,6 +291,8 @@ Status check_tree(const Header& header) {
   if (header.id_tokens > 0 && !header.tree)
     return bad_input("expected 0 without a radix tree, found " + std::to_string(header.id_tokens))
         .at_field("id_tokens");
+  if (header.named_answers && header.id_tokens == 0)
+    return bad_input("expected ids of prompts, which answers can have too").at_field("named_answers");
   return Done{};
 }
 
@@ -365,6 +368,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.rules = read_rules(m);
   header.tree = m.tree();
   header.id_tokens = ranges.in(m.id_tokens(), 0, kMostTokens, "id_tokens");
+  header.named_answers = m.named_answers();
   header.replicas =
       std::max(static_cast<std::int32_t>(ranges.in(m.replicas(), 0, kMostReplicas, "replicas")), 1);
   header.prompt_rows = ranges.in(m.prompt_rows(), 0, kMostTokens, "prompt_rows");

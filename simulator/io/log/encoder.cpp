@@ -28,6 +28,7 @@ struct ToMessage {
     m.set_accepted(f.accepted);
     m.set_prefix_ids(f.prefix_ids);
     m.set_priority(f.priority);
+    m.set_named(f.named);
   }
   void operator()(const PassBegin& f) const { out.mutable_pass_begin()->set_time(f.time); }
   void operator()(const Preempt& f) const {
@@ -192,6 +193,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (header.named_answers) return 13;
   if (std::ranges::count(header.track_units, 0) > 0) return 12;
   if (!header.track_units.empty() && header.prefix_cache) return 11;
   if (!header.groups.empty() && header.prefix_cache) return 10;
@@ -255,6 +257,7 @@ Status Encoder::begin(const Header& header) {
   write_rules(header.rules, m);
   m.set_tree(header.tree);
   m.set_id_tokens(header.id_tokens);
+  m.set_named_answers(header.named_answers);
   m.set_replicas(header.replicas > 1 ? header.replicas : 0);
   m.set_prompt_rows(header.prompt_rows);
   m.set_allocator(header.allocator);

@@ -16,7 +16,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 12;
+inline constexpr std::uint32_t kVersion = 13;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -80,6 +80,7 @@ struct Header {
   Rules rules{};                     ///< of the scheduler
   bool tree{false};                  ///< prefixes are cached in a radix tree of pages
   std::int64_t id_tokens{0};         ///< tokens that one id of a prompt stands for; 0: no ids
+  bool named_answers{false};         ///< with a tree: ids may cover tokens of answers (Arrival::named)
   std::int32_t replicas{1};          ///< number of replicas on one clock, all with this header
   /// With courses and prefix cache: least number of tokens that an admission computes
   std::int64_t prompt_rows{0};
@@ -118,6 +119,7 @@ struct Arrival {
   bool accepted;
   std::int32_t prefix_ids{0};  ///< with a tree: number of ids in the PrefixIds that follow
   std::int32_t priority{0};    ///< with by_priority: lower values come first
+  std::int32_t named{0};       ///< with named_answers: leading tokens with ids; 0: at most the prompt
 };
 struct PassBegin {
   std::int64_t time;

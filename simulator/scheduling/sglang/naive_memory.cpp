@@ -41,7 +41,7 @@ core::PoolCounts NaiveMemory::counts() const {
 NaiveToken NaiveMemory::token(RequestId request, std::int64_t position) const {
   const std::size_t i = index(request);
   const traces::PrefixHashes* const prefix = workload_.prefix;
-  if (prefix != nullptr && prefix->present() && position < workload_.input[i]) {
+  if (prefix != nullptr && prefix->present() && position < workload_.named_tokens(request)) {
     const auto block = prefix->offsets[i] + static_cast<std::uint64_t>(position / prefix->block_tokens);
     if (block < prefix->offsets[i + 1]) return {prefix->ids[block], position % prefix->block_tokens};
   }

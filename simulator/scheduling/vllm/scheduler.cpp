@@ -24,9 +24,11 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
       costs_(allocator.placing() != nullptr),
       ids_(allocator.layout().block_ids()),
       several_(run.courses != nullptr && !ids_),
-      decode_runs_(batch_.grows && !costs_ && !run.contents_asked),
+      decode_runs_(batch_.grows && !costs_ && !run.contents_asked && !batch_.workload.names_answers()),
       waiting_(params.by_priority),
       moves_(allocator, run.observers) {
+  // A block with tokens of an answer that others can hit must be findable from the pass on in which it fills.
+  tells_insertions_ = batch_.workload.names_answers();
   for (const Observer* observer : observers_) {
     tells_insertions_ = tells_insertions_ || observer->wants_insertions();
     decode_runs_ = decode_runs_ && observer->follows_decode_runs();

@@ -160,7 +160,7 @@ TEST(Fits, ASweepHasARowForWhatDoesNotStart) {
   const Outcome swept = run_kvplan("sweep '" + trace +
                                    "' --set workload.limit=20 --set deployment.device=h100-sxm --set "
                                    "engine.max_model_len=32768 --vary 'model=llama-3-8b;llama-3-70b' --vary "
-                                   "'memory.allocator=paged;paged:block_tokens=32' --out " +
+                                   "'memory.allocator=paged;paged:block_tokens=12' --out " +
                                    folder.file("s.db"));
   ASSERT_EQ(swept.exit_code, 0) << swept.err;
   EXPECT_EQ(run_kvplan("report " + folder.file("s.db") +

@@ -9,7 +9,7 @@ namespace kvplan::sweep {
 const std::string kTrace = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
 const std::string kCases = kTrace +
                            " --set workload.limit=200 --vary 'memory.pool_tokens=20000..50000:10000'"
-                           " --vary 'memory.allocator=paged;paged:block_tokens=32;contiguous:reserve=pow2'"
+                           " --vary 'memory.allocator=paged;paged:block_tokens=12;contiguous:reserve=pow2'"
                            " --vary 'engine.max_seqs=8;64'";
 
 std::string csv_of(const std::string& database) {
