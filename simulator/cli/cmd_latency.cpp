@@ -196,16 +196,13 @@ Status other_kernel(const LatencyOptions& options, const kernels::KernelKind& ki
                               return Done{};
                             },
                             .time = [&](std::string_view line) -> Result<kernels::SourcedTime> {
-                              kernels::KernelCall call;
-                              KVPLAN_TRY(call.key, rows->read(line));
-                              const auto at = read_whole_number(call.key.back(), {1, kMost});
+                              KVPLAN_TRY(std::vector<std::string> key, rows->read(line));
+                              const auto at = read_whole_number(key.back(), {1, kMost});
                               if (!at.ok()) return Error(at.error()).at_field(kind.axis);
-                              call.at = static_cast<double>(at.value());
-                              call.key.pop_back();
-                              if (const Status checked = kernels::check_key(kind, call.key); !checked.ok())
+                              key.pop_back();
+                              if (const Status checked = kernels::check_key(kind, key); !checked.ok())
                                 return Error(checked.error());
-                              call.numbers = kernels::numbers_in(call.key);
-                              return times(call);
+                              return times({key, kernels::numbers_in(key), static_cast<double>(at.value())});
                             }}));
   if (!times.has_table())
     print_warnings({"no table has " + options.kernel + " of \"" + options.engine + "\" on " + device.name +

@@ -3,31 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "simulator/base/number_input.h"
+#include "simulator/kernels/measured_devices.h"
 #include "simulator/kernels/packed_tables.h"
 
 namespace kvplan::kernels {
 namespace {
 
 constexpr std::int64_t kMostNumber = std::int64_t{1} << 40;
-constexpr std::size_t kMostAlike = 4;
-
-std::vector<std::string> names_of(const model::DeviceShape& device) {
-  std::vector<std::string> names = device.aliases;
-  names.push_back(device.name);
-  // Tables are named after the family of a device: "h100" of "h100-sxm".
-  std::vector<std::string> out;
-  for (const std::string& name : names) {
-    std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    out.push_back(lower);
-    for (const std::string_view form : {"-sxm-80", "-sxm", "-server"})
-      if (lower.ends_with(form)) out.push_back(lower.substr(0, lower.size() - form.size()));
-  }
-  return out;
-}
 
 /// Measured points of a row: position, and the logarithm of time over roofline.
 struct Point {
@@ -46,15 +31,16 @@ std::vector<Point> points_of(const TimeTable& table, const TimeRow& row, const K
 }
 
 /// Distance of a row's numbers from a call's, in weighted factors of two; nothing if texts differ.
-std::optional<double> distance(const KernelKind& kind, const TimeRow& row, const KernelCall& call) {
+std::optional<double> distance(const KernelKind& kind, const TimeRow& row,
+                               const std::vector<std::string>& key, const std::vector<double>& numbers) {
   double sum = 0;
   for (std::size_t i = 0; i < kind.columns.size(); ++i) {
     const KeyColumn& column = kind.columns[i];
     if (column.form != KeyForm::kNumber) {
-      if (row.key[i] != call.key[i]) return std::nullopt;
+      if (row.key[i] != key[i]) return std::nullopt;
       continue;
     }
-    const double steps = column.weight * std::log2(row.numbers[i] / call.numbers[i]);
+    const double steps = column.weight * std::log2(row.numbers[i] / numbers[i]);
     sum += steps * steps;
   }
   return std::sqrt(sum);
@@ -93,7 +79,7 @@ Status check_key(const KernelKind& kind, const std::vector<std::string>& key) {
 KindTimes::KindTimes(const KernelKind& kind, const model::DeviceShape& device, std::string_view engine,
                      std::string_view engine_version)
     : kind_(kind), device_(device) {
-  const std::vector<std::string> names = names_of(device);
+  const std::vector<std::string> names = names_in_tables(device);
   const PackedTable* const packed = find_packed(kind.files, names, engine, engine_version);
   if (packed == nullptr) return;
   table_ = parse_time_table(unpack(*packed), column_names(kind), std::string(packed->file)).value();
@@ -136,27 +122,36 @@ std::optional<SourcedTime> time_in_row(const TimeTable& table, const TimeRow& ro
                      TimeSource::kInterpolated};
 }
 
+RowsAround rows_alike(const TimeTable& table, const KernelKind& kind, const std::vector<std::string>& key,
+                      const std::vector<double>& numbers, std::size_t most) {
+  std::vector<RowWeight> near;  // by distance at first
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    if (const auto far = distance(kind, table.rows[i], key, numbers)) near.push_back({i, *far});
+  const auto nearer = [](const RowWeight& a, const RowWeight& b) {
+    return std::pair(a.weight, a.row) < std::pair(b.weight, b.row);
+  };
+  if (near.size() > most) {
+    std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(most), near.end(), nearer);
+    near.resize(most);
+  } else {
+    std::sort(near.begin(), near.end(), nearer);
+  }
+  // The fourth power: the nearest row counts most, and two equally near rows count the same.
+  for (RowWeight& each : near) each.weight = 1 / (1e-9 + std::pow(each.weight, 4));
+  return {std::move(near), true};
+}
+
 std::optional<SourcedTime> time_of_alike(const TimeTable& table, const KernelKind& kind,
                                          const KernelCall& call, const model::DeviceShape& device) {
-  struct Near {
-    double distance;
-    const TimeRow* row;
-  };
-  std::vector<Near> near;
-  for (const TimeRow& row : table.rows)
-    if (const auto far = distance(kind, row, call)) near.push_back({*far, &row});
-  std::stable_sort(near.begin(), near.end(),
-                   [](const Near& a, const Near& b) { return a.distance < b.distance; });
   double weights = 0, sum = 0;
   std::size_t used = 0;
-  for (const Near& each : near) {
+  for (const RowWeight& each : rows_alike(table, kind, call.key, call.numbers, table.rows.size()).rows) {
     if (used == kMostAlike) break;
-    const auto time = time_in_row(table, *each.row, kind, call.at, device);
+    const TimeRow& row = table.rows[each.row];
+    const auto time = time_in_row(table, row, kind, call.at, device);
     if (!time) continue;
-    // The fourth power: the nearest row counts most, and two equally near rows count the same.
-    const double weight = 1 / (1e-9 + std::pow(each.distance, 4));
-    sum += weight * std::log(time->us / kind.roofline({each.row->key, each.row->numbers, call.at}, device));
-    weights += weight;
+    sum += each.weight * std::log(time->us / kind.roofline({row.key, row.numbers, call.at}, device));
+    weights += each.weight;
     ++used;
   }
   if (used == 0) return std::nullopt;

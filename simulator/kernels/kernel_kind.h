@@ -39,11 +39,21 @@ struct KeyColumn {
   double weight{1};  ///< of a factor of two, in the search for similar rows
 };
 
-/// One call: values of the key columns as in the tables, and the growing quantity.
+/// One call: values of the key columns as in the tables, and the growing quantity. Keeps no copies.
 struct KernelCall {
-  std::vector<std::string> key;
-  std::vector<double> numbers;  ///< numbers_in(key)
-  double at{1};                 ///< tokens of a step, or elements of a message; positive
+  const std::vector<std::string>& key;
+  const std::vector<double>& numbers;  ///< numbers_in(key)
+  double at{1};                        ///< tokens of a step, or elements of a message; positive
+};
+
+/// Rows of a table that together tell of a shape: the logarithms of their times over their rooflines, weighted.
+struct RowWeight {
+  std::size_t row{0};
+  double weight{0};
+};
+struct RowsAround {
+  std::vector<RowWeight> rows;  ///< none: the table tells nothing
+  bool outside{false};          ///< true: the shape does not lie between them
 };
 
 struct KernelKind {
@@ -51,10 +61,18 @@ struct KernelKind {
   std::string_view files;  ///< how the names of its tables begin
   std::span<const KeyColumn> columns;
   std::string_view axis;  ///< the column of `at`: "m", "tokens", "message_size"
+  /// If no call of a dtype takes less, in microseconds, its table was timed with launches by the host. Servers launch
+  /// such small work in CUDA graphs, so steps use another engine's table. 0: never.
+  double launched_us{0};
+  /// True: another engine's table of the same device that has the shape tells more than a similar shape.
+  bool shape_before_engine{false};
   /// A time of the call from the device's figures, in microseconds; positive. REQUIRES: checked numbers.
   double (*roofline)(const KernelCall& call, const model::DeviceShape& device);
   /// For a call with a key that no row has: a time from the table. Null: only similar rows are used.
   SourcedTime (*between)(const TimeTable& table, const KernelCall& call, const model::DeviceShape& device);
+  /// The rows that `between` uses; null with it.
+  RowsAround (*around)(const TimeTable& table, const std::vector<std::string>& key,
+                       const std::vector<double>& numbers);
 };
 
 /// All kinds, by name.
@@ -94,6 +112,13 @@ class KindTimes {
 /// `call`: the row's own key. Nothing if the row has no times.
 std::optional<SourcedTime> time_in_row(const TimeTable& table, const TimeRow& row, const KernelKind& kind,
                                        double at, const model::DeviceShape& device);
+
+/// Number of similar rows that are used.
+inline constexpr std::size_t kMostAlike = 4;
+
+/// The most similar rows: the same texts, and the nearest numbers.
+RowsAround rows_alike(const TimeTable& table, const KernelKind& kind, const std::vector<std::string>& key,
+                      const std::vector<double>& numbers, std::size_t most = kMostAlike);
 
 /// From the most similar rows: the same texts, and the nearest numbers. Always extrapolated; nothing if no row has
 /// these texts.

@@ -1,26 +1,34 @@
 // The duration of a step is the sum of its parts, on one rank of each stage:
 //
-//   weights    parts/weights_part.h    reading or multiplying, whichever is longer; experts by batch
+//   products   parts/products_part.h   each product by shape and format, and experts, from measured tables
 //   attention  parts/attention_part.h  measured kernels if there are tables, and prompts
 //   links      parts/links_part.h      what tensor-parallel ranks and stages send each other
-//   starts     a time for each kernel of a layer beside attention (9: norms, four products, rotary embedding, cache
-//              write, activation, as in vllm-project/vllm v0.15.1, model_executor/models/llama.py; 3 more with
-//              experts: router, choice, sum), and one for each step
+//   starts     a time for each small kernel of a layer (5: two norms, rotary embedding, cache write, activation, as in
+//              vllm-project/vllm v0.15.1, model_executor/models/llama.py; 2 more with experts: choice, sum) and for the
+//              activations that they read and write, and a time for each step
+//
+// With tables=none products are weights_part.h: reading or multiplying at assumed shares of the device's peaks; and
+// starts count the launches of products too (4, and the router).
 //
 // In a run of decode steps only attention changes, along straight pieces; a series ends where it bends.
 #include <algorithm>
 #include <array>
 
+#include "simulator/base/number_input.h"
+#include "simulator/core/parted_latency.h"
 #include "simulator/latency/affine_ticks.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/latency/parts/attention_part.h"
 #include "simulator/latency/parts/links_part.h"
+#include "simulator/latency/parts/products_part.h"
+#include "simulator/latency/parts/prompt_part.h"
 #include "simulator/latency/parts/weights_part.h"
 
 namespace kvplan::latency::latency_composed {
 namespace {
 
-constexpr std::int64_t kKernels = 9, kExpertKernels = 3;
+constexpr std::int64_t kSmallKernels = 5, kSmallExpertKernels = 2;
+constexpr std::int64_t kProducts = 4, kExpertProducts = 1;
 
 /// The step that a report describes as an example.
 constexpr std::int64_t kExampleRequests = 32, kExampleTokens = 2048;
@@ -43,15 +51,19 @@ bool has_heads(const model::ModelShape& shape) {
 }
 
 struct Parts {
-  WeightsPart weights;
+  std::shared_ptr<const model::DeviceShape> device;
+  std::optional<ProductsPart> products;
+  WeightsPart weights;  ///< without products
   LinksPart links;
   std::unique_ptr<AttentionPart> attention;
   std::unique_ptr<AttentionPart> without_tables;  ///< null if there are tables
   std::int64_t starts{0};                         ///< ticks
+  FineTicks activations;                          ///< of a token
+  double request_ns{0}, prompt_token_ns{0};       ///< outside the engine
   double moved_bytes_per_tick{0};
 };
 
-class Composed final : public core::LatencyModel {
+class Composed final : public core::PartedLatency {
  public:
   /// `calibrated`: device of the tables, if they are those of a calibration; else empty.
   Composed(Parts parts, const StepShape& shape, std::string engine, std::string calibrated)
@@ -83,6 +95,22 @@ class Composed final : public core::LatencyModel {
     return moving_ticks(bytes, parts_.moved_bytes_per_tick);
   }
 
+  [[nodiscard]] core::StepParts parts(const core::StepLoad& load) const override {
+    using core::StepPart;
+    core::StepParts out;
+    out.of(StepPart::kWeights) = weight_ticks(load);
+    out.of(StepPart::kExperts) = expert_ticks(load);
+    out.of(StepPart::kDecodeAttention) = parts_.attention->decode_ticks(load);
+    out.of(StepPart::kPrefillAttention) = parts_.attention->prompt_ticks(load);
+    out.of(StepPart::kLinks) = parts_.links.ticks(load.tokens, load.requests);
+    out.of(StepPart::kLaunches) = launch_ticks(load);
+    return out;
+  }
+  [[nodiscard]] Ticks outside(std::int64_t prompt_tokens) const override {
+    const double ns = parts_.request_ns + parts_.prompt_token_ns * static_cast<double>(prompt_tokens);
+    return {std::llround(ns * static_cast<double>(kTicksPerNs))};
+  }
+
   [[nodiscard]] std::vector<std::string> assumptions() const override {
     std::vector<std::string> out{attention_sentence(), rest_sentence()};
     if (const std::string sent = links_sentence(); !sent.empty()) out.push_back(sent);
@@ -91,8 +119,19 @@ class Composed final : public core::LatencyModel {
   }
 
  private:
+  [[nodiscard]] Wide weight_ticks(const core::StepLoad& load) const {
+    return parts_.products ? parts_.products->weight_ticks(load.tokens, load.requests)
+                           : parts_.weights.dense_ticks(load.tokens, load.requests);
+  }
+  [[nodiscard]] Wide expert_ticks(const core::StepLoad& load) const {
+    return parts_.products ? Wide{parts_.products->expert_ticks(load.tokens)}
+                           : parts_.weights.expert_ticks(load.tokens);
+  }
+  [[nodiscard]] Wide launch_ticks(const core::StepLoad& load) const {
+    return parts_.starts + parts_.activations.times(load.tokens);
+  }
   [[nodiscard]] Wide beside_attention(const core::StepLoad& load) const {
-    return parts_.starts + parts_.weights.ticks(load.tokens, load.requests) +
+    return launch_ticks(load) + weight_ticks(load) + expert_ticks(load) +
            parts_.links.ticks(load.tokens, load.requests);
   }
 
@@ -114,7 +153,38 @@ class Composed final : public core::LatencyModel {
            "different lengths is looked up by its total number of tokens.";
   }
 
+  [[nodiscard]] static std::string source_of(const kernels::CurveOrigin& origin) {
+    return std::string(kernels::source_name(origin.source));
+  }
+  [[nodiscard]] std::string source_of_weights() const {
+    return parts_.products ? source_of(parts_.products->weights_origin()) : "roofline";
+  }
+  [[nodiscard]] std::string source_of_experts() const {
+    return parts_.products ? source_of(parts_.products->experts_origin()) : "roofline";
+  }
+
+  /// "vllm 0.24.0 on h100 (fp8)".
+  static std::string table_text(const kernels::CurveOrigin& origin) {
+    return origin.engine + " " + origin.engine_version + " on " + origin.gpu +
+           (origin.dtype.empty() ? "" : " (" + origin.dtype + ")");
+  }
+
   [[nodiscard]] std::string rest_sentence() const {
+    if (!parts_.products) return assumed_sentence();
+    std::string text =
+        "Times of matrix products come from tables of " + table_text(parts_.products->weights_origin());
+    if (experts_ > 0) text += ", those of experts from " + table_text(parts_.products->experts_origin());
+    if (!parts_.attention->prompts().empty())
+      text += ", those of prompt attention from " + table_text(parts_.attention->prompts().origin());
+    text += "; NVIDIA AIConfigurator.";
+    if (parts_.products->weights_origin().other_device || parts_.products->experts_origin().other_device)
+      text += " No table was measured on " + device_ +
+              ": its published rates are used with the shares that the most similar device reaches.";
+    text += " Times of small kernels, of scheduling and outside the engine are fitted constants.";
+    return text;
+  }
+
+  [[nodiscard]] std::string assumed_sentence() const {
     std::string text =
         "Times of matrix products, prefill attention and kernel launches are computed from the figures of " +
         device_ + " with assumed efficiencies and overheads; they were not measured.";
@@ -129,7 +199,12 @@ class Composed final : public core::LatencyModel {
     const std::string& within = parts_.links.within_stage();
     const std::string& between = parts_.links.between_stages();
     std::string text;
-    if (!within.empty()) text = "Tensor-parallel ranks all-reduce in rings at " + within;
+    const kernels::CurveOrigin& reduces = parts_.links.reduce_origin();
+    if (!reduces.engine.empty())
+      text = "Tensor-parallel ranks all-reduce in times that were measured with " + table_text(reduces) +
+             ", and gather logits in rings at " + within;
+    else if (!within.empty())
+      text = "Tensor-parallel ranks all-reduce in rings at " + within;
     if (!between.empty())
       text += (text.empty() ? "Pipeline stages send " : ", pipeline stages send ") +
               std::string("hidden states at ") + between + ", and the next step waits for the last stage";
@@ -149,13 +224,16 @@ class Composed final : public core::LatencyModel {
     std::string text =
         "A decode step of " + std::to_string(kExampleRequests) + " requests with " +
         std::to_string(kExampleTokens) + " tokens each" + (reads_part_ ? ", which are all read," : "") +
-        " takes " + ms_text(step(load).count) + ": weights " +
-        ms_text(parts_.weights.ticks(load.tokens, load.requests)) + " (roofline), attention " +
-        ms_text(parts_.attention->decode_ticks(load)) + " (" +
+        " takes " + ms_text(step(load).count) + ": weights " + ms_text(weight_ticks(load)) + " (" +
+        source_of_weights() + "), attention " + ms_text(parts_.attention->decode_ticks(load)) + " (" +
         std::string(kernels::source_name(parts_.attention->source(kExampleRequests, kExampleTokens))) + ")";
+    if (experts_ > 0) text += ", experts " + ms_text(expert_ticks(load)) + " (" + source_of_experts() + ")";
     if (!parts_.links.within_stage().empty() || !parts_.links.between_stages().empty())
-      text += ", links " + ms_text(parts_.links.ticks(load.tokens, load.requests)) + " (assumed)";
-    text += ", starts " + ms_text(parts_.starts) + " (assumed)";
+      text += ", links " + ms_text(parts_.links.ticks(load.tokens, load.requests)) + " (" +
+              (parts_.links.reduce_origin().engine.empty() ? "assumed"
+                                                           : source_of(parts_.links.reduce_origin())) +
+              ")";
+    text += ", starts " + ms_text(launch_ticks(load)) + " (assumed)";
     if (parts_.without_tables)
       text += "; without measured tables it would take " +
               ms_text(beside_attention(load) + parts_.without_tables->ticks(load));
@@ -195,7 +273,11 @@ constexpr Param time_of(std::string_view name, std::string_view help, std::strin
           .choices = {}};
 }
 
-constexpr std::array<Param, 12> kParams{{
+constexpr std::array<std::string_view, 2> kTables{"measured", "none"};
+
+constexpr std::string_view kFitted = "fitted";
+
+constexpr std::array<Param, 15> kParams{{
     {.name = "engine",
      .help = "Use decode attention times that were measured with this engine's kernels",
      .kind = ParamKind::kText,
@@ -205,6 +287,13 @@ constexpr std::array<Param, 12> kParams{{
      .help = "Version of the kernels, or newest for the latest measured version",
      .kind = ParamKind::kText,
      .fallback = kNewest},
+    {.name = "tables",
+     .help =
+         "Times of products, experts, prompt attention and all-reduce: measured, or none for shares of the "
+         "device's peaks",
+     .kind = ParamKind::kText,
+     .fallback = kTables.front(),
+     .choices = kTables},
     share_of_peak("memory_efficiency", "Share of the device's peak bandwidth at which weights are read",
                   "0.9"),
     share_of_peak("compute_efficiency", "Share of the peak FLOP/s that matrix products reach", "0.6"),
@@ -213,8 +302,15 @@ constexpr std::array<Param, 12> kParams{{
                   "0.8"),
     time_of("collective_ns", "Fixed time per communication between ranks, in addition to the transfer",
             "3600"),
-    time_of("kernel_ns", "Fixed time per kernel launch, in addition to its work", "2000"),
-    time_of("overhead_ns", "Fixed time per step outside kernels: scheduling, sampling", "500000"),
+    time_of("kernel_ns", "Fixed time per small kernel (norm, rotary embedding, activation, ...)", "4000"),
+    time_of("overhead_ns", "Fixed time per step outside kernels: scheduling, sampling", "200000"),
+    {.name = "request_ns",
+     .help =
+         "Fixed time per request outside the engine, before it has it (HTTP, polling); fitted: that of the "
+         "engine as fitted on measured servers",
+     .kind = ParamKind::kText,
+     .fallback = kFitted},
+    time_of("prompt_token_ns", "Time outside the engine for each prompt token: JSON, tokeniser", "6000"),
     {.name = "node_devices",
      .help = "Devices per node, which are connected without the network",
      .fallback = "8",
@@ -256,19 +352,11 @@ kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& 
   return tables_on(device, choice.text("engine"), version == kNewest ? std::string() : version);
 }
 
-/// Kernels must have been measured on the device, with heads of the model's size. If the model is not known yet, only
-/// the device counts. The number of ranks does not count: otherwise it could change the way in which steps are timed.
+/// Wherever a device is known, and a table or that of a similar device tells of its kernels.
 std::string text_for(const LatencyWish& wish) {
   const std::string engine(wish.kernels);
-  const kernels::DecodeTimes tables = tables_on(wish.device, engine, {});
-  if (tables.empty()) return {};
-  const auto covered = [&](const model::LayerRun& run) {
-    return run.cache.kind == model::CacheKind::kHeads &&
-           tables.has_head_size((run.cache.key_size + run.cache.value_size) / 2);
-  };
-  if (wish.model != nullptr && !std::all_of(wish.model->runs.begin(), wish.model->runs.end(), covered))
-    return {};
-  return engine == kEngines.front() ? "composed" : "composed:engine=" + engine;
+  if (wish.model != nullptr && !wish.model->weights_miss.empty()) return {};
+  return engine.empty() || engine == kEngines.front() ? "composed" : "composed:engine=" + engine;
 }
 
 /// Time to read the metadata of one token, at a fraction of the device's bandwidth.
@@ -278,6 +366,18 @@ std::int64_t ranked_ticks(const LatencyRequest& request, double efficiency) {
       static_cast<double>(request.device->at(model::DeviceFigure::kBandwidth).value) * efficiency;
   return std::llround(static_cast<double>(request.partly->ranked_token_bytes) / bytes_per_s *
                       kTicksPerSecond);
+}
+
+/// Bytes of activations that small kernels read and write for a token, on one rank: norms with residuals, rotary
+/// embedding, activation of the feed-forward block.
+double activation_bytes(const StepShape& shape) {
+  const model::ModelShape& m = shape.model;
+  const model::WeightShape& w = m.weight_shape;
+  const std::int64_t heads = ceil_div(m.query_heads, shape.tensor_ranks);
+  const std::int64_t width =
+      ceil_div(w.experts > 0 ? w.shared_feed_forward : w.feed_forward, shape.tensor_ranks);
+  const std::int64_t elements = 8 * m.hidden + 2 * heads * (w.key_size + w.value_size) + w.matrices * width;
+  return static_cast<double>(kActivationBytes * elements * m.layers);
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
@@ -295,13 +395,23 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                         .partly = request.partly != nullptr ? request.partly->layers : std::vector<double>{},
                         .ranked_token_ticks = ranked_ticks(request, choice.decimal("memory_efficiency"))};
   Parts parts;
-  KVPLAN_TRY(parts.weights, WeightsPart::make(shape, {choice.decimal("compute_efficiency"),
-                                                      choice.decimal("memory_efficiency")}));
-  KVPLAN_TRY(parts.links,
-             LinksPart::make(shape, {.efficiency = choice.decimal("link_efficiency"),
-                                     .collective_ns = choice.decimal("collective_ns"),
-                                     .node_devices = choice.integer("node_devices"),
-                                     .network_bytes_per_s = std::llround(choice.decimal("network"))}));
+  const bool measured = choice.text("tables") == kTables.front();
+  const std::string& version = choice.text("engine_version");
+  parts.device = std::make_shared<const model::DeviceShape>(shape.device);
+  const kernels::CurveWish wish{*parts.device, choice.text("engine"),
+                                version == kNewest ? std::string_view() : version};
+  if (measured) {
+    KVPLAN_TRY(parts.products, ProductsPart::make(shape, wish));
+  } else {
+    KVPLAN_TRY(parts.weights, WeightsPart::make(shape, {choice.decimal("compute_efficiency"),
+                                                        choice.decimal("memory_efficiency")}));
+  }
+  KVPLAN_TRY(parts.links, LinksPart::make(shape,
+                                          {.efficiency = choice.decimal("link_efficiency"),
+                                           .collective_ns = choice.decimal("collective_ns"),
+                                           .node_devices = choice.integer("node_devices"),
+                                           .network_bytes_per_s = std::llround(choice.decimal("network"))},
+                                          measured ? &wish : nullptr));
   const double attention = choice.decimal("attention_efficiency");
   if (choice.text(kCalibration) != kNone && request.kernels == nullptr)
     return bad_input("the calibration " + choice.text(kCalibration) + " cannot be read in this context")
@@ -309,14 +419,25 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   kernels::DecodeTimes tables = tables_for(choice, shape.device, request);
   if (!tables.empty())
     parts.without_tables = std::make_unique<AttentionPart>(shape, kernels::DecodeTimes({}, {}), attention);
-  parts.attention = std::make_unique<AttentionPart>(shape, std::move(tables), attention);
-  const std::int64_t kernels = kKernels + (request.model.weight_shape.experts > 0 ? kExpertKernels : 0);
+  parts.attention = std::make_unique<AttentionPart>(shape, std::move(tables), attention,
+                                                    measured ? PromptPart::make(shape, wish) : PromptPart());
+  const bool has_experts = request.model.weight_shape.experts > 0;
+  std::int64_t kernels = kSmallKernels + (has_experts ? kSmallExpertKernels : 0);
+  if (!measured) kernels += kProducts + (has_experts ? kExpertProducts : 0);
   parts.starts =
       std::llround((choice.decimal("overhead_ns") +
                     choice.decimal("kernel_ns") * static_cast<double>(kernels * request.model.layers)) *
                    static_cast<double>(kTicksPerNs));
-  parts.moved_bytes_per_tick =
+  const std::string& asked = choice.text("request_ns");
+  const auto request_ns =
+      read_number(asked == kFitted ? kernels::request_ns(choice.text("engine")) : asked, {0, 1e12});
+  if (!request_ns.ok()) return Error(request_ns.error()).at_field("latency.request_ns");
+  parts.request_ns = request_ns.value();
+  parts.prompt_token_ns = choice.decimal("prompt_token_ns");
+  const double bytes_per_tick =
       shape.figure(model::DeviceFigure::kBandwidth) * choice.decimal("memory_efficiency") / kTicksPerSecond;
+  if (measured) parts.activations = FineTicks::of(activation_bytes(shape) / bytes_per_tick);
+  parts.moved_bytes_per_tick = bytes_per_tick;
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Composed>(
       std::move(parts), shape,
       request.kernels != nullptr ? request.kernels->front().engine : choice.text("engine"),

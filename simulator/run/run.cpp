@@ -238,7 +238,8 @@ void take_requests(const RunSetup& setup, Served& served, RunResult& result) {
     result.iterations += o.iterations;
     result.computed_tokens += o.computed_tokens;
   }
-  summarize_requests(setup.workload, std::move(served.records), setup.scenario, result);
+  summarize_requests(setup.workload, std::move(served.records), setup.scenario,
+                     core::OutsideTimes(*setup.latency), result);
   result.held = std::move(served.held);
   result.replica_of = std::move(served.replica_of);
   result.input = setup.workload.input;

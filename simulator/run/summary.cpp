@@ -74,12 +74,12 @@ std::optional<Saturation> saturation_of(const std::vector<RequestRecord>& record
   return out;
 }
 
-// What users wait for of a completed request, in seconds.
-double ttft_of(const RequestRecord& r) {
-  return seconds(r.first_token - r.arrival);
+// What users wait for of a completed request, in seconds. `outside`: before the engine has it.
+double ttft_of(const RequestRecord& r, Ticks outside) {
+  return seconds(r.first_token - r.arrival + outside);
 }
-double e2e_of(const RequestRecord& r) {
-  return seconds(r.finish - r.arrival);
+double e2e_of(const RequestRecord& r, Ticks outside) {
+  return seconds(r.finish - r.arrival + outside);
 }
 double queue_of(const RequestRecord& r) {
   return seconds(r.first_scheduled - r.arrival);
@@ -97,7 +97,9 @@ struct Asked {
 
 /// One kind of latency after the other, so that only one column of them exists at a time.
 void summarize_latencies(const core::Workload& workload, const std::vector<RequestRecord>& records,
-                         const Scenario& scenario, const Asked& asked, RunResult& result) {
+                         const Scenario& scenario, const Asked& asked, const core::OutsideTimes& outside_of,
+                         RunResult& result) {
+  const auto outside = [&](std::size_t i) { return outside_of(workload.input[i]); };
   for (const PercentileTarget& target : scenario.percentiles)
     result.percentiles.push_back({.name = target.name, .need_s = target.need_s});
   const bool all_count = !scenario.target_from_s && !scenario.target_to_s;
@@ -118,12 +120,12 @@ void summarize_latencies(const core::Workload& workload, const std::vector<Reque
     return summary;
   };
   result.ttft = summarize_kind(LatencyKind::kTtft, asked.requests,
-                               [](const RequestRecord& r, std::size_t) { return ttft_of(r); });
+                               [&](const RequestRecord& r, std::size_t i) { return ttft_of(r, outside(i)); });
   result.tpot =
       summarize_kind(LatencyKind::kTpot, asked.have_tpot,
                      [&](const RequestRecord& r, std::size_t i) { return tpot_of(r, workload.output[i]); });
   result.e2e = summarize_kind(LatencyKind::kE2e, asked.requests,
-                              [](const RequestRecord& r, std::size_t) { return e2e_of(r); });
+                              [&](const RequestRecord& r, std::size_t i) { return e2e_of(r, outside(i)); });
   result.queue = summarize_kind(LatencyKind::kQueue, asked.requests,
                                 [](const RequestRecord& r, std::size_t) { return queue_of(r); });
 }
@@ -131,7 +133,7 @@ void summarize_latencies(const core::Workload& workload, const std::vector<Reque
 }  // namespace
 
 void summarize_requests(const core::Workload& workload, std::vector<RequestRecord> records,
-                        const Scenario& scenario, RunResult& result) {
+                        const Scenario& scenario, const core::OutsideTimes& outside_of, RunResult& result) {
   Asked asked;
   std::int64_t met = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -158,12 +160,13 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
         r.computed_tokens - (workload.final_tokens(id_at<RequestId>(i)) - r.prefix_hit_tokens);
     if (!counts || !scenario.has_request_targets()) continue;
     const double per_token = workload.output[i] > 1 ? tpot_of(r, workload.output[i]) : 0;
-    const bool good = (!scenario.target_ttft_s || ttft_of(r) <= *scenario.target_ttft_s) &&
+    const Ticks outside = outside_of(workload.input[i]);
+    const bool good = (!scenario.target_ttft_s || ttft_of(r, outside) <= *scenario.target_ttft_s) &&
                       (!scenario.target_tpot_s || per_token <= *scenario.target_tpot_s) &&
-                      (!scenario.target_e2e_s || e2e_of(r) <= *scenario.target_e2e_s);
+                      (!scenario.target_e2e_s || e2e_of(r, outside) <= *scenario.target_e2e_s);
     met += good ? 1 : 0;
   }
-  summarize_latencies(workload, records, scenario, asked, result);
+  summarize_latencies(workload, records, scenario, asked, outside_of, result);
   bool all_hold = std::all_of(result.percentiles.begin(), result.percentiles.end(),
                               [](const PercentileOutcome& p) { return p.holds.value_or(false); });
   if (scenario.has_request_targets() && asked.requests > 0) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/core/parted_latency.h"
 #include "simulator/observe/integral.h"
 #include "simulator/run/run.h"
 
@@ -11,7 +12,7 @@ namespace kvplan::runs {
 
 /// Fills what follows from the records: counts, tokens, latencies, targets met. Moves the records into the result.
 void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
-                        const Scenario& scenario, RunResult& result);
+                        const Scenario& scenario, const core::OutsideTimes& outside_of, RunResult& result);
 
 /// Results of a replica's ledger and overlays, in counts.
 struct MemoryCounts {

@@ -24,8 +24,11 @@ const KernelKind& all_reduce_kind() {
                                     .files = "allreduce",
                                     .columns = kColumns,
                                     .axis = "message_size",
+                                    .launched_us = 0,
+                                    .shape_before_engine = false,
                                     .roofline = roofline,
-                                    .between = nullptr};
+                                    .between = nullptr,
+                                    .around = nullptr};
   return kKind;
 }
 

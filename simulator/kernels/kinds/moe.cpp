@@ -42,8 +42,11 @@ const KernelKind& moe_kind() {
                                     .files = "moe",
                                     .columns = kColumns,
                                     .axis = "tokens",
+                                    .launched_us = 0,
+                                    .shape_before_engine = true,
                                     .roofline = roofline,
-                                    .between = nullptr};
+                                    .between = nullptr,
+                                    .around = nullptr};
   return kKind;
 }
 

@@ -38,8 +38,11 @@ const KernelKind& prefill_attention_kind() {
                                     .files = "prefill-attention",
                                     .columns = kColumns,
                                     .axis = "tokens",
+                                    .launched_us = 0,
+                                    .shape_before_engine = false,
                                     .roofline = roofline,
-                                    .between = nullptr};
+                                    .between = nullptr,
+                                    .around = nullptr};
   return kKind;
 }
 

@@ -1,5 +1,7 @@
 #include "simulator/kernels/kinds/rates.h"
 
+#include <initializer_list>
+
 namespace kvplan::kernels {
 namespace {
 
@@ -19,6 +21,25 @@ double weight_bytes(std::string_view dtype) {
   if (dtype.starts_with("int4")) return 0.5 + 2.0 / 128;
   if (dtype.starts_with("fp8") || dtype.starts_with("int8") || dtype == "sq") return 1;
   return 2;
+}
+
+std::vector<std::string_view> dtypes_like(std::string_view dtype) {
+  std::vector<std::string_view> out{dtype};
+  const auto add = [&](std::initializer_list<std::string_view> more) {
+    for (const std::string_view each : more)
+      if (each != dtype) out.push_back(each);
+  };
+  if (dtype == "w4a8_mxfp4_mxfp8") add({"w4a16_mxfp4", "nvfp4", "fp8"});
+  if (dtype == "w4a16_mxfp4") add({"int4_wo", "w4a8_mxfp4_mxfp8"});
+  if (dtype == "int4_wo") add({"w4a16_mxfp4", "int8_wo"});
+  if (dtype == "nvfp4") add({"w4a8_mxfp4_mxfp8", "fp8"});
+  if (dtype == "fp8" || dtype == "fp8_block" || dtype == "sq") add({"fp8", "fp8_block"});
+  // Kernels of all-reduce stand in the same column.
+  if (dtype.ends_with("_graph") || dtype == "TRTLLM")
+    add({"vLLM_custom_graph", "SGLang_CustomAllReduce_graph", "TRTLLM"});
+  if (dtype == "int8_wo") add({"int4_wo"});
+  add({"bfloat16"});
+  return out;
 }
 
 double product_flops(const model::DeviceShape& device, std::string_view dtype) {

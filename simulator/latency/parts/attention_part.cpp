@@ -31,9 +31,11 @@ kernels::TimeCurve curve_under(Roof roof) {
 
 }  // namespace
 
-AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables, double compute_efficiency)
+AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables, double compute_efficiency,
+                             PromptPart prompts)
     : device_(shape.device),
       tables_(std::move(tables)),
+      prompts_(std::move(prompts)),
       query_heads_(ceil_div(shape.model.query_heads, shape.tensor_ranks)),
       kept_(std::make_unique<std::atomic<const Curves*>[]>(kKept + 1)) {
   const model::ModelShape& m = shape.model;
@@ -161,8 +163,9 @@ Wide AttentionPart::decode_ticks(const core::StepLoad& load) const {
   });
 }
 
-Wide AttentionPart::ticks(const core::StepLoad& load) const {
-  Wide sum = decode_ticks(load);
+Wide AttentionPart::prompt_ticks(const core::StepLoad& load) const {
+  if (!prompts_.empty()) return prompts_.ticks(load);
+  Wide sum = 0;
   for (const Kind& kind : kinds_) {
     const core::UnseenLoad unseen =
         kind.unseen == core::kMostWindows ? core::UnseenLoad{} : load.unseen[kind.unseen];

@@ -5,8 +5,9 @@
 //             this engine on this device, the attention roofline, on straight lines between powers of two. Requests
 //             of different lengths count by their tokens together. A prompt chunk reads its context like a decoding
 //             request
-//   prompts   query-key pairs beyond one for each token that is read: FLOPs at a share of the device's peak. They come
-//             after decode attention, not beside it (engines without a fused kernel: POD-Attention, arXiv 2410.18038)
+//   prompts   query-key pairs beyond one for each token that is read: measured times (prompt_part.h), or FLOPs at a
+//             share of the device's peak. They come after decode attention, not beside it (engines without a fused
+//             kernel: POD-Attention, arXiv 2410.18038)
 //
 // In a layer with a window, N counts what the window shows as long as that is less than R windows, and whole lengths
 // from there on: kernels take longer for a window within a long sequence than for a sequence of its length. If memory
@@ -23,6 +24,7 @@
 #include "simulator/core/latency.h"
 #include "simulator/kernels/decode_times.h"
 #include "simulator/kernels/measured_engines.h"
+#include "simulator/latency/parts/prompt_part.h"
 #include "simulator/latency/parts/step_shape.h"
 #include "simulator/latency/parts/tick_curve.h"
 #include "simulator/model/layer_groups.h"
@@ -32,15 +34,20 @@ namespace kvplan::latency {
 class AttentionPart {
  public:
   /// `tables`: for the device and engine; empty for the roofline alone. `compute_efficiency`: share of the peak
-  /// FLOP/s that prompt attention reaches. Keeps no reference.
-  AttentionPart(const StepShape& shape, kernels::DecodeTimes tables, double compute_efficiency);
+  /// FLOP/s that prompt attention reaches if `prompts` is empty. Keeps no reference.
+  AttentionPart(const StepShape& shape, kernels::DecodeTimes tables, double compute_efficiency,
+                PromptPart prompts = {});
   ~AttentionPart();
   AttentionPart(const AttentionPart&) = delete;
   AttentionPart& operator=(const AttentionPart&) = delete;
 
-  [[nodiscard]] Wide ticks(const core::StepLoad& load) const;
+  [[nodiscard]] Wide ticks(const core::StepLoad& load) const {
+    return decode_ticks(load) + prompt_ticks(load);
+  }
   /// The part of `ticks` for decode attention.
   [[nodiscard]] Wide decode_ticks(const core::StepLoad& load) const;
+  /// The rest.
+  [[nodiscard]] Wide prompt_ticks(const core::StepLoad& load) const;
 
   /// How `ticks` continues from step to step.
   struct Linear {
@@ -55,6 +62,7 @@ class AttentionPart {
   /// the least certain source of its layers.
   [[nodiscard]] kernels::TimeSource source(std::int64_t requests, std::int64_t kv_len) const;
   [[nodiscard]] const kernels::DecodeTimes& tables() const { return tables_; }
+  [[nodiscard]] const PromptPart& prompts() const { return prompts_; }
 
  private:
   /// Layers of one shape and window.
@@ -88,6 +96,7 @@ class AttentionPart {
 
   model::DeviceShape device_;
   kernels::DecodeTimes tables_;
+  PromptPart prompts_;
   std::int64_t query_heads_{1};
   double elem_bytes_{2};
   std::vector<Kind> kinds_;

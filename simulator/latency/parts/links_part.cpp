@@ -4,6 +4,8 @@
 #include <map>
 
 #include "simulator/base/check.h"
+#include "simulator/kernels/measured_engines.h"
+#include "simulator/latency/parts/products_part.h"
 #include "simulator/model/ranks.h"
 #include "simulator/topology/cluster.h"
 #include "simulator/topology/collectives.h"
@@ -16,10 +18,17 @@ constexpr double kTicksOfNs = static_cast<double>(kTicksPerNs);
 /// Sums in ticks over all that ranks send each other.
 class Sums {
  public:
-  Sums(const StepShape& shape, const LinkRates& rates, const topology::Cluster& cluster)
-      : shape_(shape), rates_(rates), cluster_(cluster), routes_(cluster.topology) {}
+  /// `only_counts_reduces`: all-reduces are counted and not summed.
+  Sums(const StepShape& shape, const LinkRates& rates, const topology::Cluster& cluster,
+       bool only_counts_reduces)
+      : shape_(shape),
+        rates_(rates),
+        cluster_(cluster),
+        reduces_(only_counts_reduces),
+        routes_(cluster.topology) {}
 
   double fixed{0}, token{0}, request{0};
+  std::int64_t reduces{0};
   std::int64_t slowest_ring{0}, slowest_stage{0};  ///< bytes/s
 
   void add_stages() {
@@ -31,7 +40,8 @@ class Sums {
       if (shape_.tensor_ranks == 1) continue;
       const topology::Ring ring = ring_of(stage);
       const std::int64_t count = 2 * layers[static_cast<std::size_t>(stage)] + (stage == 0 ? 1 : 0);
-      add(ring.all_reduce(), static_cast<double>(count), hidden_bytes, token);
+      if (reduces_) reduces += count;
+      if (!reduces_) add(ring.all_reduce(), static_cast<double>(count), hidden_bytes, token);
       if (stage + 1 == shape_.stages) add(ring.all_gather(), 1, logit_bytes, request);
       note(slowest_ring, ring.bytes_per_s());
     }
@@ -95,6 +105,7 @@ class Sums {
   const StepShape& shape_;
   const LinkRates& rates_;
   const topology::Cluster& cluster_;
+  bool reduces_;
   topology::RouteFinder routes_;
   std::map<std::int64_t, topology::Ring> rings_;       // by place_in_node
   std::map<std::int64_t, topology::SharedRate> into_;  // likewise
@@ -108,7 +119,20 @@ std::string rate_text(std::int64_t bytes_per_s) {
 
 }  // namespace
 
-Result<LinksPart> LinksPart::make(const StepShape& shape, const LinkRates& rates) {
+CountedTicks LinksPart::reduce_times(const StepShape& shape, const kernels::CurveWish& wish,
+                                     std::int64_t count) {
+  const auto curve = std::make_shared<const kernels::KindCurve>(kernels::nearest_curve(
+      kernels::all_reduce_kind(), wish,
+      {std::string(kernels::reduce_kernel(wish.engine)), std::to_string(shape.tensor_ranks)}));
+  reduce_origin_ = curve->origin();
+  const auto hidden = static_cast<double>(shape.model.hidden), times = static_cast<double>(count);
+  return CountedTicks([curve, hidden, times](std::int64_t tokens) {
+    return times * (*curve)(hidden * static_cast<double>(padded_tokens(tokens)));
+  });
+}
+
+Result<LinksPart> LinksPart::make(const StepShape& shape, const LinkRates& rates,
+                                  const kernels::CurveWish* measured) {
   LinksPart part;
   const std::int64_t devices = shape.tensor_ranks * shape.stages;
   if (devices == 1) return part;
@@ -116,11 +140,13 @@ Result<LinksPart> LinksPart::make(const StepShape& shape, const LinkRates& rates
              topology::make_cluster(shape.device, {.devices = devices,
                                                    .node_devices = rates.node_devices,
                                                    .network_bytes_per_s = rates.network_bytes_per_s}));
-  Sums sums(shape, rates, cluster);
+  const bool within_a_node = shape.tensor_ranks > 1 && rates.node_devices % shape.tensor_ranks == 0;
+  Sums sums(shape, rates, cluster, measured != nullptr && within_a_node);
   sums.add_stages();
   constexpr double kMost = static_cast<double>(std::int64_t{1} << 46);
   if (!(sums.fixed < kMost && sums.token < kMost && sums.request < kMost))
     return bad_input("expected links that send a token within a minute").at_field("latency");
+  if (sums.reduces > 0) part.reduced_ = part.reduce_times(shape, *measured, sums.reduces);
   part.fixed_ = std::llround(sums.fixed);
   part.token_ = FineTicks::of(sums.token);
   part.request_ = FineTicks::of(sums.request);

@@ -9,14 +9,17 @@
 //                    number in the next stage, all at the same time, and these gather the whole
 //                    (vllm/distributed/parallel_state.py, send_tensor_dict with all_gather_group)
 //
-// All data are half precision. Collectives are rings over the widest routes (topology/collectives.h), at a share of the
-// links' rates, each with a start time. Not modelled: faster methods of engines within a node for small messages
-// (one-shot all-reduce, multicast in the switch), and interference between replicas on one node.
+// All data are half precision. All-reduces within a node take measured times of the engine's own method, in a CUDA
+// graph (simulator/kernels, all-reduce), if there are tables. All other collectives are rings over the widest routes
+// (topology/collectives.h), at a share of the links' rates, each with a start time. Not modelled: interference between
+// replicas on one node, and sums that are fused with the norm after them.
 #pragma once
 
 #include <string>
 
 #include "simulator/base/result.h"
+#include "simulator/kernels/kind_curve.h"
+#include "simulator/latency/parts/counted_ticks.h"
 #include "simulator/latency/parts/step_shape.h"
 
 namespace kvplan::latency {
@@ -30,20 +33,29 @@ struct LinkRates {
 
 class LinksPart {
  public:
+  /// `measured`: where to look for all-reduces; null: they are rings. Its device must live as long as the part.
   /// Errors: the device lacks a figure that several ranks need; durations beyond a minute.
-  static Result<LinksPart> make(const StepShape& shape, const LinkRates& rates);
+  static Result<LinksPart> make(const StepShape& shape, const LinkRates& rates,
+                                const kernels::CurveWish* measured = nullptr);
 
   [[nodiscard]] Wide ticks(std::int64_t tokens, std::int64_t requests) const {
-    return fixed_ + token_.times(tokens) + request_.times(requests);
+    return fixed_ + token_.times(tokens) + request_.times(requests) + reduced_(tokens);
   }
+  /// Where the times of all-reduces come from; empty engine: they are rings.
+  [[nodiscard]] const kernels::CurveOrigin& reduce_origin() const { return reduce_origin_; }
   /// Text: what connects the ranks of a stage, and the rate that each gets; empty for one rank.
   [[nodiscard]] const std::string& within_stage() const { return within_stage_; }
   /// The same for neighbouring stages; empty for one stage.
   [[nodiscard]] const std::string& between_stages() const { return between_stages_; }
 
  private:
+  /// Of `count` all-reduces; notes their origin.
+  CountedTicks reduce_times(const StepShape& shape, const kernels::CurveWish& wish, std::int64_t count);
+
   std::int64_t fixed_{0};
   FineTicks token_, request_;
+  CountedTicks reduced_;
+  kernels::CurveOrigin reduce_origin_;
   std::string within_stage_, between_stages_;
 };
 

@@ -63,9 +63,12 @@ std::int64_t WeightsPart::expert_read(std::int64_t tokens) const {
                       static_cast<double>(experts_of_layer_));
 }
 
-Wide WeightsPart::ticks(std::int64_t tokens, std::int64_t requests) const {
+Wide WeightsPart::expert_ticks(std::int64_t tokens) const {
+  return std::max(Wide{expert_read(tokens)}, experts_.compute.times(tokens));
+}
+
+Wide WeightsPart::dense_ticks(std::int64_t tokens, std::int64_t requests) const {
   return std::max(Wide{layers_.read}, layers_.compute.times(tokens)) +
-         std::max(Wide{expert_read(tokens)}, experts_.compute.times(tokens)) +
          std::max(Wide{output_.read}, output_.compute.times(requests));
 }
 

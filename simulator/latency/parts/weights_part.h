@@ -27,7 +27,12 @@ class WeightsPart {
   /// Errors: the model's weights cannot be counted; durations beyond 2^46 ticks.
   static Result<WeightsPart> make(const StepShape& shape, const ProductRates& rates);
 
-  [[nodiscard]] Wide ticks(std::int64_t tokens, std::int64_t requests) const;
+  [[nodiscard]] Wide ticks(std::int64_t tokens, std::int64_t requests) const {
+    return dense_ticks(tokens, requests) + expert_ticks(tokens);
+  }
+  /// Layers and output.
+  [[nodiscard]] Wide dense_ticks(std::int64_t tokens, std::int64_t requests) const;
+  [[nodiscard]] Wide expert_ticks(std::int64_t tokens) const;
   /// Time of reading the weights alone.
   [[nodiscard]] Wide read_ticks(std::int64_t tokens) const;
   /// Mean number of a layer's experts that are read; 0 without experts.

@@ -170,7 +170,8 @@ TEST(KindTimes, WithoutATableTheDeviceAnswers) {
   const model::DeviceShape& device = *model::find_device("h100-sxm").value();
   const KindTimes times(gemm_kind(), device, "no-such-engine", "");
   EXPECT_FALSE(times.has_table());
-  const SourcedTime time = times({{"bfloat16", "4096", "4096"}, {0, 4096, 4096}, 1});
+  const std::vector<std::string> key{"bfloat16", "4096", "4096"};
+  const SourcedTime time = times({key, numbers_in(key), 1});
   EXPECT_EQ(time.source, TimeSource::kRoofline);
   // 33.6 MB of weights at 3.35e12 bytes/s, beside a floor.
   EXPECT_NEAR(time.us, 2.5 + 10.02, 0.1);
