@@ -4,6 +4,7 @@
 #include "traces/import/importer.h"
 
 #define KVPLAN_IMPORTERS(APPLY) \
+  APPLY(aiperf_agentic)         \
   APPLY(azure)                  \
   APPLY(bailian)                \
   APPLY(burstgpt)               \
