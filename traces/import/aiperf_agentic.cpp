@@ -1,8 +1,8 @@
-// Sessions of coding agents that AIPerf generates: repository ai-dynamo/aiperf, docs/tutorials/agentic-code-generator.md
-// (`aiperf synthesize agentic-code`, "Dataset Format"). Rows look like Mooncake's, but lengths are increments: a row's
-// `input_length` and `hash_ids` are those of the tokens that the turn adds, and the prompt is everything before it in
-// its session, answers too, and these. The first row of a session has `timestamp` (milliseconds) and `group_id`, a
-// later one `delay`, the pause after the answer before it.
+// Sessions of coding agents that AIPerf generates: repository ai-dynamo/aiperf,
+// docs/tutorials/agentic-code-generator.md (`aiperf synthesize agentic-code`, "Dataset Format"). Rows look like
+// Mooncake's, but lengths are increments: a row's `input_length` and `hash_ids` are those of the tokens that the turn
+// adds, and the prompt is everything before it in its session, answers too, and these. The first row of a session has
+// `timestamp` (milliseconds) and `group_id`, a later one `delay`, the pause after the answer before it.
 //
 // Here a prompt gets its whole length, and the ids of its session so far, one after the other. Answers have no ids in
 // the file, so that the ids end before the prompt does; the rest of a prompt belongs to its session alone
