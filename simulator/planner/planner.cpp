@@ -148,6 +148,8 @@ class Planner {
     out.prefix_hit_share = outcome.prefix_hit_share;
     out.preemptions = outcome.preemptions;
     out.pool_tokens = live->pool_tokens;
+    out.pool_low_tokens = live->pool_low_tokens;
+    out.pool_high_tokens = live->pool_high_tokens;
     return out;
   }
   Option option_of(std::size_t rate, const Found& found) const {

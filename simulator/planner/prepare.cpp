@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -78,8 +79,7 @@ Result<model::ModelShape> model_of(const runs::Scenario& scenario, const runs::O
 }
 
 /// Why no engine starts so; empty: it does.
-Result<std::string> why_not(const runs::Scenario& scenario, const runs::Openers& openers,
-                            std::int64_t& pool_tokens) {
+Result<std::string> why_not(const runs::Scenario& scenario, const runs::Openers& openers, LiveShape& live) {
   if (!scenario.derives_pool) return std::string();
   KVPLAN_TRY(const model::ModelShape shape, model_of(scenario, openers));
   const auto obstacles = runs::obstacles_of(scenario, shape, openers.open_side);
@@ -102,7 +102,16 @@ Result<std::string> why_not(const runs::Scenario& scenario, const runs::Openers&
   KVPLAN_TRY(const runs::ModelOnRanks placed,
              runs::place_model(scenario, shape, openers.open_side, warnings, assumptions));
   if (const auto laid_out = runs::lay_out_pool(scenario, shape, placed); laid_out.ok())
-    pool_tokens = laid_out.value().tokens();
+    live.pool_tokens = laid_out.value().tokens();
+  if (placed.pool && placed.pool->rank().pool_bytes > 0) {
+    const model::StagePool& rank = placed.pool->rank();
+    const auto tokens_of = [&](std::int64_t bytes) {
+      const double share = static_cast<double>(bytes) / static_cast<double>(rank.pool_bytes);
+      return std::max(0.0, static_cast<double>(live.pool_tokens) * share);
+    };
+    live.pool_low_tokens = static_cast<std::int64_t>(std::floor(tokens_of(rank.low_bytes)));
+    live.pool_high_tokens = static_cast<std::int64_t>(std::ceil(tokens_of(rank.high_bytes)));
+  }
   return std::string();
 }
 
@@ -303,7 +312,7 @@ class Preparation {
         return refuse("its tensor-parallel ranks would be on two nodes of " +
                       std::to_string(price->gpus_per_node) + " GPUs");
     }
-    KVPLAN_TRY(std::string why, why_not(scenario, openers_, live.pool_tokens));
+    KVPLAN_TRY(std::string why, why_not(scenario, openers_, live));
     if (!why.empty()) return refuse(std::move(why));
     started.insert(without_stages);
     if (out_.shapes.empty()) out_.first = scenario;

@@ -16,6 +16,7 @@ struct LiveShape {
   std::size_t group{0};  ///< its device
   std::int64_t gpus{1};  ///< of a replica
   std::int64_t pool_tokens{0};
+  std::optional<std::int64_t> pool_low_tokens{}, pool_high_tokens{};  ///< set where the pool is derived
 };
 
 struct Prepared {

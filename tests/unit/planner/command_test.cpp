@@ -6,8 +6,10 @@
 
 #include <csignal>
 #include <random>
+#include <regex>
 #include <thread>
 
+#include "simulator/report/number_text.h"
 #include "tests/unit/report/xml.h"
 #include "tests/unit/traces/support.h"
 
@@ -132,6 +134,27 @@ TEST(PlanCommand, TheWorkedPlanHasAllPartsOfItsExpectedOutput) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
     EXPECT_NE(expected.find(part), std::string::npos) << part;
   }
+}
+
+/// The interval of the pool is that of its derivation, and the start-up contract names its ends.
+TEST(PlanCommand, ADerivedPoolHasAnIntervalThatTheStartUpContractNames) {
+  const TemporaryFolder folder;
+  write_trace(folder.file("t.csv"), 200);
+  const std::string command = "plan '" + folder.file("t.csv") +
+                              "' --model llama-3-8b --devices h100-sxm --target 'ttft.p95<=2s' --max-gpus 2 ";
+  const Outcome json = run_kvplan(command + "--json -");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  std::smatch pool;
+  ASSERT_TRUE(std::regex_search(
+      json.out, pool, std::regex(R"("pool":\s*\{\s*"tokens":\s*(\d+),\s*"low":\s*(\d+),\s*"high":\s*(\d+))")))
+      << json.out;
+  const std::int64_t tokens = std::stoll(pool[1]), low = std::stoll(pool[2]), high = std::stoll(pool[3]);
+  EXPECT_LT(low, tokens);
+  EXPECT_LT(tokens, high);
+  EXPECT_LT(static_cast<double>(high - low), 0.1 * static_cast<double>(tokens));
+  const Outcome text = run_kvplan(command + "--export vllm");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("between " + report::grouped(low) + " and"), std::string::npos) << text.out;
 }
 
 TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
