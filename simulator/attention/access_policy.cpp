@@ -6,7 +6,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr int kRank = 0;  ///< uses so far, or the token of the latest use
+constexpr int kRank = 0;  ///< number of uses, or the token of the latest use
 
 class AccessPolicy final : public SetPolicy {
  public:

@@ -1,5 +1,5 @@
-// Least frequently or least recently used: a resident counts as used when a query gives it at least a given share of
-// its attention.
+// Evicts the least frequently or least recently used tokens: a resident counts as used when a query gives it at least a
+// given share of its attention.
 #pragma once
 
 #include <array>

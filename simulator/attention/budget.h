@@ -18,14 +18,14 @@ namespace kvplan::attention {
 class Recording;
 
 inline constexpr std::string_view kBudgetFamily = "budget";
-/// Value of `scores` that means: measure them (BudgetKind::measure).
+/// The value of `scores` that means that they are measured (BudgetKind::measure).
 inline constexpr std::string_view kMeasured = "measured";
 
 struct BudgetInput {
   const Choice& choice;
   std::int64_t layers;  ///< at least 1
   std::int64_t prompt;  ///< tokens, at least 1
-  /// [layer][KV head], not negative: scores for a scheme that distributes by heads; else empty.
+  /// [layer][KV head], not negative: scores, for a scheme that distributes by heads; else empty.
   std::span<const std::vector<double>> scores{};
 };
 
@@ -44,8 +44,8 @@ struct BudgetKind {
   Descriptor descriptor;
   bool takes_scores{false};  ///< true: it has a parameter `scores`, a file or text with BudgetInput::scores
   Result<Retained> (*retained)(const BudgetInput&);
-  /// Measures its scores on the first `prompt` tokens of a recorded sequence, if `scores` may be kMeasured; else
-  /// null. Errors: layers or heads that were not recorded, or fewer tokens.
+  /// Measures the scheme's scores on the first `prompt` tokens of a recorded sequence. Null if its `scores` cannot be
+  /// kMeasured. Errors: layers or heads that were not recorded, or fewer tokens.
   Result<std::vector<std::vector<double>>> (*measure)(const Recording&, std::int32_t sequence,
                                                       std::int64_t prompt) = nullptr;
 };
@@ -57,7 +57,7 @@ const BudgetKind& budget_of(const Choice& choice);
 /// True: its scores are to be measured.
 bool measures_scores(const Choice& choice);
 
-/// The pyramid of KVCache-Factory and Ada-KV: capacities beside the window, linear over the layers. The step between
+/// The pyramid of KVCache-Factory and Ada-KV: capacities without the window, linear over the layers. The step between
 /// layers is rounded down, so the sum over layers may exceed layers x capacity.
 std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
                                            std::int64_t layers);
@@ -67,14 +67,14 @@ std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::
 std::vector<std::int64_t> pyramid_retained(std::int64_t capacity, std::int64_t window, double beta,
                                            std::int64_t prompt, std::int64_t layers);
 
-/// One number for each layer.
+/// Makes budgets with one number for each layer.
 Retained by_layer(std::span<const double> tokens);
-/// Errors: one layer, for which a scheme that is linear from the first to the last layer has no meaning; a capacity
-/// below the window, for choices with both.
+/// Errors: a model with one layer, because these schemes are linear from the first to the last layer; a capacity below
+/// the window, for choices with both.
 Status check_layers(const BudgetInput& input);
 Status check_capacity(const Choice& choice);
 
-// Parameters that several schemes have.
+// Parameters that several schemes have:
 constexpr Param budget_tokens(std::string_view name, std::string_view help, std::string_view fallback = {}) {
   return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 0, .high = 1 << 30};
 }

@@ -1,9 +1,9 @@
-// A policy with a budget from outside: the number of tokens that a scheme (budget.h) grants a layer, or each of its KV
-// heads, replaces the policy's own parameter for the number of kept tokens (PolicyKind::budget).
+// A policy with a budget from a scheme (budget.h): the number of tokens that the scheme grants a layer, or each of its
+// KV heads, replaces the policy's own parameter for the number of kept tokens (PolicyKind::budget).
 //
-// A scheme counts tokens of a prompt. A policy that drops while decoding keeps to that number from then on. So if a
-// scheme keeps a short prompt whole, the layer goes on with as many tokens as the prompt had. If it leaves a layer
-// alone (Retained::whole), nothing is ever dropped there.
+// A scheme counts tokens of a prompt. A policy that drops tokens while decoding uses the same number from then on. So
+// if a scheme keeps a short prompt whole, the layer keeps as many tokens as the prompt had. If it leaves a layer
+// unlimited (Retained::whole), nothing is ever dropped there.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct Grants {
   friend bool operator==(const Grants&, const Grants&) = default;
 };
 
-/// Rounds down what a scheme keeps; a layer that is left alone gets kMaxTokens.
+/// Rounds down the scheme's numbers; a layer without a limit gets kMaxTokens.
 Grants grants_of(const Retained& retained);
 
-/// `policy` with this budget, for a layer at `place`. Errors (field --budget): the policy has no number of tokens;
-/// the budget is by heads, but the policy has one set for the layer or distributes by itself; fewer tokens than it
-/// protects.
+/// `policy` with this budget, for a layer at `place`. Errors (field --budget): the policy has no number of tokens; the
+/// budget is by heads, but the policy has one set for the whole layer or distributes tokens to heads itself; fewer
+/// tokens than the policy protects.
 Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
                                  bool by_head, const LayerPlace& place);
 
@@ -41,14 +41,14 @@ Result<PolicyChoice> policy_of_layer(const PolicyChoice& policy, const Grants& g
 /// The fewest tokens that `with_budget` accepts, at least 1. REQUIRES: the policy takes a number of tokens.
 std::int64_t least_budget(const PolicyChoice& policy);
 
-/// Traits of `policy` when a budget gives its number of tokens. Where the number matters they are those of the
-/// largest, since layers differ. Unchanged if it takes no budget.
+/// Traits of `policy` when a budget gives its number of tokens. Traits that depend on the number are those of the
+/// largest budget, since layers differ. Unchanged if the policy takes no budget.
 PolicyTraits traits_with_budget(const PolicyChoice& policy);
-/// Its parameters with a budget of `tokens`, for a policy with PolicyTraits::count_at. REQUIRES: tokens >=
+/// The policy's parameters with a budget of `tokens`, for a policy with PolicyTraits::count_at. REQUIRES: tokens >=
 /// least_budget.
 Choice choice_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
 
-/// Kept tokens by length with a budget of `tokens`: what `traits` of `with_budget` would say, without making that
+/// Kept tokens by length with a budget of `tokens`: the same as in the traits of `with_budget`, without making that
 /// policy. REQUIRES: `policy` has traits.count or traits.interval; tokens >= least_budget.
 core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
 KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t tokens);
@@ -57,8 +57,8 @@ KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t token
 bool gives_param(std::string_view text, std::string_view param);
 /// True: `text` itself gives the number of tokens.
 bool gives_budget(std::string_view text);
-/// `text` with the missing parameters of the budget added, for `tokens` tokens: with 8, `h2o` becomes
-/// `h2o:recent=4,hh=4`. A text that gives them, or a policy without a budget, is returned unchanged.
+/// `text` with the policy's budget parameters added for `tokens` tokens: with 8, `h2o` becomes `h2o:recent=4,hh=4`. A
+/// text that already has them, or a policy without a budget, is returned unchanged.
 std::string with_budget_params(std::string_view text, std::int64_t tokens);
 /// Names of the policies that take a budget, separated by commas.
 std::string policies_with_budget();

@@ -1,4 +1,4 @@
-// All token policies, as an explicit list: objects that register themselves are dropped from static libraries.
+// The list of all token policies. It is explicit, because linkers drop self-registering objects from static libraries.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ std::span<const PolicyKind* const> policies();
 namespace full {
 extern const PolicyKind kMember;
 }
-/// The one that keeps every token, which is the same as none.
+/// The policy that keeps every token, which is the same as no policy.
 inline constexpr const PolicyKind& kFull = full::kMember;
 /// Their descriptors, for parsing, `list`, `explain` and forms.
 Catalogue policy_descriptors();
@@ -29,11 +29,11 @@ struct PolicyChoice {
   std::vector<HeadTable> tables{};  ///< content of its files about heads (PolicyTraits::head_tables)
   std::vector<Choice> by_head{};    ///< set if each KV head has its own budget (budgeted.h)
 };
-/// Errors: combinations of parameters that the policy refuses although each is in range.
+/// Errors: combinations of parameters that the policy does not accept, although each parameter is in range.
 Status check_policy(const PolicyChoice& policy);
 /// Parses `NAME[:key=value,...]`; errors as parse_component and check_policy.
 Result<PolicyChoice> parse_policy(std::string_view text);
-/// The policy that a choice made from `policy_descriptors()` names.
+/// The policy of a choice that was made from `policy_descriptors()`.
 PolicyChoice policy_of(Choice choice);
 
 }  // namespace kvplan::attention

@@ -1,5 +1,5 @@
-// Bytes on the device that a policy stores beside the KV cache: `kvplan evict` shows their sum, and runs make their
-// blocks larger by them.
+// Bytes on the device that a policy stores in addition to keys and values: `kvplan evict` shows their sum, and runs
+// make their blocks larger by them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct CellMetadata {
 };
 
 inline CellMetadata cell_metadata(const PolicyChoice& policy, const PolicyTraits& traits) {
-  // Tokens are out of order only if a token takes the slot of a dropped one and positions do not tell which.
+  // Tokens are out of order only if one takes the slot of a dropped token and its position does not tell the slot.
   const bool mapped =
       policy.choice.text("placement") == "reuse" && !lengths_decide(traits) && !traits.keeps_everything();
   return {.state = traits.state_bytes_per_cell,

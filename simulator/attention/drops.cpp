@@ -9,7 +9,7 @@
 namespace kvplan::attention {
 
 void IntervalDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const {
-  // What was kept before: everything until the prompt was whole, the same interval afterwards.
+  // The tokens kept before: everything until the prompt was complete, the same interval afterwards.
   const KeptInterval& keep = keep_[static_cast<std::size_t>(track)];
   const std::int64_t from = n == prompt_ ? keep.sink : std::max(keep.sink, n - 1 - keep.recent);
   for (std::int64_t p = from; p < n - keep.recent; ++p) positions.push_back(static_cast<std::int32_t>(p));
@@ -33,7 +33,7 @@ CellUnits counted_units(const PolicyChoice& policy, std::int64_t kv_heads) {
 
 RecordedDrops::RecordedDrops(std::shared_ptr<const Trajectory> trajectory)
     : trajectory_(std::move(trajectory)) {
-  // A unit is as large as the smallest set that a policy treats apart; every track is one of them.
+  // A unit is the smallest set of cells that a policy decides separately; every track is one such set.
   units_.assign(trajectory_->tracks().size(), 1);
 }
 

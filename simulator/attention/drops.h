@@ -11,8 +11,8 @@
 
 namespace kvplan::attention {
 
-/// Drops of a positional policy, without a recording: the same for all units, or tracks that keep intervals of their
-/// own.
+/// Drops of a positional policy, without a recording: the same for all units, or with tracks that keep intervals of
+/// their own.
 class IntervalDrops final : public core::Drops {
  public:
   /// `prompt`: tokens before the first drop; `units`: cells of one token in each track.
@@ -31,14 +31,14 @@ class IntervalDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
-/// The cells of one token that a policy drops separately, for a model with some layers and KV heads per layer.
+/// The cells of one token that a policy drops separately, in a model with a number of layers and of KV heads per layer.
 struct CellUnits {
-  std::int64_t per_token{1};       ///< 1: all at once; layers; or layers x KV heads
-  std::int64_t metadata_bytes{0};  ///< beside each of them
+  std::int64_t per_token{1};       ///< 1: all cells together; number of layers; or layers x KV heads
+  std::int64_t metadata_bytes{0};  ///< metadata of the policy for each of them
 };
 
-/// For a policy that is only counted (courses/counted_course.h): all cells of a token are one unit. `kv_heads`: of
-/// all layers together.
+/// For a policy that is only counted (courses/counted_course.h): all cells of a token are one unit. `kv_heads`: KV
+/// heads of all layers together.
 CellUnits counted_units(const PolicyChoice& policy, std::int64_t kv_heads);
 
 /// Drops computed from a recording.

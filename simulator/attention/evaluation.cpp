@@ -93,7 +93,7 @@ class Totals {
   std::int64_t errors_{0};
 };
 
-/// Counts what is retained of each class of tokens.
+/// Counts the retained tokens of each class.
 class ClassCounts {
  public:
   ClassCounts(std::vector<std::uint8_t> classes, std::size_t count)
@@ -152,7 +152,7 @@ void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const P
                               "keeps the recorded positions.");
 }
 
-/// One policy of a run, with its results so far.
+/// One policy of a run, with its results until now.
 struct Lane {
   LayerReplay replay;
   Totals totals;

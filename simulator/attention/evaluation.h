@@ -1,4 +1,4 @@
-// What a token policy keeps on one layer of a recording, what its queries still see, and how much memory that saves.
+// Evaluates a token policy on one layer of a recording: the kept tokens, what queries still see, and the saved memory.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct EvaluationRequest {
   std::int32_t layer{0};
 };
 
-/// The class of tokens that were planted in order to be asked for later.
+/// The class of tokens that were planted in the prompt because a later query needs them.
 inline constexpr std::string_view kNeedleClass = "needle";
 
-/// How much of a class of tokens is kept: the share of the tokens so far, after the prompt and after every decode
-/// step, in each KV head. States without a token of the class do not count. If queries read only a part of what is
-/// kept, that part counts (LayerReplay::reported).
+/// How much of a class of tokens is kept: the share of the class's tokens seen until then, after the prompt and after
+/// every decode step, in each KV head. States without a token of the class do not count. If queries read only a part of
+/// the kept tokens, that part counts (LayerReplay::reported).
 struct ClassShare {
   std::string name{};
-  double shares{0};        ///< summed
-  std::int64_t states{0};  ///< so many
+  double shares{0};        ///< sum of the shares
+  std::int64_t states{0};  ///< number of states
 
   [[nodiscard]] std::optional<double> mean() const {
     return states == 0 ? std::nullopt : std::optional(shares / static_cast<double>(states));
   }
 };
 
-/// Bytes are of one layer of one sequence: keys and values, and the policy's metadata beside them.
+/// Bytes of one layer of one sequence: keys and values, and the policy's metadata.
 struct EvaluationSummary {
   std::int64_t steps{0};
   std::int32_t group{1};
@@ -54,7 +54,7 @@ struct EvaluationSummary {
   std::int32_t min_mass_head{-1};           ///< number of the query head in the model
   std::optional<double> mean_output_error;  ///< mean over steps and query heads; absent without values
   std::optional<double> max_output_error;
-  std::optional<double> mean_overlap;    ///< likewise; set by a caller that measures it (overlap.h)
+  std::optional<double> mean_overlap;    ///< mean overlap; set by a caller that measures it (overlap.h)
   std::vector<ClassShare> classes;       ///< [token class of the recording]; empty if it has none
   std::vector<std::string> assumptions;  ///< whole sentences
 };
@@ -67,7 +67,7 @@ using EvaluationObserver = std::function<Status(const LayerReplay& replay)>;
 Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
                                    const EvaluationObserver& observer);
 
-/// Where several policies run.
+/// The part of a recording on which several policies run.
 struct LayerRun {
   std::int64_t prompt{1};
   std::int32_t sequence{0};

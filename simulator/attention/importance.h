@@ -1,4 +1,4 @@
-// The importance of a token over the rows during which it was resident, by one of three definitions; stored in the
+// The importance of a token, computed from the rows while it was resident, by one of three definitions; stored in the
 // columns of its residents.
 #pragma once
 

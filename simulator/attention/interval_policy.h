@@ -9,8 +9,8 @@
 
 namespace kvplan::attention {
 
-/// True: the token at `position` is kept when tokens 0 .. n-1 exist and the prompt has ended. All that a serving run
-/// needs of a positional policy, without a recording. REQUIRES: 0 <= position < n.
+/// True: the token at `position` is kept when tokens 0 .. n-1 exist and the prompt has ended. A serving run needs no
+/// more of a positional policy, and no recording. REQUIRES: 0 <= position < n.
 constexpr bool keeps(KeptInterval keep, std::int64_t position, std::int64_t n) {
   return position < keep.sink || position >= n - std::min(keep.recent, n);
 }

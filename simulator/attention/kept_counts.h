@@ -8,9 +8,9 @@
 
 namespace kvplan::attention {
 
-/// A token is added with every step until there would be more than `most`; then kept_of(most + 1) are kept, and so
-/// on. Of the prompt, kept_of(prompt) are kept. REQUIRES: 1 <= kept_of(n) <= most for all n >= 1, and kept_of(n) <=
-/// n.
+/// A token is added with every step until there would be more than `most`; then kept_of(most + 1) tokens are kept, and
+/// so on. kept_of(prompt) tokens of the prompt are kept. REQUIRES: 1 <= kept_of(n) <= most for all n >= 1, and
+/// kept_of(n) <= n.
 template <class KeptOf>
 core::KeptCount count_in_rounds(std::int64_t prompt, std::int64_t tokens, std::int64_t most,
                                 const KeptOf& kept_of) {
@@ -21,8 +21,8 @@ core::KeptCount count_in_rounds(std::int64_t prompt, std::int64_t tokens, std::i
   return {.budget = least + since % (most - least + 1)};
 }
 
-/// Tokens are added until the next selection, which keeps the budget: when the prompt ends, and after every `every`
-/// tokens. From a choice with parameters `budget` and `every`, at least 1.
+/// Tokens are added until the next selection, which keeps only the budget. Selections happen when the prompt ends, and
+/// after every `every` tokens. From a choice with parameters `budget` and `every`, at least 1.
 inline core::KeptCount count_between_selections(const Choice& choice, std::int64_t prompt,
                                                 std::int64_t tokens) {
   const std::int64_t since = (tokens - prompt) % choice.integer("every");

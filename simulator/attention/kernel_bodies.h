@@ -41,7 +41,7 @@ KVPLAN_BODY void store(double* to, const Quad& quad) {
   std::memcpy(to, &quad, sizeof(quad));
 }
 
-/// Eight running sums, as kernels.h promises.
+/// Eight running sums, in the order that kernels.h defines.
 struct Lanes {
   Quad low{};
   Quad high{};
@@ -69,7 +69,7 @@ KVPLAN_BODY void pick(const float* row, const std::int32_t* p, Quad& quad) {
   quad = __builtin_convertvector(narrow, Quad);
 }
 
-/// Four neighbours.
+/// Loads four neighbouring numbers.
 KVPLAN_BODY void widen(const double* from, Quad& quad) {
   std::memcpy(&quad, from, sizeof(quad));
 }
@@ -95,7 +95,7 @@ KVPLAN_BODY double gather_body(const T* row, std::span<const std::int32_t> posit
     store(w + i + 4, b);
     lanes.add(a, b);
   }
-  // From here on positions in the row are consecutive: no need to look them up.
+  // From this index on positions are consecutive, so they need no lookup.
   for (const T* from = row + (i < n ? p[i] : 0); i + 8 <= n; i += 8, from += 8) {
     Quad a;
     Quad b;
@@ -144,7 +144,7 @@ KVPLAN_BODY void accumulate_body(const double* value, double divisor, double* sc
   for (; i < end; ++i) score[i] += value[i] / divisor;
 }
 
-/// The same over [0, n), and the lowest score afterwards. REQUIRES: n > 0.
+/// As accumulate_body over [0, n); returns the lowest score afterwards. REQUIRES: n > 0.
 KVPLAN_BODY double accumulate_least_body(const double* value, double divisor, double* score, std::size_t n) {
   const Quad d{divisor, divisor, divisor, divisor};
   const double first = score[0] + value[0] / divisor;
@@ -235,8 +235,8 @@ KVPLAN_BODY void exp_body(std::span<double> values, double most) {
   }
 }
 
-/// The first position of `wanted`, which is in `values`. Compares sixteen at once, then one by one where one of them
-/// matches.
+/// The first position of `wanted`, which must be in `values`. Compares sixteen values at once, then one by one where
+/// one of the sixteen matches.
 KVPLAN_BODY std::int32_t first_equal_body(const double* values, std::size_t n, double wanted) {
   const Quad w{wanted, wanted, wanted, wanted};
   std::size_t i = 0;

@@ -104,12 +104,12 @@ bool fused_products() {
   static const bool kHas = wide_registers() && __builtin_cpu_supports("fma") != 0;
   return kHas;
 }
-/// As products_body. The intrinsics are those of the instruction set alone.
+/// As products_body, with intrinsics of this instruction set.
 __attribute__((target("avx2,fma"))) void products_fused(const double* keys, const double* queries,
                                                         std::size_t size, std::size_t count, double* sums) {
   for (std::size_t i = 0; i < kScoredTokens; i += kPackedTokens)
     for (std::size_t q = 0; q < count; q += 4) {
-      // Written out: an array of sums would not stay in registers.
+      // Written out, because an array of sums would not stay in registers.
       __m256d low0{}, high0{}, low1{}, high1{}, low2{}, high2{}, low3{}, high3{};
       const double* key = keys + i * size;
       const double* x = queries + q;

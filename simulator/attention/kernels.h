@@ -1,6 +1,6 @@
-// The inner loops of a replay. The order of additions is part of a policy, since ties and near ties in scores decide
-// evictions. So each loop has one fixed order (fixed lanes, fixed reduction tree), the same on every instruction set,
-// and the program is built without contraction into fused multiply-adds.
+// The inner loops of a replay. The order of additions can change a policy's decisions, since ties and near ties in
+// scores decide evictions. So each loop has one fixed order (fixed lanes, fixed reduction tree), the same on every
+// instruction set, and the program is built without contraction into fused multiply-adds.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ double sum_in_lanes(std::span<const double> values);
 /// score[i] += value[i] / divisor for all i.
 void accumulate(std::span<const double> value, double divisor, std::span<double> score);
 
-/// The same, and in the same loop the index of the lowest of score[0, candidates) afterwards; the first among equals.
-/// REQUIRES: 0 < candidates <= score.size().
+/// As accumulate; returns the index of the lowest of score[0, candidates) afterwards, the first among equals, found in
+/// the same loop. REQUIRES: 0 < candidates <= score.size().
 std::int32_t accumulate_and_find_lowest(std::span<const double> value, double divisor,
                                         std::span<double> score, std::int32_t candidates);
 
@@ -53,7 +53,7 @@ double fixed_log(double x);
 /// REQUIRES: not empty; all finite.
 double exp_from_max(std::span<double> values);
 
-/// Number of queries that are multiplied at once: each key is read once for all of them.
+/// Number of queries that are multiplied at once, so that each key is read once for all of them.
 inline constexpr std::size_t kScoredQueries = 8;
 inline constexpr std::size_t kScoredTokens = 32;
 /// Tokens that lie side by side in packed keys, element by element.
@@ -72,7 +72,7 @@ void sum_products(std::span<const double> keys, const double* queries, std::size
 constexpr std::size_t packed_at(std::size_t i, std::size_t c, std::size_t size) {
   return i / kPackedTokens * kPackedTokens * size + c * kPackedTokens + i % kPackedTokens;
 }
-/// The same for any numbers: each product is rounded before it is added.
+/// As sum_products for any numbers: each product is rounded before it is added.
 void sum_rounded_products(std::span<const double> keys, const double* queries, std::size_t size,
                           std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums);
 

@@ -10,11 +10,11 @@
 namespace kvplan::attention {
 namespace {
 
-/// At nodes, between two looks at whether to stop: milliseconds.
+/// Number of nodes between two checks whether to stop: some milliseconds.
 constexpr std::int64_t kLooksBetween = std::int64_t{1} << 16;
 
-/// Nodes: one for the line after b decode steps, b in [0, steps]; and for each token one node for each step through
-/// which it may have been kept. From each of the latter a unit of flow can return to the line.
+/// Nodes: one for the main line after b decode steps, b in [0, steps]; and for each token one node for each step
+/// through which it may have been kept. From each node of a token a unit of flow can return to the line.
 class ResidencyFlow {
  public:
   ResidencyFlow(const std::vector<std::vector<std::int64_t>>& weight, std::int64_t prompt,
@@ -45,7 +45,7 @@ class ResidencyFlow {
     first_potentials();
     for (std::int64_t unit = 0; unit < budget_; ++unit) {
       if (!find_paths()) break;
-      // The distance to the line's end, with potentials taken off again; staying on the line costs nothing.
+      // The distance to the line's end, with the potentials subtracted again; staying on the line costs nothing.
       if (potential_[static_cast<std::size_t>(steps_)] - potential_[0] >= 0) break;
       augment();
     }

@@ -1,9 +1,9 @@
-// The most attention that any eviction policy could have kept: every token is kept from its arrival for some steps
-// and is then gone for good, with at most `budget` tokens after each step.
+// The most attention that any eviction policy could have kept, if every token is kept from its arrival for some steps
+// and then never again, with at most `budget` tokens after each step.
 //
 // This is a linear program over intervals, so an integral flow solves it: `budget` units of flow move along the steps.
-// Where a token arrives, a unit may leave the line, follow the token as long as it is kept, earn what each query gives
-// the token, and return. Best paths are added one by one (successive shortest paths with potentials).
+// Where a token arrives, a unit may leave the line, follow the token while it is kept, collect the attention that
+// queries give it, and return. Best paths are added one by one (successive shortest paths with potentials).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The weights that bounds add up: the attention of tokens, or its effect on the output.
+// The weights that bounds sum up: the attention of tokens, or its effect on the output.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class ValueLengths {
         length_(static_cast<std::size_t>(input.place.kv_heads())) {}
 
   [[nodiscard]] bool wanted() const { return wanted_; }
-  /// Sets the source of norms, valid until the next call or the last call of `reach`.
+  /// Sets the source of norms; it must stay valid until the next call of this function or the last call of `reach`.
   void tensors(const LayerRows& rows) { rows_ = &rows; }
   /// Reads the norms of the first `tokens` of a set. REQUIRES: `tensors` was called, if norms are wanted.
   void reach(std::int32_t set, std::size_t tokens) {
@@ -44,7 +44,7 @@ class ValueLengths {
     while (known.size() < tokens)
       known.push_back(value_norm(*rows_, set * group_, static_cast<std::int32_t>(known.size())));
   }
-  /// 0 for a token that `reach` has not covered: no row told of it.
+  /// The norm of a token; 0 if `reach` has not covered it, because it is in no row.
   [[nodiscard]] double of(std::int32_t set, std::int32_t token) const {
     if (!wanted_) return 1.0;
     const auto& known = length_[static_cast<std::size_t>(set)];

@@ -1,4 +1,4 @@
-// How far the attention output moves if only a part of the tokens is read.
+// By how much the attention output changes if only a part of the tokens is read.
 #pragma once
 
 #include <cstdint>

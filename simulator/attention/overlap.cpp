@@ -11,7 +11,7 @@ std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& rep
   for (std::int32_t set = 0; set < replay.sets(); ++set) {
     const auto kept = replay.kept(set);
     auto& positions = out.emplace_back(kept.begin(), kept.end());
-    // What went after the query had read; what made room was gone before.
+    // Tokens dropped after the query had read count as attended; tokens dropped to make room were gone before it read.
     const auto dropped = replay.dropped(set);
     if (replay.traits().makes_room || dropped.empty()) continue;
     std::vector<std::int32_t> both;

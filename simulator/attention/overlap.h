@@ -1,4 +1,4 @@
-// Overlap of the tokens that a query attends with equally many tokens of the greatest weights in its recorded row.
+// Overlap of the tokens that a query attends with the same number of tokens of the largest weights in its recorded row.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace kvplan::attention {
 
 /// Positions that the queries of each set attended at the last step, ascending; empty if a query reads only a part of
-/// what is kept.
+/// the kept tokens.
 std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& replay);
 
 /// Size of the intersection of two ascending lists.
@@ -24,8 +24,8 @@ double shared_part(std::span<const std::int32_t> own, std::span<const std::int32
 /// Keeps its buffers from one step to the next.
 class Overlap {
  public:
-  /// [query head], of the last step, a decode step; `rows` is at its token. Empty under the same condition as
-  /// attended_positions. Valid until the next call.
+  /// By query head, the overlap at the last step, which must be a decode step; `rows` is at its token. Empty under the
+  /// same condition as attended_positions. Valid until the next call.
   std::span<const double> of(const LayerReplay& replay, const LayerRows& rows);
 
  private:

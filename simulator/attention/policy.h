@@ -40,13 +40,13 @@ namespace kvplan::attention {
 /// The layer for which a policy decides.
 struct LayerPlace {
   std::int32_t layer{0};
-  std::int32_t layers{1};  ///< of the model
+  std::int32_t layers{1};  ///< layers of the model
   std::int32_t query_heads{1};
   std::int32_t group{1};   ///< query heads per KV head; divides query_heads
   std::int64_t prompt{1};  ///< tokens of the prompt
-  /// [KV head] its number in the model, ascending, if only some heads of the layer are present; empty: all are.
+  /// [KV head] its number in the model, ascending, if only some heads of the layer are present; empty: all heads are.
   std::vector<std::int32_t> head_numbers{};
-  std::int32_t model_heads{0};  ///< KV heads of the layer in the model; 0: as many as here
+  std::int32_t model_heads{0};  ///< KV heads of the layer in the model; 0: as many as in kv_heads
 
   [[nodiscard]] std::int32_t kv_heads() const { return query_heads / group; }
   [[nodiscard]] std::int32_t model_kv_heads() const { return model_heads == 0 ? kv_heads() : model_heads; }
@@ -104,7 +104,7 @@ class LayerPolicy {
 };
 
 /// A policy in which each set decides for itself. The replay asks for a set's decision right after its update, while
-/// the numbers are in the cache; the result is that of `evict`.
+/// the numbers are in the CPU cache; the result is that of `evict`.
 class SetPolicy : public LayerPolicy {
  public:
   void make_room(std::span<ResidentSet> sets) final {
@@ -118,12 +118,12 @@ class SetPolicy : public LayerPolicy {
   [[nodiscard]] SetPolicy* by_set() final { return this; }
   /// Appends to `drop`, which is empty before.
   virtual void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) = 0;
-  /// The same for policies that make room.
+  /// As evict_set, for policies that make room before a token is appended.
   virtual void make_room_in_set(std::int32_t /*set*/, const Residents& /*residents*/,
                                 std::vector<std::int32_t>& /*drop*/) {}
 };
 
-/// What shares one set of residents.
+/// The heads that share one set of residents.
 enum class Scope : std::uint8_t {
   kKvHead,  ///< each KV head has its own
   kLayer,   ///< all heads of a layer share one
@@ -138,9 +138,9 @@ enum class RowUse : std::uint8_t {
 
 /// What a decode query reads.
 enum class Reads : std::uint8_t {
-  kResidents,  ///< all that is kept
-  kShown,      ///< what the policy shows it before the softmax; everything stays in the cache
-  kChosen,     ///< what the policy chooses once it knows the row; everything stays in the cache
+  kResidents,  ///< all kept tokens
+  kShown,      ///< the tokens that the policy shows it before the softmax; all tokens stay in the cache
+  kChosen,     ///< the tokens that the policy chooses once it knows the row; all tokens stay in the cache
 };
 
 inline constexpr std::int64_t kAllRows = INT64_MAX;
@@ -153,7 +153,7 @@ struct KeptInterval {
   friend bool operator==(const KeptInterval&, const KeptInterval&) = default;
 };
 
-/// What replay, accounting and serving runs must know about a policy with its parameters.
+/// Properties of a policy with its parameters, which replay, accounting and serving runs need.
 struct PolicyTraits {
   Scope scope{Scope::kKvHead};
   RowUse rows{RowUse::kRenorm};
@@ -166,28 +166,28 @@ struct PolicyTraits {
   bool head_tables{false};      ///< its parameters that name files are HeadTables, which the caller reads
   bool keys{false};             ///< decides by recorded keys
   bool queries{false};          ///< also decides by recorded queries, or by logits
-  bool prompt_queries{false};   ///< by the queries of the whole prompt
+  bool prompt_queries{false};   ///< decides by the queries of the whole prompt
   bool value_norms{false};      ///< decides by norms of values; recorded values are enough
   bool output_weights{false};   ///< decides by recorded output weights
   bool values{false};           ///< decides by recorded values
   bool lower_layers{false};     ///< the tokens that its layer keeps depend on the layers below
   bool foresight{false};        ///< a bound: decides by future rows
-  bool moves_positions{false};  ///< the original gives kept keys new positions; here they keep theirs
+  bool moves_positions{false};  ///< the original code gives kept keys new positions; kvplan does not
   /// With foresight: largest product of decode steps and tokens that it can process
   std::int64_t max_foreseen{INT64_MAX};
   std::int64_t state_bytes_per_cell{0};  ///< metadata for each stored (head, token) on the device
   bool alike{false};  ///< all sets of all layers keep the same tokens; true also if `interval` is set
   std::optional<KeptInterval> interval{};  ///< set if the kept set follows from lengths alone
-  /// Otherwise set if parameters say how many tokens are kept, not which
+  /// Set if parameters give the number of kept tokens, but not which, and `interval` is not set
   std::optional<std::int64_t> budget{};
-  /// Set if lengths alone say how many are kept, the same number in every set
+  /// Set if lengths alone give the number of kept tokens, the same number in every set
   std::optional<core::KeptCount> count{};
   /// The number of kept tokens for a prompt of `prompt` tokens and a budget of `tokens` (at least 1), if it follows
   /// from lengths alone and is the same in every set, but `count` is not set because the number goes up and down or
   /// depends on the prompt or the length. Null elsewhere. Runs without a recording use it when survivors move
   /// together.
   core::KeptCount (*count_at)(const Choice&, std::int64_t prompt, std::int64_t tokens) = nullptr;
-  /// PolicyKind::layer_counts go up and down (core::Thinning); runs use them likewise.
+  /// PolicyKind::layer_counts go up and down (core::Thinning); runs use them in the same way.
   bool thins{false};
 
   /// Prefix caching: number of the prompt's last tokens that are computed even if they are cached, so that the policy
@@ -197,8 +197,8 @@ struct PolicyTraits {
     if (makes_room || recorded || lower_layers || prompt_queries) return kAllRows;
     return prompt_rows < 1 ? 1 : prompt_rows;
   }
-  /// True: it decides by what only a recording has: attention, keys, queries or values. False: by positions, lengths
-  /// and random draws, or by its own files.
+  /// True: it decides by data that only a recording has: attention, keys, queries or values. False: by positions,
+  /// lengths and random draws, or by its own files.
   [[nodiscard]] bool needs_recording() const {
     return prompt_rows > 0 || decode_rows || keys || queries || value_norms || values || output_weights ||
            lower_layers || foresight;
@@ -215,7 +215,7 @@ struct RecordedLayers;
 /// One number for each KV head of a model: [layer][KV head].
 using HeadTable = std::vector<std::vector<double>>;
 
-/// What a policy is made from.
+/// The input from which a policy is made.
 struct LayerInput {
   const Choice& choice;
   LayerPlace place;
@@ -228,10 +228,10 @@ struct LayerInput {
 struct BudgetParam {
   std::string_view param{};   ///< empty: the policy has no such parameter
   std::string_view beside{};  ///< the budget is the sum of this parameter and `param`; may be empty
-  /// Value of `beside` if it is not given, but at most half of the budget
+  /// Value of `beside` if it is not given; at most half of the budget is used
   std::int64_t usual_beside{INT64_MAX};
   bool of_prompt{false};  ///< it counts only tokens of the prompt: one as large as the prompt drops nothing
-  /// If `param` is empty although the policy keeps a number of tokens: what it does instead
+  /// If `param` is empty although the policy keeps a number of tokens: how it gets the number instead
   std::string_view why_none{};
 };
 

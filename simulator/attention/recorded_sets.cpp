@@ -15,7 +15,7 @@ Error differs(const std::string& what, std::int64_t expected, std::size_t found)
   return bad_input("expected " + std::to_string(expected) + " " + what + ", found " + std::to_string(found));
 }
 
-/// Does step t leave some of what was there: of [0, new_from) those in `kept`, and all from there to t?
+/// Checks that step t keeps only tokens that existed: of [0, new_from) those in `kept`, and any from there to t.
 Status follows(const std::vector<std::int32_t>& kept, std::int64_t new_from,
                const std::vector<std::int32_t>& next, std::int64_t t) {
   const std::string at = "after token " + std::to_string(t);
@@ -47,7 +47,7 @@ Status check_sets(const RecordedLayers& recorded, const LayerPlace& place, std::
       return differs("sets at each step", sets, step.size());
   for (std::size_t s = 0; s < static_cast<std::size_t>(sets); ++s) {
     static const std::vector<std::int32_t> kNone;
-    const std::vector<std::int32_t>* kept = &kNone;  // before the prompt ends all of it is new
+    const std::vector<std::int32_t>* kept = &kNone;  // before the prompt ends all its tokens are new
     for (std::int64_t t = place.prompt - 1; t < tokens; ++t) {
       const auto& next = own->after[static_cast<std::size_t>(t - place.prompt + 1)][s];
       auto fits = follows(*kept, t < place.prompt ? 0 : t, next, t);

@@ -1,4 +1,4 @@
-// Retained sets from elsewhere: another program, a hand-written file, or an earlier `kvplan evict --json`.
+// Retained sets from a file: of another program, written by hand, or from an earlier `kvplan evict --json`.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct RecordedSets {
 };
 
 struct RecordedLayers {
-  std::string file{};  ///< that they are from, for errors; may be empty
+  std::string file{};  ///< the file that they are from, for errors; may be empty
   std::int64_t prompt{1};
   std::vector<RecordedSets> layers;
 
@@ -35,8 +35,8 @@ struct RecordedLayers {
   }
 };
 
-/// Errors: no sets for the layer; sets for another prompt, number of heads or number of steps than the sequence has;
-/// a position that comes twice, out of order, again after it was dropped, or before it existed.
+/// Errors: no sets for the layer; sets for another prompt, number of heads or number of steps than the sequence has; a
+/// position that is repeated, out of order, kept again after it was dropped, or kept before its token existed.
 Status check_recorded(const RecordedLayers& recorded, const LayerPlace& place, std::int64_t sets,
                       std::int64_t tokens);
 

@@ -81,8 +81,8 @@ struct StoredPart {
 /// A recorded layer. Heads are numbered among the recorded ones, 0, 1, ...
 struct LayerInfo {
   std::int32_t layer{0};        ///< its number in the model
-  std::int32_t query_heads{1};  ///< recorded
-  std::int32_t kv_heads{1};     ///< recorded; divides query_heads
+  std::int32_t query_heads{1};  ///< number of recorded query heads
+  std::int32_t kv_heads{1};     ///< number of recorded KV heads; divides query_heads
   std::int32_t group{1};        ///< query heads per KV head, unless a policy is given another number
   std::int32_t key_size{0};
   std::int32_t value_size{0};
@@ -97,8 +97,8 @@ struct LayerInfo {
       /// [query head of the model's layer] slope x (p_i - p_t) is added to a logit; empty = none
       bias_slopes;
   std::optional<Rotary> rotary;                 ///< rotary embedding of queries and keys
-  std::int32_t model_query_heads{1};            ///< heads of this layer in the model
-  std::int32_t model_kv_heads{1};               ///< likewise
+  std::int32_t model_query_heads{1};            ///< query heads of this layer in the model
+  std::int32_t model_kv_heads{1};               ///< KV heads of this layer in the model
   std::vector<std::int32_t> recorded_kv_heads;  ///< their numbers in the model, ascending; empty = all
 
   [[nodiscard]] std::int32_t model_kv_head(std::int32_t recorded) const {
@@ -126,7 +126,7 @@ struct RecordingInfo {
   std::int32_t layers{1};
   std::int32_t query_heads{1};
   std::int32_t kv_heads{1};  ///< divides query_heads
-  std::int32_t key_size{0};  ///< elements of one key of one head
+  std::int32_t key_size{0};  ///< elements of one head's key
   std::int32_t value_size{0};
   std::int32_t cache_element_bytes{0};  ///< bytes of one element in the model's cache
   bool sizes_assumed{false};            ///< the three sizes above were assumed, not recorded
@@ -140,12 +140,12 @@ struct RecordingInfo {
   std::string recorded_by;  ///< program, version and settings
   std::vector<SequenceInfo> sequences;
 
-  int version{1};                  ///< of the file's format
+  int version{1};                  ///< version of the file's format
   std::vector<StoredPart> stored;  ///< version 2
   /// The recorded layers, ascending; empty: all `layers`, each as the fields above say.
   std::vector<LayerInfo> recorded_layers;
   std::int32_t hidden_size{0};             ///< 0 = not stated
-  std::optional<Rotary> rotary;            ///< of most layers
+  std::optional<Rotary> rotary;            ///< rotary embedding of most layers
   std::vector<std::string> token_classes;  ///< name of class 0, 1, ...
   std::string recorder;                    ///< program that wrote it
   std::string recorder_version;

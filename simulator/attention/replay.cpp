@@ -19,7 +19,7 @@ double gather_row(RowView row, std::span<const std::int32_t> positions, std::spa
   return row.f64 != nullptr ? gather(row.f64, positions, out) : gather(row.f32, positions, out);
 }
 
-/// Unrolled, since a replay takes but five cycles for a resident in all. Neighbours share lines of the cache.
+/// Unrolled, since a replay takes only about five cycles per resident. Neighbours share lines of the CPU cache.
 template <class T>
 void prefetch(const T* row, std::span<const std::int32_t> positions) {
   const std::size_t gaps = consecutive_from(positions);
@@ -112,7 +112,7 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& i
 
 namespace {
 
-/// "queries and keys and values": what a layer has of what policies decide by.
+/// The parts of a layer that policies can use, as text: "queries and keys and values".
 std::string parts_text(const LayerInfo& layer) {
   std::string out;
   if (layer.parts.has(Part::kRows) || layer.parts.has(Part::kTopRows)) out = "attention rows";
@@ -187,7 +187,7 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
 }
 
 bool LayerReplay::needs_rows(std::int64_t t) const {
-  // What is kept does not depend on what is read where everything is kept.
+  // If everything is kept, kept tokens do not depend on the tokens that are read.
   if (!measure_ && traits_.keeps_everything()) return false;
   if (t >= place_.prompt) return measure_ || traits_.decode_rows;
   return place_.prompt - t <= traits_.prompt_rows;
@@ -208,7 +208,7 @@ std::vector<std::int32_t> LayerReplay::reported(std::int32_t set) const {
   const auto positions = kept(set);
   if (traits_.reads == Reads::kChosen && tokens_ > place_.prompt) return beside.chosen;
   if (traits_.reads != Reads::kShown) return {positions.begin(), positions.end()};
-  std::vector<std::int32_t> any;  // what any of its query heads may see
+  std::vector<std::int32_t> any;  // tokens that any of the set's query heads may see
   for (std::size_t h = 0; h < heads_; ++h)
     for (const std::int32_t index : policy_->shown(beside.first_head + static_cast<std::int32_t>(h)))
       any.push_back(positions[static_cast<std::size_t>(index)]);

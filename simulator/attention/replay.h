@@ -1,7 +1,7 @@
 // Replays one policy on one layer of one sequence, token by token, by the step model of policy.h.
 //
-// Life cycle: construct; call `step` for tokens 0, 1, 2, ...; between calls ask what is kept, what the last step
-// dropped, and what its query saw. Memory: what is kept, never the rows.
+// Life cycle: construct; call `step` for tokens 0, 1, 2, ...; between calls ask for the kept tokens, the tokens that
+// the last step dropped, and what its query saw. Memory: only for the kept tokens, never for the rows.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace kvplan::attention {
 
 /// Query heads per KV head for this policy on this layer; an error if they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer);
-/// The same on the first recorded layer; an error if they do not divide on any layer.
+/// As above, for the first recorded layer; an error if they do not divide on any layer.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
 /// The place of a policy with `group` query heads per KV head. REQUIRES: info.has_layer(layer).
@@ -31,7 +31,7 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
 /// For a policy with tables of heads: an error if they were not read, or do not fit a model with these `kv_heads` in
 /// its layers; 0: unknown number.
 Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> kv_heads);
-/// The same for the model of a recording; layers that were not recorded are not checked.
+/// As above, for the model of a recording; layers that were not recorded are not checked.
 Status check_tables(const PolicyChoice& policy, const RecordingInfo& info);
 
 /// For a policy that decides by keys, queries or values: an error if the layer has none, or stores them for smaller
@@ -68,10 +68,10 @@ class LayerReplay {
   [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t set) const;
   /// Positions that the last step dropped, ascending.
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t set) const;
-  /// The tokens that a report calls retained: `kept`; for Reads::kShown what the next query may see beside itself;
-  /// for Reads::kChosen what the last query read.
+  /// The tokens that a report calls retained: `kept`; for Reads::kShown the tokens that the next query may see, without
+  /// its own; for Reads::kChosen the tokens that the last query read.
   [[nodiscard]] std::vector<std::int32_t> reported(std::int32_t set) const;
-  /// Entries while the last query attended: what was kept before it, and its own token.
+  /// Number of tokens that the last query could attend: those kept before it, and its own.
   [[nodiscard]] std::int64_t attended_entries(std::int32_t set) const;
 
   /// By query head, for the last decode step (only with `measure`): sum of the recorded row over what was attended,
@@ -82,7 +82,7 @@ class LayerReplay {
   [[nodiscard]] std::span<const std::int64_t> read_entries() const { return read_; }
 
  private:
-  /// State beside a set of residents.
+  /// State for a set of residents, in addition to them.
   struct Beside {
     std::int32_t first_head{0};
     std::int64_t attended{0};
@@ -95,7 +95,7 @@ class LayerReplay {
   [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
   void ask_ahead(std::size_t set, const LayerRows& rows) const;
   void attend(std::size_t set, const LayerRows& rows, FullOutputs& full);
-  /// The row of each of the set's heads over what it sees, gathered; also masses for the report.
+  /// For each head of the set, its row over the tokens that it sees, gathered; also masses for the report.
   std::span<const HeadRow> gather_rows(std::size_t set, const LayerRows& rows);
   std::span<const std::int32_t> seen(std::size_t set, std::size_t head);
   static double divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight);
@@ -104,7 +104,7 @@ class LayerReplay {
                       FullOutputs& full);
   void drop_marked(std::size_t set);
 
-  std::string name_;  ///< of the policy
+  std::string name_;  ///< name of the policy
   PolicyTraits traits_;
   LayerPlace place_;
   bool measure_;
@@ -123,7 +123,7 @@ class LayerReplay {
   std::vector<HeadRow> rows_;                     ///< [heads of a set]
   std::vector<std::vector<std::int32_t>> shown_;  ///< [heads of a set] positions (Reads::kShown)
   std::vector<std::int32_t> indices_;
-  std::vector<double> scratch_;  ///< weights of what a policy with Reads::kChosen reads
+  std::vector<double> scratch_;  ///< weights of the tokens that a policy with Reads::kChosen reads
   FullOutputs full_;
 };
 

@@ -1,7 +1,7 @@
-// The tokens that one KV head keeps, packed: ascending positions, and beside each the policy's numbers (accumulated
-// score, last score, ...). Arrays are packed because memory limits the speed of a replay: one step reads them once
-// and gathers from the attention row. A dropped entry is closed from the nearer end: a budget mostly drops one of the
-// older half, so few numbers move.
+// The tokens that one KV head keeps, packed: ascending positions, and for each the policy's numbers (accumulated score,
+// last score, ...). Arrays are packed because memory limits the speed of a replay: one step reads them once and gathers
+// from the attention row. The gap of a dropped entry is closed from the nearer end: with a budget, most dropped entries
+// are in the older half, so few numbers move.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct Rotary {
   std::int32_t first{0};                    ///< the first rotated element
   std::int32_t dims{0};                     ///< number of rotated elements, even; 0 = none
   double base{10000};                       ///< frequency of pair j: base^(-2 j / dims) / linear_factor
-  double linear_factor{1};                  ///< of positions
+  double linear_factor{1};                  ///< divides positions
   std::vector<double> inverse_frequencies;  ///< dims / 2 values, instead of base and factor; or empty
   double amplitude{1};
 

@@ -20,7 +20,7 @@ double own_exp(double x) {
 double own_log(double x) {
   return x < 0 || std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : std::isinf(x) ? x : fixed_log(x);
 }
-/// For a whole n >= 0: squares and products from the lowest bit of n up, so that the bits are the same everywhere.
+/// x^n for a whole n >= 0: squares and products from the lowest bit of n up, so that the bits are the same everywhere.
 double whole_power(double x, double n) {
   double out = 1;
   for (; n > 0; x *= x) {
@@ -30,7 +30,7 @@ double whole_power(double x, double n) {
   }
   return out;
 }
-/// Whole exponents take any base; others of a negative base are not a number.
+/// A whole exponent works for any base; any other exponent of a negative base gives NaN.
 double own_pow(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
   if (x == 0) return y > 0 ? 0.0 : y == 0 ? 1.0 : std::numeric_limits<double>::infinity();
@@ -93,7 +93,7 @@ class Grammar final : public mu::ParserBase {
   }
 };
 
-/// muParser would write to its variables.
+/// True: the text assigns to a variable, which muParser would do.
 bool assigns(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '=') continue;

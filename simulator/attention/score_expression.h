@@ -19,10 +19,10 @@ enum class ScoreVariable : std::uint8_t {
   kLast,         ///< its weight in the newest row
   kWindowed,     ///< the sum over the latest rows
   kAge,          ///< number of tokens that came after it
-  kPosition,     ///< its own, from 0
-  kTokens,       ///< seen so far
+  kPosition,     ///< position of the token, from 0
+  kTokens,       ///< number of tokens seen until now
   kPrompt,       ///< tokens of the prompt
-  kLayer,        ///< that is decided
+  kLayer,        ///< the layer that is decided
   kHead,         ///< KV head, or 0 if the layer has one set
   kKeyNorm,      ///< norm of its key; if the layer has one set, the mean over its KV heads
   kValueNorm,    ///< norm of its value, likewise

@@ -1,4 +1,4 @@
-// The parameter `score_rows` of several policies: the weights that their scores are made of.
+// The parameter `score_rows` of several policies: which weights their scores sum up.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// The `count` lowest by (score, index), in no order, then the others.
+/// The indices of the `count` lowest by (score, index), in no order, followed by the others.
 std::vector<std::int32_t> partition_lowest(std::span<const double> scores, std::int32_t count) {
   std::vector<std::int32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,5 +1,5 @@
-// Rows at another temperature: a^(1/tau), which is the softmax of logits/tau, since a row determines logits up to a
-// constant.
+// Converts rows to another temperature: a^(1/tau), which is the softmax of logits/tau, since a row determines logits up
+// to a constant.
 #pragma once
 
 #include <span>

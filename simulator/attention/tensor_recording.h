@@ -11,7 +11,7 @@ namespace kvplan::attention {
 class TensorRecording final : public Recording {
  public:
   /// `info`: its form, numbers of heads, sizes and tokens are replaced by those of the tensors. REQUIRES: sizes as in
-  /// `tensors`, all finite, at most one sequence in `info`.
+  /// `tensors`, all numbers finite, at most one sequence in `info`.
   TensorRecording(RecordingInfo info, LayerTensors tensors);
   [[nodiscard]] const RecordingInfo& info() const override { return info_; }
   /// Only layer 0 of sequence 0 exists.

@@ -22,7 +22,7 @@ class TensorRows final : public LayerRows {
     const std::int64_t row_bytes = 16 * in_.tokens * in_.query_heads;
     block_ = std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, kMaxBlock);
     padded_ = (static_cast<std::size_t>(in_.tokens) + kTile - 1) / kTile * kTile;
-    // An odd number of cache lines: the channels of a token do not fall on few sets of a cache.
+    // An odd number of cache lines, so that the channels of a token are spread over many sets of the CPU cache.
     stride_ = padded_ + kLine;
     for (auto& keys : in_.keys) {
       transposed_.push_back(transpose(keys));
@@ -93,7 +93,7 @@ class TensorRows final : public LayerRows {
     for (std::int32_t head = first; head < first + group(); ++head) attend(head, count);
   }
 
-  /// Of the block.
+  /// Queries of a head in the block.
   [[nodiscard]] double* queries_of(std::int32_t head) {
     return queries_.data() +
            static_cast<std::size_t>(head % group()) * static_cast<std::size_t>(in_.key_size) * kScoredQueries;
@@ -108,7 +108,7 @@ class TensorRows final : public LayerRows {
         to[c * kScoredQueries + q] = static_cast<double>(from[q * size + c]);
   }
 
-  /// Rows out of logits.
+  /// Converts logits to rows.
   void attend(std::int32_t head, std::int64_t count) {
     for (std::int64_t q = 0; q < count; ++q) {
       const auto n = static_cast<std::size_t>(first_ + q + 1);
@@ -165,7 +165,7 @@ class RowsBesideTensors final : public LayerRows {
   [[nodiscard]] RowView exact_row(std::int32_t head) const override {
     if (!computes_) return rows_->row(head);
     const Status sought = tensors_.seek(t_);
-    KVPLAN_CHECK(sought.ok());  // tensors in memory
+    KVPLAN_CHECK(sought.ok());  // cannot fail for tensors in memory
     return tensors_.row(head);
   }
   [[nodiscard]] ValueView values(std::int32_t head) const override { return tensors_.values(head); }
@@ -175,7 +175,7 @@ class RowsBesideTensors final : public LayerRows {
  private:
   std::unique_ptr<LayerRows> rows_;
   bool computes_;
-  mutable TensorRows tensors_;  ///< computes when it is first asked about a token
+  mutable TensorRows tensors_;  ///< mutable: rows are computed at the first request for a token
   std::int64_t t_{0};
 };
 

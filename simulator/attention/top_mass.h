@@ -1,5 +1,5 @@
-// The most attention that a query can give to k tokens: the sum of the k greatest weights of its recorded row. A
-// bound on mass for everything that reads k tokens of this row; it does not bound how far the output moves.
+// The most attention that a query can give to k tokens: the sum of the k greatest weights of its recorded row. This
+// bounds the mass of every method that reads k tokens of the row; it does not bound the error of the output.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class TopMass {
   /// attended mass; more entries than tokens mean all tokens. REQUIRES: entries descending, at least 1; out has the
   /// same length.
   void sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out);
-  /// The same, and chosen[i]: the positions of these entries, ascending; of equal weights the newer ones.
+  /// As sums, and chosen[i]: the positions of these entries, ascending; of equal weights the newer ones are chosen.
   void choose(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out,
               std::span<std::vector<std::int32_t>> chosen);
 

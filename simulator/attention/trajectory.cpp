@@ -10,14 +10,14 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::int64_t kPieceTokens = 256;  // between two looks at whether to stop
+constexpr std::int64_t kPieceTokens = 256;  // tokens between two checks whether to stop
 
 template <class T>
 std::int64_t bytes_of_vector(const std::vector<T>& v) {
   return static_cast<std::int64_t>(v.capacity() * sizeof(T));
 }
 
-/// Name and parameters, but for where tokens are placed.
+/// Name and parameters of the policy, except its placement.
 std::string key_of(const PolicyChoice& policy) {
   std::string key(policy.choice.name());
   for (const Param& param : policy.choice.descriptor().params)
@@ -128,7 +128,7 @@ Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const Sto
   for (Track& track : tracks) track.drop_begin.push_back(0);
   std::unique_ptr<LayerRows> rows;
   for (std::int64_t t = 0; t < end; ++t) {
-    // What looks ahead may have worked long on one step, or have left it half done.
+    // A policy that looks ahead may have worked long on one step, or have stopped in the middle of it.
     const bool may_stop = t % kPieceTokens == 0 || replay.traits().foresight;
     if (may_stop && stop_asked && stop_asked()) return interrupted_error();
     const bool reads = replay.needs_rows(t);
@@ -150,7 +150,7 @@ Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const Sto
 
 void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const {
   track.drops.insert(track.drops.end(), dropped.begin(), dropped.end());
-  // The prompt is one step: what is dropped while it is fed counts as dropped at its end.
+  // The prompt is one step: tokens dropped while it is fed count as dropped at its end.
   if (t == prompt_ - 1) std::sort(track.drops.begin(), track.drops.end());
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
@@ -195,7 +195,7 @@ std::int64_t Trajectory::bytes() const {
 
 namespace {
 
-/// Between two looks of a waiting run at whether to stop.
+/// Time between two checks of a waiting run whether to stop.
 constexpr std::chrono::milliseconds kPatience{20};
 
 }  // namespace
@@ -219,7 +219,7 @@ class TrajectoryStore::Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  /// From now on the store hands this one out.
+  /// From now on the store returns this trajectory.
   void done(const std::shared_ptr<const Trajectory>& made) {
     const std::lock_guard lock(store_.mutex_);
     if (entry_->trajectory != nullptr) store_.bytes_ -= entry_->trajectory->bytes();
@@ -281,7 +281,7 @@ void TrajectoryStore::forget_old() {
 
 void TrajectoryStore::forget_left_recordings() {
   const std::lock_guard lock(mutex_);
-  // by recording: its references that entries hold: keys and trajectories
+  // by recording: number of references that entries hold, from keys and trajectories
   std::map<const Recording*, long> own;
   for (const Entry& entry : entries_) own[entry.key.recording.get()] += entry.trajectory != nullptr ? 2 : 1;
   for (auto entry = entries_.begin(); entry != entries_.end();) {

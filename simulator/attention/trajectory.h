@@ -1,5 +1,5 @@
-// The effect of a token policy on a sequence over time, for serving runs that move real blocks: the positions that each
-// (layer, KV head) keeps after t tokens, and those that the last token dropped.
+// The effect of a token policy on a sequence over time: the positions that each (layer, KV head) keeps after t tokens,
+// and those that the last token dropped. For serving runs, which move real blocks.
 //
 // A trajectory depends only on (recording, sequence, prompt split, policy with its parameters, budget granted to its
 // layers), so all requests driven by that recording share it. With PolicyTraits::foresight it also depends on the final
@@ -38,11 +38,11 @@ namespace kvplan::attention {
 struct TrackInfo {
   std::int32_t layer{0};    ///< first pair of the track
   std::int32_t kv_head{0};  ///< first pair of the track
-  std::int32_t pairs{1};    ///< pairs that are alike
+  std::int32_t pairs{1};    ///< number of (layer, KV head) pairs in the track
 };
 
-/// Checks what a serving run needs of a recording: every layer with all of its heads, the same number in each, and
-/// the source of rows if they are asked for. Errors (field "layer N", or those of check_recorded_layer).
+/// Checks that a recording has all data that a serving run needs: every layer with all of its heads, the same number in
+/// each, and the source of rows if `for_rows`. Errors (field "layer N", or those of check_recorded_layer).
 Status check_all_layers(const Recording& recording, std::int32_t sequence, bool for_rows);
 
 class Trajectory {
@@ -57,10 +57,10 @@ class Trajectory {
   [[nodiscard]] std::int64_t prompt() const { return prompt_; }
   /// Recorded tokens, or fewer if asked for; a request of P + O - 1 tokens needs at least as many.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
-  /// Questions may be asked about tokens below this.
+  /// `dropped`, `kept_count` and `kept` may be called for tokens below this.
   [[nodiscard]] std::int64_t computed() const { return computed_; }
   /// Computes up to and including token t, if not yet done. `stop_asked`, if set, is called now and then and can end
-  /// it. Errors: rows that cannot be read; interrupted. What was computed before stays valid. REQUIRES: t < tokens().
+  /// it. Errors: rows that cannot be read; interrupted. Results computed before stay valid. REQUIRES: t < tokens().
   Status advance(std::int64_t t, const StopAsked& stop_asked = {});
 
   [[nodiscard]] std::span<const TrackInfo> tracks() const { return infos_; }
@@ -128,7 +128,7 @@ class TrajectoryStore {
   [[nodiscard]] std::int64_t size() const;
   /// Memory of all trajectories in the store.
   [[nodiscard]] std::int64_t bytes() const;
-  /// Number of computations so far.
+  /// Number of computations since the store was made.
   [[nodiscard]] std::int64_t computations() const;
 
  private:
@@ -138,8 +138,8 @@ class TrajectoryStore {
     std::int64_t prompt;
     std::int64_t tokens;  ///< INT64_MAX: all recorded tokens
     std::string policy;
-    std::shared_ptr<const RecordedLayers> sets;  ///< that its file has
-    std::vector<HeadTable> tables;               ///< that its files have
+    std::shared_ptr<const RecordedLayers> sets;  ///< content of its file of retained sets
+    std::vector<HeadTable> tables;               ///< content of its files of head tables
     Grants grants;
     friend bool operator==(const Key&, const Key&) = default;
   };

@@ -1,5 +1,5 @@
-// What a case of a sweep costs in time on one core. Sweeps deal cases to shards by it (sweep/README.md has the
-// measurements).
+// The estimated computing time of one case of a sweep on one core. Sweeps use it to give all shards about equal work
+// (sweep/README.md has the measurements).
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace kvplan {
 
 struct CasePrice {
-  std::int64_t fixed_ns{0};    ///< of the case
-  std::int64_t request_ns{0};  ///< of each request
-  std::int64_t block_ns{0};    ///< of each block of a request's tokens
+  std::int64_t fixed_ns{0};    ///< for the case, whatever it contains
+  std::int64_t request_ns{0};  ///< for each request
+  std::int64_t block_ns{0};    ///< for each block of a request's tokens
 };
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// Broken invariants stop the program, in release builds too: a wrong plan is worse than no plan.
-// For mistakes of the program only. What a user can cause (files, flags) is a `Result` (result.h).
+// Checks of invariants. A broken one stops the program, in release builds too: a wrong plan is worse than no plan. They
+// are only for mistakes of the program; an error that a user can cause (files, flags) is a `Result` (result.h).
 #pragma once
 
 #include <cstdint>

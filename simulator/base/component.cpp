@@ -58,7 +58,7 @@ std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, in
   if (!parse_decimal(text)) return std::nullopt;
   const bool negative = text.front() == '-';
   if (negative) text.remove_prefix(1);
-  // Digits and the power of ten they are scaled by.
+  // The digits, and the power of ten by which they are scaled.
   std::string digits;
   std::int64_t exponent = 0;
   const std::size_t e = text.find_first_of("eE");
@@ -87,7 +87,7 @@ std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, in
   }
   if (digits.empty()) return 0;
   if (static_cast<std::int64_t>(digits.size()) + exponent > 19) return std::nullopt;  // >= 10^19 > 2^63
-  // Schoolbook on decimal digits: shift by doubling (or halving with one more digit), then round.
+  // Schoolbook arithmetic on decimal digits: shift by doubling (or halving with one more digit), then round.
   std::vector<int> whole;
   std::vector<int> fraction;
   const std::int64_t point = static_cast<std::int64_t>(digits.size()) + exponent;
@@ -189,7 +189,7 @@ std::string Choice::to_string() const {
 
 namespace {
 
-/// Empty if `text` is a legal value of `param`, else what was expected.
+/// Empty if `text` is a legal value of `param`, else the expected values.
 std::string expectation(const Param& param, std::string_view text) {
   const auto range = [&] {
     return " from " + shortest(param.low) + " to " + shortest(param.high) +

@@ -51,8 +51,8 @@ struct Param {
   double high{0};             ///< inclusive
   std::span<const std::string_view> choices{};  ///< for kText
   bool names_file{false};  ///< for kText: a path; in a scenario file relative to its folder
-  /// The written form of a choice omits the default (Choice::says), so that texts and files from before this
-  /// parameter existed do not change.
+  /// If true, the written form of a choice leaves this parameter out while it has its default (Choice::says), so that
+  /// texts and files from before this parameter existed do not change.
   bool default_unsaid{false};
 };
 
@@ -73,7 +73,7 @@ struct Descriptor {
 class Choice {
  public:
   struct Value {
-    std::string text;  ///< as the user wrote it, or the default
+    std::string text;  ///< the value as the user wrote it, or the default
     bool given{false};
   };
   Choice() = default;
@@ -83,23 +83,23 @@ class Choice {
   [[nodiscard]] std::string_view name() const { return descriptor_->name; }
   [[nodiscard]] const std::vector<Value>& values() const { return values_; }
 
-  // REQUIRES for all: the descriptor has a parameter of this name and kind.
+  // REQUIRES for the functions below: the descriptor has a parameter of this name and kind.
   [[nodiscard]] std::int64_t integer(std::string_view param) const;
   [[nodiscard]] double decimal(std::string_view param) const;
   [[nodiscard]] const std::string& text(std::string_view param) const;
   [[nodiscard]] bool flag(std::string_view param) const;
   [[nodiscard]] bool given(std::string_view param) const;
-  /// Paths of files that its parameters name; values written out (`[...]`) and defaults are not files.
+  /// Paths of the files that the parameters name. Values written in place (`[...]`) and defaults are not files.
   [[nodiscard]] std::vector<std::string> files() const;
-  /// True: the written form of the choice has this parameter. For any kind.
+  /// True if the written form of the choice includes this parameter. Works for parameters of any kind.
   [[nodiscard]] bool says(std::string_view param) const;
 
-  /// `NAME:key=value,...` with every parameter, including defaults (except Param::default_unsaid); `NAME` if there
-  /// are none.
+  /// `NAME:key=value,...` with every parameter, including defaults (except Param::default_unsaid); only `NAME` if no
+  /// parameter remains.
   [[nodiscard]] std::string to_string() const;
 
  private:
-  /// The numeric value of a text, if it has one. Stored because it is used too often to parse the text each time.
+  /// The numeric value of a parameter's text, if it has one. Stored because parsing the text at every use is too slow.
   struct Number {
     std::optional<std::int64_t> integer;
     std::optional<double> decimal;
@@ -113,8 +113,8 @@ class Choice {
 
 using Catalogue = std::span<const Descriptor* const>;
 
-/// End of the first pair of `key=value,key=value`: the first comma outside quotes and brackets, or npos. If quotes or
-/// brackets do not close, every comma counts.
+/// End of the first pair of `key=value,key=value`: the position of the first comma outside quotes and brackets, or
+/// npos. If a quote or bracket is never closed, every comma counts.
 std::size_t end_of_pair(std::string_view pairs);
 
 /// Parses `NAME[:key=value,...]` against a catalogue; error texts call it `family`. A value may be in quotes, "...";

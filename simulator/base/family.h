@@ -1,4 +1,4 @@
-// Shared by all families of components: members with descriptors, and the member that a parsed choice names.
+// A family of components, such as all allocators: its members, and the lookup of the member that a parsed choice names.
 #pragma once
 
 #include <span>
@@ -33,9 +33,9 @@ class Family {
 
 }  // namespace kvplan
 
-/// The body of a family's file. LIST is a macro that applies its argument to the namespace of each member: a file of
-/// its own, in which `const ENTRY kMember` is the member. All else of that file is in that namespace too, so that a
-/// unity build can compile several members together. Defines `family()`. For one namespace below kvplan in each file.
+/// Lists the members of a family and defines `family()`. LIST is a macro that applies its argument to the namespace of
+/// each member. Each member has a file of its own, which defines `const ENTRY kMember` in that namespace; all else in
+/// the file is in the namespace too, so that unity builds work. Use it once per file, in a namespace inside kvplan.
 #define KVPLAN_DECLARE_MEMBER(name) \
   namespace name {                  \
   extern const Entry kMember;       \

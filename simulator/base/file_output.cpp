@@ -15,9 +15,9 @@ namespace kvplan {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 17;
-constexpr int kMostAttempts = 1000;  // names for a moment, all taken by others
+constexpr int kMostAttempts = 1000;  // temporary names that other files already have
 
-/// The path that linkat takes for the file of a descriptor.
+/// The path by which linkat refers to the file of a descriptor.
 std::string descriptor_link(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
@@ -26,13 +26,13 @@ Error system_error(std::string_view what, const std::string& path) {
   return bad_input(std::string(what) + ": " + std::strerror(errno)).at_file(path);
 }
 
-/// A descriptor with a buffer, and how its file gets the target's name.
+/// A descriptor with a buffer, and the way in which its file gets the target's name.
 class FileOutput final : public Output {
  public:
   enum class Ending : std::uint8_t {
     kNone,    ///< the target is written directly
-    kRename,  ///< a temporary with a name
-    kLink,    ///< a file without one
+    kRename,  ///< a temporary file with a name
+    kLink,    ///< a file without a name
   };
   FileOutput(int descriptor, std::string path, Ending ending, std::string target, std::string temporary)
       : descriptor_(descriptor),
@@ -85,7 +85,7 @@ class FileOutput final : public Output {
   Status write_now(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
-      // Only a signal with a handler ends a waiting write: the user asked to stop.
+      // Only a signal with a handler ends a waiting write. It means that the user asked to stop.
       if (put < 0 && errno == EINTR) return interrupted_error();
       if (put <= 0) return system_error("cannot write", path_);
       bytes.remove_prefix(static_cast<std::size_t>(put));
@@ -98,14 +98,14 @@ class FileOutput final : public Output {
     temporary_.clear();
     return Done{};
   }
-  /// The file without a name becomes the target.
+  /// Gives the file without a name the name of the target.
   Status link_target() {
     const std::string file = descriptor_link(descriptor_);
     const auto link_as = [&](const std::string& name) {
       return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
     };
     if (link_as(target_)) return Done{};
-    // A link replaces nothing, but a rename does: so the link gets a temporary name.
+    // A link replaces nothing, but a rename does. So the file is linked under a temporary name first.
     for (int attempt = 0; errno == EEXIST && attempt < kMostAttempts; ++attempt) {
       const std::string name = target_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt);
       if (!link_as(name)) continue;
@@ -118,13 +118,13 @@ class FileOutput final : public Output {
   int descriptor_;
   std::string path_;  ///< as the user wrote it
   Ending ending_;
-  std::string target_;     ///< behind symbolic links
-  std::string temporary_;  ///< a name to be renamed or removed
+  std::string target_;     ///< the path with symbolic links resolved
+  std::string temporary_;  ///< a name that is to be renamed or removed
   bool finished_{false};
   std::vector<char> buffer_;
 };
 
-/// The file behind symbolic links, so that a link stays a link.
+/// The path with symbolic links resolved, so that a link stays a link.
 std::string resolved(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return path;
@@ -151,7 +151,7 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-/// A regular file that will be created, or that replaces an older one and takes over its mode.
+/// A regular file that will be created, or that replaces an older file and takes over its mode.
 Result<std::unique_ptr<Output>> create_regular(const std::string& path, const std::string& target,
                                                mode_t mode, Temporary kind) {
   using Ending = FileOutput::Ending;

@@ -18,14 +18,14 @@
 namespace kvplan {
 
 enum class Temporary : std::uint8_t {
-  kUnnamed,  ///< if the file system has such files, else kNamed
-  kNamed,    ///< beside the target
+  kUnnamed,  ///< a file without a name if the file system has such files, else kNamed
+  kNamed,    ///< a temporary file beside the target
 };
 
-/// The bytes of a file to be. Life cycle: made by `create_file_output` or by an output that transforms bytes
-/// (traces/io/output.h), `write` any number of times, `commit` once. If several files belong together, all are
-/// finished before one is committed, so that a full disk leaves none of them. After an error the object may only be
-/// destroyed.
+/// A file that is being written. Life cycle: made by `create_file_output` or by an output that transforms bytes
+/// (traces/io/output.h), `write` any number of times, `commit` once. If several files belong together, call `finish` on
+/// all of them before the first `commit`, so that a full disk leaves none of them. After an error the object may only
+/// be destroyed.
 class Output {
  public:
   Output() = default;
@@ -34,7 +34,7 @@ class Output {
   virtual ~Output() = default;
 
   virtual Status write(std::string_view bytes) = 0;
-  /// Writes all bytes to their place, still without a name; no `write` may follow. Repeated calls have no effect.
+  /// Writes all bytes to the disk, but gives the file no name yet. No `write` may follow. Repeated calls do nothing.
   virtual Status finish() = 0;
   /// Finishes if needed, and gives the file its name.
   virtual Status commit() = 0;

@@ -30,7 +30,7 @@ inline constexpr bool kIsId<BlockId> = true;
 template <class T>
 concept Id = kIsId<T>;
 
-/// Index of a thing among all of its kind. REQUIRES: not negative (ids that mean "none" are).
+/// The number of an id as an index into an array. REQUIRES: not negative (ids that mean "none" are).
 constexpr std::size_t index(Id auto id) {
   return static_cast<std::size_t>(id);
 }

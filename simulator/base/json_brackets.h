@@ -7,8 +7,8 @@
 
 namespace kvplan {
 
-/// Calls `take(at, depth)` for each bracket outside quotes, until it returns false. `depth`: number of open brackets
-/// behind it, negative if more were closed.
+/// Calls `take(at, depth)` for each bracket outside quotes, until it returns false. `depth` is the number of brackets
+/// that are open after this one; it is negative if more were closed than opened.
 template <class Take>
 void each_bracket(std::string_view text, Take take) {
   std::int64_t depth = 0;

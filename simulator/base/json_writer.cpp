@@ -86,7 +86,7 @@ JsonWriter& JsonWriter::value(std::string_view text) {
   out_ += '"';
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = utf8_length(text.substr(i, 4));
-    if (length != 1) {  // names of files may be anything; JSON is UTF-8
+    if (length != 1) {  // file names may contain any bytes; JSON must be UTF-8
       out_ += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(i, length);
       i += length == 0 ? 1 : length;
       continue;

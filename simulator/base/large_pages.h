@@ -13,12 +13,12 @@ namespace kvplan {
 /// to 2 MiB more than it fills.
 void prefer_large_pages(void* data, std::size_t bytes);
 
-/// Most bytes that are reserved because of an expected size alone; memory that is never touched is not used.
+/// The most that is reserved only because of an expected size. Reserved memory that is never touched is not used.
 inline constexpr std::size_t kLikelyRoomBytes = std::size_t{1} << 27;
 
-/// `column.reserve(size)` that asks for large pages. If room is short, the column grows towards its `likely` final
-/// size, but to at most four times what is needed now or `kLikelyRoomBytes`, whichever is more. Without a likely size
-/// it is doubled.
+/// Like `column.reserve(size)`, but asks for large pages. If the column must grow, it grows towards its `likely` final
+/// size, but to at most four times the size needed now or `kLikelyRoomBytes`, whichever is more. Without a likely size
+/// its capacity is doubled.
 template <class T>
 void make_room(std::vector<T>& column, std::size_t size, std::size_t likely = 0) {
   if (size <= column.capacity()) return;

@@ -9,7 +9,7 @@ std::string found_text(std::string_view text) {
   constexpr std::size_t kShown = 40;
   if (text.size() <= kShown) return "\"" + std::string(text) + "\"";
   std::size_t cut = kShown;
-  // Not in the middle of a UTF-8 character.
+  // Do not cut in the middle of a UTF-8 character.
   while (cut > kShown - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
   return "\"" + std::string(text.substr(0, cut)) + "...\" (" + std::to_string(text.size()) + " bytes)";
 }

@@ -22,7 +22,7 @@ template <class Found>
 Status work_in_order(int threads, std::size_t pieces, const std::function<Result<Found>(std::size_t)>& work,
                      const std::function<void(std::size_t, Found&&)>& take) {
   std::atomic<std::size_t> first_failed{pieces};  // written under the mutex
-  std::mutex mutex;                               // over what follows
+  std::mutex mutex;                               // protects the variables below
   std::optional<Error> failed;
   std::map<std::size_t, Found> waiting;
   std::size_t taken = 0;

@@ -39,7 +39,7 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-// The system gives the lowest free descriptor next: here it is given to a folder, which nothing reads or writes.
+// The system always returns the lowest free descriptor. So the closed one is given to a folder, which is never written.
 void hold_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;

@@ -5,7 +5,7 @@
 namespace kvplan {
 
 Random::Random(std::uint64_t seed, std::string_view name) : state_(seed) {
-  // FNV-1a over the name, then one mixing step, so that near names and near seeds give far states.
+  // FNV-1a over the name, then one mixing step, so that similar names and seeds give unrelated states.
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : name) {
     hash ^= static_cast<unsigned char>(c);

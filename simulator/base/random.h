@@ -1,7 +1,7 @@
-// Named random streams with a seed, for everything that draws by chance: synthetic traces, some components (their
-// parameter `seed`), benchmarks and tests. Anything else in a run that draws uses the scenario's `seed`. Each user
-// has its own stream, made from a seed and a stable name, so a new user changes no other. Generator and distributions
-// are our own, since the C++ standard does not fix the sequences of its distributions.
+// Named random streams with a seed, for everything that is random: synthetic traces, some components (their parameter
+// `seed`), benchmarks and tests. All other random draws of a run use the scenario's `seed`. Each user has its own
+// stream, made from a seed and a fixed name, so adding a user changes no other stream. Generator and distributions are
+// our own, since the C++ standard does not fix the sequences of its distributions.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// The path without links and dots in its folder; as it is where there is no such folder.
+/// The path with links and dots in its folder resolved; unchanged if there is no such folder.
 std::string whole_name(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -51,7 +51,7 @@ std::string whole_name(const std::string& path) {
   return out;
 }
 
-/// Also where neither is there yet.
+/// True if both paths name the same file, even if neither exists yet.
 bool names_same_file(const std::string& a, const std::string& b) {
   if (a.empty() || a == "-") return false;
   return exists(b) ? is_same_file(a, b) : whole_name(a) == whole_name(b);

@@ -19,7 +19,7 @@ void note_read_files();
 void note_read(int descriptor);
 void note_read(const std::string& path);
 
-/// Removes a file from the record, so that an output may overwrite it: an earlier version of that output.
+/// Removes a file from the record, so that a newer version of this output may replace it.
 void forget_read(const std::string& path);
 
 /// Error: a path with the character NUL. The system would end the path there and open another file.
@@ -30,9 +30,9 @@ Status check_not_read(const std::string& path);
 
 /// True if both paths lead to the same regular file.
 bool is_same_file(const std::string& a, const std::string& b);
-/// Checks before the work what check_not_read would find at its end: no output is one of `inputs` or a file that was
-/// read, and no two outputs are one file. Each command with an input and an output calls this before it opens either,
-/// and again when it knows more inputs. The error names the output.
+/// Checks before the work starts what check_not_read would otherwise find after it: no output is one of `inputs` or a
+/// file that was read, and no two outputs are the same file. Each command with inputs and outputs calls this before it
+/// opens any, and again when it learns of more inputs. The error names the output.
 Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace kvplan

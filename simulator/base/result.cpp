@@ -5,7 +5,7 @@
 namespace kvplan {
 namespace {
 
-/// A key of a hostile file, or a path in it, may be as long as the file.
+/// Shortens a text: a key in a hostile file, or a path in it, may be as long as the file.
 std::string shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   return text.substr(0, 80) + "... (" + std::to_string(text.size()) + " bytes)";
@@ -29,7 +29,7 @@ std::string Error::to_string() const {
     out += ": ";
   }
   out += message;
-  return printable(out);  // it may contain text of files
+  return printable(out);  // texts from files may contain control characters
 }
 
 Error&& Error::at_file(std::string_view path) && {

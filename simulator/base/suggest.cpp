@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Optimal string alignment: rows of the classic table, the one before last kept for neighbour swaps.
+  // Optimal string alignment: two rows of the classic table are kept, the older one for swaps of neighbours.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-constexpr std::size_t kLongestWord = 64;  // of longer ones no name is near
+constexpr std::size_t kLongestWord = 64;  // longer words are near no name
 
 std::string lower_case(std::string_view text) {
   std::string out(text);
@@ -37,7 +37,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-/// The word may come from a hostile file; the message is one line all the same.
+/// Makes one line: the word may come from a hostile file.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
@@ -90,7 +90,7 @@ std::vector<std::string_view> near_names(std::string_view word, std::span<const 
     if (distance * 3 <= longer)
       ranked.emplace_back(distance, name);
     else if (lower.find(wanted) != std::string::npos || (lower.size() > 2 && wanted.starts_with(lower)))
-      ranked.emplace_back(longer + distance, name);  // behind all slips
+      ranked.emplace_back(longer + distance, name);  // after all likely typing errors
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -16,8 +16,8 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 std::string unknown_name(std::string_view kind, std::string_view word,
                          std::span<const std::string_view> known);
 
-/// At most `most` names of `known` that `word` may mean, the nearest first: slips as above, then names that contain the
-/// word or begin it, without regard to case.
+/// At most `most` names of `known` that `word` may mean, without regard to case. Likely typing errors come first, by
+/// distance; then names that contain the word, and names with which the word begins.
 std::vector<std::string_view> near_names(std::string_view word, std::span<const std::string_view> known,
                                          std::size_t most);
 

@@ -1,4 +1,4 @@
-// Text from files, which may contain anything.
+// Functions for text from files, which may contain any bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace kvplan {
 /// forms, no surrogates, nothing past U+10FFFF).
 std::size_t utf8_length(std::string_view text);
 
-/// The text behind the byte-order mark that it may begin with (U+FEFF as UTF-8, which editors of some systems write).
+/// The text without its byte-order mark, if it begins with one (U+FEFF as UTF-8; editors of some systems write it).
 inline std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }

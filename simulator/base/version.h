@@ -1,4 +1,4 @@
-// The version that programs print and reports carry; the build gives it from the project's number.
+// The version that programs print and reports contain. The build sets it from the version of the CMake project.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// An array of zeros in which only touched elements take memory and time: for tables over everything that could occur,
-// of which a run sees little.
+// An array of zeros in which only touched elements take memory and time. For tables with an entry for everything that
+// could occur, when a run touches few of them.
 #pragma once
 
 #include <cstddef>

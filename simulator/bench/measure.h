@@ -1,5 +1,5 @@
-// How the benchmarks measure time: CPU seconds of this thread; the sides of a comparison alternate in one process;
-// the median, with the fastest and slowest beside it.
+// How the benchmarks measure time: CPU seconds of this thread; the sides of a comparison take turns in one process; the
+// result is the median, with the fastest and slowest round.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Spread {
   double slowest{0};
 };
 
-/// One implementation of what is compared.
+/// One of the implementations that are compared.
 struct Side {
   std::function<void()> body;
   int most{1 << 30};  ///< number of rounds in which it takes part: fewer for a slow one, 0 to leave it out

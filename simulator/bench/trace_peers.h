@@ -1,4 +1,4 @@
-// What our importers are compared with: synthetic traces as text, and straightforward careful readers of them.
+// The inputs and rivals of our importers: synthetic traces as text, and careful but simple readers of them.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct PeerTrace {
   Trace trace;
   std::vector<std::uint64_t> ids;
 };
-/// The digest of our import if both have read the same: ids are numbered by first appearance here, outside the timed
-/// part.
+/// The digest that our import gives if both have read the same. Ids are numbered by first appearance in this function,
+/// outside the timed part.
 std::string digest_of(PeerTrace peer, std::int64_t block_tokens);
 
 PeerTrace csv_sscanf(const std::string& text);
 PeerTrace csv_from_chars(const std::string& text);
-/// Reads ids, if rows have them, by strtoull, since sscanf cannot read lists of any length.
+/// Uses strtoull for ids, if rows have them, since sscanf cannot read lists of any length.
 PeerTrace jsonl_sscanf(const std::string& text, bool with_ids);
 /// REQUIRES: a text of make_jsonl, which has the padding that simdjson reads.
 PeerTrace jsonl_simdjson(const std::string& text, bool with_ids);

@@ -27,7 +27,7 @@ struct PlotFlags {
 
 enum class Form : std::uint8_t { kNone, kSvg, kHtml, kCsv, kPng };
 
-/// By the name's ending; a compression suffix may follow it.
+/// The form follows from the end of the name; a compression suffix may follow.
 Result<Form> form_of(std::string_view path) {
   if (path.empty()) return Form::kNone;
   for (const std::string_view packed : {".gz", ".zst"})
@@ -66,7 +66,7 @@ Result<std::vector<std::int32_t>> sequences_of(const std::string& text) {
 
 constexpr std::string_view kAttention = "attention";
 
-/// The requested maps of `all`, in their order; all if none were requested.
+/// Keeps the requested maps of `all`, in the requested order; keeps all if none were requested.
 Status choose(const std::string& asked, std::vector<survey::Map>& all,
               std::optional<survey::AttentionMap>& attention) {
   if (asked.empty()) return Done{};
@@ -140,7 +140,7 @@ Result<std::string> drawn(const PlotFlags& flags, Form form, const survey::Plots
   return png;
 }
 
-/// Options that nothing would come of.
+/// Rejects options that would have no effect.
 Status check_used(const PlotFlags& flags, Form form) {
   if (!flags.theme.empty()) {
     if (flags.theme != "light" && flags.theme != "dark")
@@ -175,7 +175,7 @@ Status run_plot(const PlotFlags& flags) {
                                    ? flags.sequence
                                    : (request.sequences.empty() ? 0 : request.sequences.front()),
                    .layer = std::max(flags.layer, 0)};
-  // Before the work, not after it; --sequences are looked at when it begins.
+  // Checked before the work begins; --sequences is checked when it begins.
   if (flags.sequence >= static_cast<std::int64_t>(recording->info().sequences.size()) ||
       (flags.layer >= 0 && (flags.sequence >= 0 || request.sequences.empty())))
     KVPLAN_TRY_DO(attention::check_recorded_layer(*recording, at.sequence, at.layer));

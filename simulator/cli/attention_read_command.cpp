@@ -42,7 +42,7 @@ Result<readers::Lane> lane_of(const std::string& text, std::optional<std::int64_
   return readers::Lane{.reader = std::move(reader).value(), .budget = budget};
 }
 
-/// Each reader with each budget; those that take none once.
+/// Combines each reader with each budget; readers that take no budget occur once.
 Result<std::vector<readers::Lane>> lanes_of(const ReadFlags& flags) {
   auto texts = frontier::split_components(flags.readers);
   if (!texts.ok()) return std::move(texts).error().at_field("--reader");

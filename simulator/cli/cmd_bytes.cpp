@@ -34,7 +34,7 @@ using report::grouped;
 struct BytesOptions {
   std::string model;
   std::string format{"bf16"};
-  std::string window_format;  ///< empty: layers with a window store as the others do
+  std::string window_format;  ///< empty: layers with a window have the same format as the others
   std::string policy;
   std::string json;
   std::int64_t tensor_ranks{1};
@@ -83,7 +83,7 @@ struct Answer {
   [[nodiscard]] const StageFootprint& rank() const { return all.stages[all.fullest]; }
   /// Mean bytes of a stored token in layers [first, first + layers), if a codec's tokens take different bytes.
   [[nodiscard]] double mean_token_bytes(std::int64_t first, std::int64_t layers) const {
-    std::map<std::int64_t, std::int64_t> bytes;  // by number of stored tokens; rounded only once
+    std::map<std::int64_t, std::int64_t> bytes;  // by number of stored tokens; rounded only at the end
     for (std::int64_t i = first; i < first + layers; ++i) {
       const LayerFootprint& layer = all.layers[static_cast<std::size_t>(i)];
       bytes[layer.tokens] += layer.bytes;
@@ -102,7 +102,7 @@ struct Answer {
   }
 };
 
-/// A whole number, or the mean of a codec's tokens.
+/// A whole number, or the mean if a codec's tokens take different bytes.
 template <class Of>
 void write_token_bytes(JsonWriter& json, const Answer& answer, std::int64_t bytes, const Of& of) {
   json.key("bytes_per_token");
@@ -281,7 +281,7 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
   return out;
 }
 
-/// Names of both families; those in both are of the family "format".
+/// Names of both families of formats; a name that is in both means the one in the family "format".
 const std::vector<const Descriptor*>& all_formats() {
   static const std::vector<const Descriptor*> kAll = [] {
     const Catalogue elements = model::format_descriptors();
@@ -295,7 +295,7 @@ const std::vector<const Descriptor*>& all_formats() {
   return kAll;
 }
 
-/// For a format with a number of bits per element.
+/// Counts a format with a number of bits per element.
 Status count_elements(const BytesOptions& options, Answer& answer) {
   KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.kept_of(answer.shape)));
   if (kept.counts.size() > 1)
@@ -328,7 +328,7 @@ Status read_side(LayerStorage& storage, const BytesOptions& options, std::string
   return Done{};
 }
 
-/// For a codec, or if layers with a window have their own format.
+/// Counts layer by layer: for a codec, or if layers with a window have their own format.
 Status count_by_layer(const BytesOptions& options, CodecRequest request, Answer& answer) {
   KVPLAN_TRY_DO(read_side(request.format, options, "--format", answer));
   if (request.of_windows) KVPLAN_TRY_DO(read_side(*request.of_windows, options, "--window-format", answer));

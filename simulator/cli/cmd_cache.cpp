@@ -1,4 +1,4 @@
-// kvplan cache: prefix caches without time, as the replays of engines define them.
+// kvplan cache: prefix caches in replays that have no time, as each engine defines its replay.
 #include <algorithm>
 #include <memory>
 
@@ -32,12 +32,12 @@ struct CacheFlags {
   traces::ImportOptions import;
 };
 
-/// Larger pools the allocator refuses, with its own limit.
+/// The allocator has a limit of its own on the pool, and refuses larger ones.
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 31;
 constexpr std::int64_t kMostQuantumMs = 1'000'000'000;
 
-/// What the scenario parameter of the same meaning may be, of the member that the field has by default.
+/// The range of the scenario parameter with the same meaning, in the component that the field has by default.
 WholeRange param_range(std::string_view path, Catalogue catalogue, std::string_view name) {
   for (const Descriptor* descriptor : catalogue)
     for (const Param& param : descriptor->params)
@@ -51,7 +51,7 @@ std::string_view name_of(const scheduling::Engine& engine) {
   return engine.scheduler->descriptor.name;
 }
 
-/// Those that have replays.
+/// The engines that have replays.
 std::vector<const scheduling::Engine*> engines() {
   std::vector<const scheduling::Engine*> out;
   for (const scheduling::Engine* engine : scheduling::engines())
@@ -65,7 +65,7 @@ std::vector<std::string> engine_names() {
   return names;
 }
 
-/// What --help says of --driver.
+/// The help text of --driver.
 std::string driver_help() {
   std::string text = "Driver of the engine: how requests are replayed";
   for (const scheduling::Engine* engine : engines()) {
@@ -90,7 +90,7 @@ Result<const replays::EngineReplay*> chosen_replay(const CacheFlags& flags) {
   return bad_input(unknown_name("driver of " + flags.engine, flags.driver, known)).at_field("--driver");
 }
 
-/// Every option that any replay needs or takes.
+/// Every option that some replay needs or accepts.
 std::vector<std::string_view> options_of_replays() {
   std::vector<std::string_view> out;
   for (const scheduling::Engine* engine : engines())
@@ -100,7 +100,7 @@ std::vector<std::string_view> options_of_replays() {
   return out;
 }
 
-/// A driver has the options that it needs, and none that it does not know.
+/// Checks that all options that the driver needs are given, and none that it does not know.
 Status check_given(const Command& command, const CacheFlags& flags, const replays::EngineReplay& driver) {
   const std::string name_of_driver = flags.engine + " " + std::string(driver.name);
   const auto given = [&](std::string_view name) { return command.option(std::string(name)).given(); };

@@ -1,4 +1,4 @@
-// kvplan calibration info|merge: check and show what a device was measured to do, join the rows of several files.
+// kvplan calibration info|merge: check and show the measurements of a device, join the rows of several files.
 #include <algorithm>
 #include <memory>
 
@@ -24,7 +24,7 @@ struct CalibrationFlags {
   std::string json, output;
 };
 
-/// Text of a file, harmless to a terminal.
+/// Text of a file, with control characters replaced, so that it is harmless to a terminal.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';

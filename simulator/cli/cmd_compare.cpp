@@ -35,7 +35,7 @@ std::string command_line(const CompareFlags& flags) {
   return out + " --html " + report::shell_quoted(flags.html);
 }
 
-/// What could run is printed by now; a variant that could not makes the comparison fail.
+/// The variants that could run have been printed by now; any that could not makes the whole command fail.
 Status all_ran(const runs::Comparison& comparison) {
   const auto& variants = comparison.variants;
   const auto failed =
@@ -73,7 +73,7 @@ Status run(const CompareFlags& flags) {
   KVPLAN_TRY(const runs::Comparison comparison, done);
 
   const bool to_stdout = flags.json == "-" || flags.html == "-";
-  if (to_stdout) print_warnings(report::comparison_warnings(comparison));  // the text has them itself
+  if (to_stdout) print_warnings(report::comparison_warnings(comparison));  // the text has the warnings itself
   Outputs outputs;
   if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, report::comparison_json(comparison)));
   if (!flags.html.empty())

@@ -17,7 +17,7 @@ struct ConvertFlags {
 
 enum class FileForm { kJson, kScenario, kReport, kCsv };
 
-/// By the name's ending; for compressed outputs, by the ending before that.
+/// The form follows from the end of the name; for compressed outputs, from the ending before that.
 Result<FileForm> form_of(const std::string& output) {
   if (output == "-") return FileForm::kJson;
   if (io::is_named(output, ".json")) return FileForm::kJson;
@@ -71,7 +71,7 @@ Status convert(const ConvertFlags& flags) {
   const bool scenario = is_scenario(*input);
   if (input->failed()) return input->error();
   if (scenario && io::looks_like_scenario(begin)) return convert_scenario(*input, form, flags.output);
-  if (scenario) KVPLAN_TRY_DO(io::read_scenario(*input));  // says where it breaks
+  if (scenario) KVPLAN_TRY_DO(io::read_scenario(*input));  // its error says where the file is broken
   return bad_input("expected a scenario (JSON or .kvs) or the report of a run (JSON or .kvr)")
       .at_file(flags.input);
 }

@@ -23,7 +23,7 @@ struct Asked {
   PolicyInput input;
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t group{1};
-  std::optional<formats::FormatChoice> format{};  ///< of what stays
+  std::optional<formats::FormatChoice> format{};  ///< of the kept tokens
 };
 
 Result<Asked> asked(const report::EvictOptions& options) {
@@ -43,7 +43,7 @@ Result<Asked> asked(const report::EvictOptions& options) {
   return out;
 }
 
-/// Writes `after_prefill` and `steps` where JSON is wanted.
+/// Evaluates one layer; writes `after_prefill` and `steps` if JSON is wanted.
 Result<EvaluationSummary> evaluate_layer(const Asked& asked, const report::EvictOptions& options,
                                          std::int32_t layer, JsonWriter* json) {
   KVPLAN_TRY(const auto policy, policy_at(asked.input, *asked.recording, layer, options.prefill));
@@ -77,7 +77,7 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const report::Evict
   return std::move(summary);
 }
 
-/// The same tokens stored in the requested format: its bytes, and the errors of policy and format together. Writes
+/// Stores the same tokens in the requested format: its bytes, and the errors of policy and format together. Writes
 /// `format` if JSON is wanted.
 Result<std::optional<formats::EvaluationSummary>> store_layer(const Asked& asked,
                                                               const report::EvictOptions& options,

@@ -53,7 +53,7 @@ Result<formats::Probe> probe_of(const std::string& text) {
   return out;
 }
 
-/// But for the policy.
+/// The request without its policy.
 Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
   formats::EvaluationRequest out;
   out.prompt = options.prefill;

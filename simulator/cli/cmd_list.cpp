@@ -1,4 +1,4 @@
-// kvplan list and kvplan explain: what a scenario can say, from the descriptors alone.
+// kvplan list and kvplan explain: what a scenario can contain, from the descriptors alone.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -45,8 +45,8 @@ std::vector<std::string_view> all_families() {
   return out;
 }
 
-/// Calls `what` for each member of a family: (name, summary) for text, or writes it. Members of other families that a
-/// scenario also accepts (codecs as its format) are included.
+/// Calls `what` for each member of a family: (name, summary) for text, or a function that writes the member. Members of
+/// other families that a scenario also accepts (codecs as its format) are included.
 template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : runs::family_descriptors(family))
@@ -82,7 +82,7 @@ struct ToText {
   std::string operator()(const traces::Importer& importer) const { return importer_text(importer); }
 };
 
-/// What a page of a family says of a member, under its name.
+/// Writes the part of a family's page that describes one member, under the member's name.
 struct ToPage {
   std::string operator()(const Descriptor& d) const {
     std::string out = paragraph(d.summary) + source(d.source);
@@ -124,7 +124,7 @@ struct ToPage {
   std::string operator()(const traces::Importer& importer) const {
     return paragraph(importer.summary) + source(importer.source);
   }
-  /// Some texts end in a full stop, some have none.
+  /// A text as a paragraph: it ends in a full stop, which only some texts have.
   [[nodiscard]] static std::string paragraph(std::string_view text) {
     return markdown_paragraph(markdown_escaped(text) + (text.ends_with('.') ? "" : "."));
   }
@@ -136,7 +136,7 @@ struct ToPage {
 constexpr std::string_view kMadeBy =
     "Made by `kvplan list --markdown simulator/docs/components`, from the descriptors; do not edit.";
 
-/// Where a member of the family is named.
+/// How a command line or scenario names a member of the family.
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat)
@@ -194,7 +194,7 @@ Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& 
   return outputs.commit();
 }
 
-/// A row for each member: its name and what it is.
+/// A table with a row for each member: its name and a summary.
 std::string members_of(std::string_view family) {
   report::Table table{.title = std::string(family), .columns = {""}, .rows = {}, .numbers = false};
   each_of(family, [&](std::string_view name, std::string_view summary, const auto&) {
@@ -203,7 +203,7 @@ std::string members_of(std::string_view family) {
   return report::table_text(table, output_width()) + "\nkvplan explain NAME shows the details of one.\n";
 }
 
-/// A row for each family: the names of its members.
+/// A table with a row for each family: the names of its members.
 std::string overview_of(const std::vector<std::string_view>& families) {
   report::Table table{.title = "Families and their members", .columns = {""}, .rows = {}, .numbers = false};
   for (const auto family : families) {

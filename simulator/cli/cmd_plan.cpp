@@ -56,7 +56,7 @@ Result<std::vector<std::string>> parts_of(const std::string& text, const char* o
   return out;
 }
 
-/// Runs so far of those that are expected, and when the rest will be done.
+/// Shows how many of the expected runs are done, and when the rest will be done.
 class PlanProgress {
  public:
   PlanProgress() : progress_([this] { return line(); }) {}
@@ -78,7 +78,7 @@ class PlanProgress {
   }
   std::chrono::steady_clock::time_point begin_{std::chrono::steady_clock::now()};
   std::atomic<std::int64_t> runs_{0}, expected_{0};
-  Progress progress_;  // last: its thread reads the others
+  Progress progress_;  // declared last, because its thread reads the others
 };
 
 Result<std::vector<runs::Setting>> plan_settings(const PlanFlags& flags, planner::TargetOptions& targets) {
@@ -106,7 +106,7 @@ Result<std::vector<std::string>> rates_of(const PlanFlags& flags,
   return std::vector<std::string>{"1"};
 }
 
-/// The store of --out: a database with the digests of the files that all cases read.
+/// The store of --out: a database that records the digests of the files that all cases read.
 Result<std::unique_ptr<planner::Store>> open_store(const PlanFlags& flags, runs::Inputs& inputs,
                                                    const planner::Space& space,
                                                    const std::vector<planner::Target>& targets,
@@ -215,7 +215,7 @@ Status run(const PlanFlags& flags) {
   KVPLAN_TRY_DO(add_exports(flags.exported, plan));
   const std::string json = flags.json.empty() ? std::string() : planner::plan_json(plan);
   const std::string text = flags.json == "-" ? json : planner::plan_text(plan, output_width(), flags.verbose);
-  // An answer that was interrupted is printed, and no file replaced by it.
+  // After an interruption the answer so far is printed, and no file is replaced by it.
   if (plan.interrupted) {
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);

@@ -1,4 +1,4 @@
-// kvplan pool: the KV pool that a device has room for beside a model, item by item, without a run.
+// kvplan pool: the KV pool that fits on a device beside a model, item by item, without a run.
 #include <memory>
 #include <utility>
 
@@ -28,7 +28,7 @@ struct PoolOptions {
   std::string model, device, format, json;
   std::vector<std::string> sets;
   std::int64_t tensor_ranks{1}, stages{1};
-  std::int64_t block_tokens{0};  ///< 0: those of the allocator
+  std::int64_t block_tokens{0};  ///< 0: the allocator's own number
 };
 
 struct Answer {
@@ -39,9 +39,9 @@ struct Answer {
   [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }
   [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
   [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine_traits().request_tokens.value; }
-  /// Blocks, not slots of one range.
+  /// True if the pool has blocks, false if it is one range of slots.
   [[nodiscard]] bool has_blocks() const { return layout().returns_alloc_units(); }
-  /// As engines print it: blocks over those of a request of max_model_len.
+  /// The concurrency as engines print it: blocks of the pool over the blocks of a request of max_model_len tokens.
   [[nodiscard]] std::optional<double> concurrency() const {
     if (!laid_out.longest_alloc_units) return std::nullopt;
     return static_cast<double>(laid_out.all_alloc_units()) /

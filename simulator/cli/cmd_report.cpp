@@ -28,7 +28,7 @@ std::vector<std::pair<std::string, std::string>> outputs_of(const ReportFlags& f
       {"--heat-csv", flags.heat_csv}, {"--heat-svg", flags.heat_svg}, {"--effects-csv", flags.effects_csv}};
 }
 
-/// A table with fewer rows than the sweep has cases looks whole; so it is said.
+/// Warns if the sweep has cases that the table lacks, because such a table looks complete.
 Status warn_of_missing(sweep::Database& database) {
   KVPLAN_TRY(const std::int64_t done, database.done());
   const std::int64_t cases = database.head().cases;
@@ -46,7 +46,7 @@ std::string command_line(const ReportFlags& flags) {
   return line + " --html " + report::shell_quoted(flags.html);
 }
 
-/// `value`, or its error at an option.
+/// `value`, or its error with the name of an option.
 template <class Value>
 Result<Value> at_option(Result<Value> value, std::string_view option) {
   if (!value && value.error().field.empty()) return std::move(value).error().at_field(option);
@@ -103,7 +103,7 @@ Status run(const ReportFlags& flags) {
   const auto csv = [&](const ByteSink& sink) { return sweep::write_csv(database, sink); };
   if (flags.csv == "-" &&
       std::count_if(files.begin(), files.end(), [](const auto& f) { return !f.empty(); }) == 1)
-    return write_pieces("-", csv);  // no row waits for the last
+    return write_pieces("-", csv);  // rows are written as they come, without waiting for the last
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add_pieces(flags.csv, csv));
   if (analyses.front) KVPLAN_TRY_DO(outputs.add(flags.pareto_csv, sweep::front_csv(*analyses.front)));

@@ -84,7 +84,7 @@ Status run(const RunFlags& flags) {
   };
   KVPLAN_TRY(const runs::RunResult result, run_it());
 
-  if (uses_stdout(flags) > 0) print_warnings(result.warnings);  // the text has them itself
+  if (uses_stdout(flags) > 0) print_warnings(result.warnings);  // the text contains the warnings itself
   Outputs outputs;
   if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, runs::requests_csv(result)));
   if (!flags.holders.empty()) KVPLAN_TRY_DO(outputs.add(flags.holders, holders.csv()));

@@ -58,8 +58,8 @@ std::optional<double> count(const startup::Maybe<std::int64_t>& value) {
   return value ? std::optional(static_cast<double>(value->value)) : std::nullopt;
 }
 
-/// kvplan's predictions, by the names of a derivation. None if the device or model is unknown, or the model does not
-/// fit: the notes say why.
+/// Adds kvplan's predictions, by the names that a derivation uses. Adds none if the device or model is unknown, or the
+/// model does not fit: the notes say why.
 void add_predictions(const io::StartupChoices& choices, LogAnswer& answer) {
   if (choices.device.empty() || choices.shape == nullptr) return;
   const auto predicted = [&]() -> Result<std::pair<runs::ModelOnRanks, runs::PoolLayout>> {
@@ -224,7 +224,7 @@ Status run_from_log(const LogOptions& options) {
   add_terms(answer);
   add_predictions(choices, answer);
   answer.settings = io::startup_settings(answer.log, choices);
-  KVPLAN_TRY_DO(runs::resolve(answer.settings));  // a scenario that cannot be read is never written
+  KVPLAN_TRY_DO(runs::resolve(answer.settings));  // so that a scenario that cannot be read is never written
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(options.output, io::settings_json(answer.settings)));
   if (options.json.empty() && options.output != "-") {

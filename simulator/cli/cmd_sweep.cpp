@@ -33,10 +33,10 @@ struct SweepFlags {
   JobInput jobs;
 };
 
-/// Where recordings were cut. Called from any thread that opens one.
+/// Collects where recordings were cut off. Called from any thread that opens a recording.
 class CutRecordings {
  public:
-  /// `open`, watched; this outlives it.
+  /// Returns `open` with its results watched; this object must outlive it.
   runs::RecordingOpener watch(runs::RecordingOpener open) {
     return [this, open = std::move(open)](const std::string& path) {
       auto recording = open(path);
@@ -47,7 +47,7 @@ class CutRecordings {
       return recording;
     };
   }
-  /// REQUIRES: no thread opens files any more.
+  /// REQUIRES: no thread opens files any longer.
   [[nodiscard]] std::vector<std::string> warnings() const { return {found_.begin(), found_.end()}; }
 
  private:
@@ -55,7 +55,7 @@ class CutRecordings {
   std::set<std::string> found_;
 };
 
-/// Cases done of all, and when the rest will be, at the rate so far.
+/// Shows how many of all cases are done, and when the rest will be done at the rate so far.
 class SweepProgress {
  public:
   SweepProgress(std::int64_t done, std::int64_t total)
@@ -76,7 +76,7 @@ class SweepProgress {
   std::int64_t before_;
   std::atomic<std::int64_t> done_;
   std::int64_t total_;
-  Progress progress_;  // last: its thread reads the others
+  Progress progress_;  // declared last, because its thread reads the others
 };
 
 Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control, CutRecordings& cut) {

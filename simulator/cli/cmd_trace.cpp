@@ -56,7 +56,7 @@ Status run_head(const TraceOptions& options) {
   return write_text("-", head_text(piece, options.rows));
 }
 
-/// One sub-command with its own options, which live as long as its action.
+/// Adds one sub-command with its own options, which live as long as the function that runs it.
 Command* add_action(Command& trace, Outcome& outcome, const char* name, const char* help,
                     Status (*action)(const TraceOptions&), const std::shared_ptr<TraceOptions>& options) {
   Command* const command = trace.add_subcommand(name, help);

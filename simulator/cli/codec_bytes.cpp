@@ -24,7 +24,7 @@ runs::KeptTokens kept_of(const CodecRequest& request, const model::LayerCache& c
     out.count = counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(number)];
   const std::int64_t tokens = request.prompt + request.generated;
   if (cache.window == 0 || out.count.of(tokens, request.prompt) <= cache.window) return out;
-  // The first tokens are out of its sight; where the policy's newest do not fill it, lengths do not say what is left.
+  // The window excludes the first tokens. If the newest do not fill it, lengths do not say which tokens remain.
   const bool newest =
       apart || counts.empty() || (out.sinks >= 0 && out.count.budget - out.sinks >= cache.window);
   return {.count = {.budget = cache.window}, .sinks = newest ? 0 : -1};

@@ -13,7 +13,7 @@
 namespace kvplan::cli {
 namespace {
 
-/// What the system refuses is an error like any other: one line, exit code 2.
+/// Turns errors of the operating system into errors like any other: one line, exit code 2.
 Status guarded(const std::function<Status()>& body) {
   try {
     return body();

@@ -13,7 +13,7 @@
 
 namespace kvplan::cli {
 
-/// How the program ends: the first error of a command, as one line on standard error and an exit code. Failing to
+/// How the program ends: with the first error of a command, as one line on standard error and an exit code. Failing to
 /// write a result, also to standard output, is such an error.
 struct Outcome {
   int exit_code{0};
@@ -30,14 +30,14 @@ void report(const Status& status, Outcome& outcome);
 /// Runs `body` once the command line is parsed and `command` was chosen.
 void run_as(Command& command, Outcome& outcome, std::function<Status()> body);
 
-/// Prints each on a line of standard error.
+/// Prints each warning on a line of standard error.
 void print_warnings(const std::vector<std::string>& warnings);
 
 /// Adds `--json FILE|-`; `what` describes the output.
 void add_json_option(Command& command, std::string& path, std::string_view what);
 /// Writes a result: to the file, completely or not at all, or to standard output if the path is "-".
 Status write_text(const std::string& path, std::string_view text);
-/// The same in pieces: `make` passes its bytes to the sink that it gets.
+/// As write_text, in pieces: `make` passes its bytes to the sink that it gets.
 using ByteSink = std::function<Status(std::string_view)>;
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
 

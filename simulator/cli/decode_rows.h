@@ -16,7 +16,7 @@
 
 namespace kvplan::cli {
 
-/// What a row says about itself: the names of its device, engine and kernel.
+/// The names in a row: of its device, engine and kernel.
 struct DecodeRowNames {
   std::string gpu, engine, engine_version, kernel;
 };

@@ -11,7 +11,7 @@ namespace kvplan::cli {
 /// cannot be read.
 Result<formats::FormatChoice> read_format_input(const std::string& text);
 
-/// Stops when interrupted. Errors: as formats::evaluate; errors without a file get `file`.
+/// Ends early if the user interrupts. Errors: as formats::evaluate; errors without a file get `file`.
 Result<formats::Evaluation> evaluate_format(const attention::Recording& recording,
                                             formats::EvaluationRequest request, const std::string& file);
 

@@ -13,12 +13,12 @@
 namespace kvplan::cli {
 namespace {
 
-/// What a task says for itself, or what is about the job.
+/// Options that each task sets for itself, and options about the job.
 constexpr std::array<std::string_view, 9> kOwn{"--out",        "--shard",  "--threads",
                                                "--resume",     "--shards", "--sbatch",
                                                "--kubernetes", "--image",  "--claim"};
 
-/// The options that were given, as they can be given again.
+/// The options that were given, in a form that can be given again.
 std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> positionals, options;
   for (const Option* option : command.options()) {
@@ -38,7 +38,7 @@ std::vector<std::string> arguments_of(const Command& command) {
   return positionals;
 }
 
-/// This program by a name that does not depend on where it is called.
+/// A path of this program that does not depend on the working directory.
 std::string own_path() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,4 +1,4 @@
-// Rows of a CSV table in which a command finds columns by name: in any order, among others.
+// Rows of a CSV table in which a command finds columns by name: columns may be in any order, with others between them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What `kvplan list` and `kvplan explain` say of one entry: as text and as JSON.
+// The texts of `kvplan list` and `kvplan explain` for one entry: as text and as JSON.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace kvplan::cli {
 
-/// Families of other catalogues than the scenario's.
+/// Families that are not in the scenario's catalogues.
 inline constexpr std::string_view kScenario = "scenario";
 inline constexpr std::string_view kTraceFormat = "trace-format";
 inline constexpr std::string_view kModel = "model";
@@ -25,7 +25,7 @@ inline constexpr std::string_view kReplacement = "replacement";
 inline constexpr std::string_view kCodec = formats::kFamily;
 inline constexpr std::string_view kBudgetFamily = "budget";
 
-/// "bandwidth = 3,350,000,000,000 bytes/s", what that is, and from where.
+/// "bandwidth = 3,350,000,000,000 bytes/s", the meaning of this figure, and its source.
 struct FigureLines {
   std::string value, meaning, source;
 };
@@ -42,13 +42,13 @@ void write_device(JsonWriter& json, const model::DeviceShape& d);
 void write_importer(JsonWriter& json, const traces::Importer& importer);
 std::string descriptor_text(const Descriptor& d);
 std::string field_text(const runs::Field& field);
-/// Shape, windows, parameters and bytes, a sentence or part of one each.
+/// Shape, windows, parameters and bytes: a sentence, or part of one, for each.
 std::vector<std::string> model_lines(const model::ModelShape& m);
 /// "Also used for these Hugging Face models: A, B": repositories with the same model (modelfile/catalogue.h).
 std::string other_names(const model::ModelShape& m);
 std::string model_text(const model::ModelShape& m);
 std::vector<FigureLines> figure_lines(const model::DeviceShape& d);
-/// What it is sold as, and its other names.
+/// The name under which the device is sold, and its other names.
 std::string device_summary(const model::DeviceShape& d);
 std::string device_text(const model::DeviceShape& d);
 std::string importer_text(const traces::Importer& importer);

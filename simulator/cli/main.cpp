@@ -51,7 +51,7 @@ struct Adder {
   std::string_view name;  ///< first word of its command line
   void (*add)(Command& app, Outcome& outcome);
 };
-/// In the order of `kvplan --help`.
+/// The commands in the order of `kvplan --help`.
 constexpr std::array<Adder, 20> kAdders{{
     {"bytes", add_bytes},
     {"cache", add_cache},
@@ -75,8 +75,8 @@ constexpr std::array<Adder, 20> kAdders{{
     {"latency", add_latency},
 }};
 
-/// The command that `first` names alone, since the options of all others cost a fifth of a small run; or else all
-/// commands, for their list and for suggestions.
+/// Adds only the command that `first` names, since adding the options of all others takes a fifth of the time of a
+/// small run; if it names none, adds all commands, for their list and for suggestions.
 void add_commands(Command& app, Outcome& outcome, std::string_view first) {
   const auto named =
       std::find_if(kAdders.begin(), kAdders.end(), [&](const Adder& adder) { return adder.name == first; });

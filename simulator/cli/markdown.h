@@ -9,9 +9,9 @@ namespace kvplan::cli {
 /// Text with Markdown's special characters escaped.
 std::string markdown_escaped(std::string_view text);
 
-/// Lines of at most 118 characters, followed by a blank line. `markdown` is not escaped.
+/// A paragraph in lines of at most 118 characters, followed by a blank line. `markdown` is not escaped.
 std::string markdown_paragraph(const std::string& markdown);
-/// "- ..." in such lines, without a blank line.
+/// A list item, "- ...", in such lines, without a blank line.
 std::string markdown_item(const std::string& markdown);
 
 }  // namespace kvplan::cli

@@ -8,7 +8,7 @@
 namespace kvplan::cli {
 namespace {
 
-/// The option of one text that `read` understands or refuses.
+/// Adds an option with one text, which `read` accepts or rejects.
 Option* add_text(Command& command, const std::string& name, const std::string& help,
                  const std::string& shown_default, const char* type,
                  std::function<Status(const std::string&)> read) {

@@ -1,5 +1,5 @@
-// Numeric options. All are parsed by simulator/base/number_input.h, so that every command rejects the same texts with
-// the same words. CLI11's own conversion would saturate, and read an empty text as 0 and 010 as 8.
+// Numeric options. All of them are parsed by simulator/base/number_input.h, so that every command rejects the same
+// texts with the same error messages. CLI11's own conversion would saturate, and read an empty text as 0 and 010 as 8.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace kvplan::cli {
 Option* add_whole_number(Command& command, const std::string& name, WholeRange range, const std::string& help,
                          const std::string& shown_default, std::function<void(std::int64_t)> set);
 
-/// The same for a variable, which holds the default. It must live as long as the command, and be able to hold the
-/// range.
+/// As above, for a variable, which holds the default. It must live as long as the command, and be able to hold every
+/// number of the range.
 template <class Integer>
 Option* add_whole_number(Command& command, const std::string& name, Integer& to, WholeRange range,
                          const std::string& help) {
@@ -33,8 +33,8 @@ void add_layer_threads(Command& command, int& threads);
 Option* add_number(Command& command, const std::string& name, double& to, NumberRange range,
                    const std::string& help);
 
-/// "N[,N...]": distinct whole numbers, in the given order. Errors, with this field: not numbers, out of range, a
-/// number twice.
+/// Parses "N[,N...]": distinct whole numbers, kept in the given order. Errors, with this field: not numbers, out of
+/// range, a number twice.
 Result<std::vector<std::int64_t>> different_numbers(const std::string& text, WholeRange range,
                                                     std::string_view field);
 

@@ -32,31 +32,31 @@ class Option {
   Option* type_name(const std::string& name);
   /// Number of values; -1: any number, at least one.
   Option* expected(int values);
-  /// It may be given several times; each time adds one value.
+  /// The option may be given several times; each time adds one value.
   Option* repeatable();
-  /// A list takes one value each time the option is given.
+  /// For a list: it takes one value each time the option is given.
   Option* one_value_each();
-  /// Any other value is an error.
+  /// Any value outside this list is an error.
   Option* one_of(std::vector<std::string> values);
   /// An empty value is an error.
   Option* not_empty();
-  /// Giving this one without `other` is an error.
+  /// Giving this option without `other` is an error.
   Option* needs(const Option* other);
-  /// Giving both is an error.
+  /// Giving both options is an error.
   Option* excludes(const Option* other);
-  /// Its function is called as soon as it is parsed, before required options are checked.
+  /// The option's function is called as soon as it is parsed, before required options are checked.
   Option* read_at_once();
 
   /// "--output" of "-o,--output".
   [[nodiscard]] std::string name() const;
-  /// All that it can be given by: "--output" and "-o". None of a positional argument.
+  /// All names by which it can be given: "--output" and "-o". Empty for a positional argument.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Values that it takes each time that it is given.
+  /// Least number of values that it takes each time it is given.
   [[nodiscard]] int least_values() const;
   [[nodiscard]] int most_values() const;
   [[nodiscard]] bool positional() const;
   [[nodiscard]] bool takes_value() const;
-  /// True: it takes text: it has no type_name of its own and is not a flag.
+  /// True: it takes any text: it has no type_name of its own and is not a flag.
   [[nodiscard]] bool takes_text() const;
   [[nodiscard]] bool given() const;
   /// The given values, unchanged.
@@ -89,7 +89,7 @@ class Command {
   Option* add_flag_function(const std::string& names, std::function<void()> give, const std::string& help);
   Command* add_subcommand(const std::string& name, const std::string& help);
 
-  /// One of its commands has to be given.
+  /// One of its sub-commands has to be given.
   void require_subcommand();
   /// Written below --help.
   void footer(const std::string& text);
@@ -97,7 +97,7 @@ class Command {
   void callback(std::function<void()> body);
 
   [[nodiscard]] std::string name() const;
-  /// In the order in which they were added; without --help and --version.
+  /// The options in the order in which they were added; without --help and --version.
   [[nodiscard]] std::vector<Option*> options();
   [[nodiscard]] std::vector<const Option*> options() const;
   /// An option that was added. `name`: see Option::name().

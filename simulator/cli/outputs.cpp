@@ -27,7 +27,7 @@ Status Outputs::add_pieces(const std::string& path, const std::function<Status(c
 }
 
 Status Outputs::commit() {
-  // A device that is full says so before the first of them has its name.
+  // All files are finished first: if the disk is full, the error comes before any file has its final name.
   for (const auto& file : files_) KVPLAN_TRY_DO(file->finish());
   if (interrupted()) return interrupted_error();
   for (const auto& file : files_) KVPLAN_TRY_DO(file->commit());

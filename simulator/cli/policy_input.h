@@ -1,4 +1,4 @@
-// A token policy given by options, with the grants of a budget scheme to all layers.
+// A token policy given by options, together with the tokens that a budget scheme grants to each layer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace kvplan::cli {
 struct PolicyInput {
   attention::PolicyChoice policy;
   std::optional<Choice> budget;
-  attention::Grants grants;  ///< by `budget`, once read
+  attention::Grants grants;  ///< granted by `budget`, once files are read
 };
 
 /// `option`: the option that names the policy. `budget`: text of --budget; empty: none. Errors (field: the option):
@@ -29,8 +29,8 @@ Result<PolicyInput> parse_policy_input(const std::string& policy, std::string_vi
 Status read_policy_input(PolicyInput& input, const attention::Recording& recording, std::int32_t sequence,
                          std::int64_t prompt);
 
-/// The policy of one layer; the one that was named if there is no scheme, or if the recording lacks the layer.
-/// REQUIRES: read_policy_input was called.
+/// The policy of one layer. If there is no scheme, or the recording lacks the layer, it is the named policy. REQUIRES:
+/// read_policy_input was called.
 Result<attention::PolicyChoice> policy_at(const PolicyInput& input, const attention::Recording& recording,
                                           std::int32_t layer, std::int64_t prompt);
 

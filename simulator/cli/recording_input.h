@@ -1,4 +1,4 @@
-// Recordings of attention as commands open them.
+// Opens recordings of attention for commands.
 #pragma once
 
 #include <memory>

@@ -47,7 +47,7 @@ struct Line {
   double hit_rate{0};
   std::optional<double> standard_error;
   std::optional<replacement::FlowBound> bound;
-  const Choice* choice{nullptr};  // of a policy
+  const Choice* choice{nullptr};  // null: not a policy
 };
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -62,7 +62,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-/// `NAME[:key=value[,key=value...]][,NAME...]`: a part that is key=value belongs to the name before it.
+/// Parses `NAME[:key=value[,key=value...]][,NAME...]`: a part key=value belongs to the name before it.
 Result<std::vector<Choice>> choices_of(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string& part : parts_of(text)) {
@@ -240,7 +240,7 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
                       .rows = {},
                       .numbers = true};
   for (const Line& line : lines) {
-    // One row for each policy with its parameters; its sizes are adjacent.
+    // The table has one row for each policy with its parameters; the sizes of a policy are adjacent.
     std::string label = line.choice != nullptr ? line.choice->to_string() : line.name;
     const bool same = !table.rows.empty() && table.rows.back().label == label;
     if (!same) table.rows.push_back({.label = std::move(label), .cells = {}});
@@ -347,7 +347,7 @@ Status ReplacementCommand::run(const std::string& path, const traces::ImportOpti
       return bad_input(std::string(choice.name()) +
                        " needs arrival times, but the requests of this trace have no common clock")
           .at_file(path);
-  // Beside every curve the optimum.
+  // Every curve is shown with the optimum.
   if (flags.sample.empty() && !capacities.empty() &&
       std::none_of(choices.begin(), choices.end(), is_optimal)) {
     for (const replacement::ReplacementEntry* entry : replacement::replacements()) {

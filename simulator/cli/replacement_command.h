@@ -13,10 +13,10 @@ namespace kvplan::cli {
 class ReplacementCommand {
  public:
   /// Adds its options to a command that has only its trace and the options for reading it. If --replacement is given,
-  /// options added later are neither required nor allowed.
+  /// options that the command adds later are neither required nor allowed.
   explicit ReplacementCommand(Command& command);
   ~ReplacementCommand();
-  /// True: --replacement was given, so `run` replaces whatever else the command does.
+  /// True: --replacement was given. The command then calls `run` and does nothing else.
   [[nodiscard]] bool given() const;
   [[nodiscard]] Status run(const std::string& trace, const traces::ImportOptions& import) const;
 

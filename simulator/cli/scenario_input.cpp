@@ -35,7 +35,7 @@ bool is_scenario(traces::Input& file) {
   for (const traces::Importer* importer : traces::importers())
     if (importer->recognises(head)) return false;
   if (io::is_named(file.path(), ".json") || io::is_named(file.path(), ".kvs")) return true;
-  // Not a line of an unknown table either: JSON over several lines that no importer knows, or broken.
+  // Nor is it a line of an unknown table: it is JSON over several lines that no importer knows, or broken JSON.
   const std::string_view begin = file.peek(4096);
   const std::size_t first = begin.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   return (head.shape == traces::Sniff::Shape::kUnknown ||

@@ -13,8 +13,8 @@
 namespace kvplan::cli {
 
 struct ScenarioInput {
-  std::string path;               ///< scenario file or trace
-  traces::ImportOptions import;   ///< of the trace
+  std::string path;               ///< a scenario file or a trace
+  traces::ImportOptions import;   ///< options for reading the trace
   std::vector<std::string> sets;  ///< PATH=VALUE
   std::string prices;             ///< path of a price list
 };
@@ -23,7 +23,7 @@ struct ScenarioInput {
 void add_scenario_options(Command& command, ScenarioInput& input);
 
 /// True: the file is a scenario, or was meant as one (by its name, .json or .kvs, or because it begins with {) and
-/// cannot be read as a trace. Errors then speak of a scenario. For a file that cannot be read the result has no
+/// cannot be read as a trace. Error messages then call it a scenario. For a file that cannot be read the result has no
 /// meaning: check `failed`.
 bool is_scenario(traces::Input& file);
 
@@ -31,7 +31,7 @@ bool is_scenario(traces::Input& file);
 /// then --set, then --prices.
 Result<std::vector<runs::Setting>> read_settings(const ScenarioInput& input);
 
-/// The options that were given besides the file, in command-line form with a space before each.
+/// The options that were given in addition to the file, in command-line form with a space before each.
 std::string scenario_flags(const ScenarioInput& input);
 
 /// Reads the trace of a scenario. `flags`: import options from the command line. Errors: none is named, or it cannot

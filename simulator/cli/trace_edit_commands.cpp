@@ -14,7 +14,7 @@
 namespace kvplan::cli {
 namespace {
 
-constexpr double kMostSeconds = 9e9;  // fits as nanoseconds
+constexpr double kMostSeconds = 9e9;  // as nanoseconds they fit into 64 bits
 
 struct EditOptions {
   std::vector<std::string> inputs;

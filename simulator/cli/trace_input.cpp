@@ -9,7 +9,7 @@
 namespace kvplan::cli {
 namespace {
 
-/// 0 where one is no plain file.
+/// Bytes of all files together; 0 if one of them is not a regular file.
 std::int64_t bytes_of(const std::vector<std::string>& paths) {
   std::int64_t sum = 0;
   for (const std::string& path : paths) {
@@ -22,7 +22,7 @@ std::int64_t bytes_of(const std::vector<std::string>& paths) {
   return sum;
 }
 
-/// A stream with the progress of its files.
+/// A stream of requests that shows how much of its files has been read.
 class InputStream final : public traces::TraceStream {
  public:
   explicit InputStream(const std::vector<std::string>& paths) : progress_(paths) {}

@@ -1,4 +1,4 @@
-// Reads traces. Every command reads them here, so that each shows progress and stops soon when the user asks to.
+// Reads traces. All commands read them through this file, so that each shows progress and stops soon when asked to.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace kvplan::cli {
 
-/// Bytes read of all bytes of the files, as on the disk (compressed bytes of a compressed file), and the rate.
-/// Without the total if one of them is a pipe.
+/// Shows the bytes read of all bytes of the files, as on the disk (compressed bytes of a compressed file), and the
+/// rate. The total is left out if one of the files is a pipe.
 class ReadProgress {
  public:
   explicit ReadProgress(const std::vector<std::string>& paths);
@@ -50,7 +50,7 @@ class CountedStream final : public traces::TraceStream {
   Progress progress_;  // last member: its thread reads the others
 };
 
-/// Opens one file, or several of one format. The line of progress is gone once the stream has ended.
+/// Opens one file, or several files of one format. The line of progress is gone once the stream has ended.
 Result<std::unique_ptr<traces::TraceStream>> open_input(const std::vector<std::string>& paths,
                                                         const traces::ImportOptions& import);
 /// The whole trace in memory.

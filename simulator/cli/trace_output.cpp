@@ -17,7 +17,7 @@ void note(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
 }
 
-/// What was noticed, each on a line.
+/// Prints each thing that was noticed on a line of its own.
 void note_warnings(const traces::StreamSummary& summary) {
   for (const std::string& warning : summary.provenance.warnings) note("warning: " + printable(warning));
 }
@@ -35,7 +35,7 @@ bool is_kvt_name(const std::string& path) {
   return name.size() >= kEnding.size() && name.substr(name.size() - kEnding.size()) == kEnding;
 }
 
-/// What was written, its rate as a check of the time unit, and what was noticed.
+/// Prints what was written, its request rate as a check of the time unit, and what was noticed.
 void note_written(const traces::WrittenTrace& written, const std::string& path) {
   std::string text = printable(path) + ": " + report::grouped(written.requests) + " requests from " +
                      written.summary.provenance.format;
@@ -72,7 +72,7 @@ Status write_trace(traces::TraceStream& stream, const std::string& path) {
   traces::TextFormat format{};
   if (!traces::text_format_from(path, format)) return write_kvt_trace(stream, path);
   KVPLAN_TRY_DO(traces::write_text_trace(stream, format, path, interrupted));
-  note_warnings(stream.summary());  // tables cannot show them
+  note_warnings(stream.summary());  // a table cannot contain the warnings
   if (format == traces::TextFormat::kCsv && stream.summary().block_tokens > 0)
     note("warning: a CSV file cannot hold prefix ids: convert to .jsonl or .kvt to keep them");
   return Done{};

@@ -11,7 +11,7 @@ namespace kvplan::cli {
 /// Checks that the ending can be written: .kvt, .csv, .jsonl, before .gz or .zst if any.
 Status check_trace_output(const std::string& path);
 
-/// The same for `import`, where a name without ending means a .kvt.
+/// As check_trace_output, for `import`, where a name without ending means a .kvt.
 Status check_import_output(const std::string& path);
 
 /// Writes the stream, and says on standard error what was written and noticed. REQUIRES: the path was checked.

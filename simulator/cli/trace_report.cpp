@@ -39,7 +39,7 @@ std::string arrivals_text(const traces::Trace& trace, const traces::Statistics& 
   return out;
 }
 
-/// Requests per slice of the span, as a row of bars: where the bursts are.
+/// Requests in each slice of the trace's time span, as a row of bars that shows where the bursts are.
 std::string rate_bars(const traces::Trace& trace) {
   constexpr std::size_t kSlices = 60;
   static constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

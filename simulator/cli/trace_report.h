@@ -13,7 +13,7 @@ std::string info_json(const traces::Trace& trace, const traces::Statistics& stat
 std::string info_text(const std::string& path, const traces::Trace& trace,
                       const traces::Statistics& statistics);
 
-/// The first `rows` requests of a piece.
+/// The first `rows` requests of a part of a trace.
 std::string head_json(const traces::Trace& piece, std::int64_t rows);
 std::string head_text(const traces::Trace& piece, std::int64_t rows);
 

@@ -20,7 +20,7 @@ struct SynthFlags {
   traces::SynthOptions parts;
   traces::ServiceOptions common;
   double duration_s{0};
-  // Which were given.
+  // Which options were given.
   bool requests{false}, duration{false}, lengths{false}, prefixes{false}, turns{false};
 };
 

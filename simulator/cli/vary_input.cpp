@@ -11,17 +11,17 @@
 namespace kvplan::cli {
 namespace {
 
-/// PATH=@FILE and the lines of the file that are not empty.
+/// An option PATH=@FILE, with the lines of the file that are not empty.
 struct ValueFile {
   std::string path, file;
-  std::vector<std::pair<std::int64_t, std::string>> lines;  ///< number and text
+  std::vector<std::pair<std::int64_t, std::string>> lines;  ///< line number and text
 
   [[nodiscard]] Error at(Error error, std::size_t line) const {
     return std::move(error).at_file(file).at_line(lines[line].first);
   }
 };
 
-/// Nothing if the text is not PATH=@FILE. Errors: of the file.
+/// Returns nothing if the text is not PATH=@FILE. Errors: the file cannot be read.
 Result<std::optional<ValueFile>> open_values(const std::string& text) {
   const std::size_t at = text.find("=@");
   if (at == std::string::npos || at != text.find('=')) return std::optional<ValueFile>();

@@ -1,4 +1,4 @@
-// --vary of a command: as in scenario/vary.h, or PATH=@FILE with the values in a file, one or several per line.
+// Parses --vary of a command: as in scenario/vary.h, or PATH=@FILE with the values in a file, one or several per line.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr const char* kVaryHelp =
 /// Empty lines of a file do not count. Errors: those of parse_vary, or of the file.
 Result<runs::Vary> read_vary(const std::string& text);
 Result<std::vector<runs::Vary>> read_varies(const std::vector<std::string>& texts);
-/// The same for --random: a file with one line may contain a range.
+/// As read_vary, for --random: a file with one line may contain a range.
 Result<sweep::Spread> read_spread(const std::string& text);
 
 }  // namespace kvplan::cli

@@ -56,7 +56,7 @@ int most_arguments(const Command& command) {
   return most;
 }
 
-/// "--threads= 2": an option with an empty value, and the argument right behind it. Both empty: there are none.
+/// "--threads= 2": an option with an empty value, and the argument right after it. Both empty: there is no such pair.
 struct Parted {
   std::string option, argument;
 };
@@ -84,8 +84,8 @@ Status check_words(const Command& program, const std::vector<std::string>& all) 
   KVPLAN_TRY(const Command* const command, chosen_command(program, words));
   std::vector<std::string> none_takes;
   int arguments = 0;
-  int to_option = 0;   // next words that are values of the latest option
-  bool maybe = false;  // further words may be its values too
+  int to_option = 0;   // how many of the next words are values of the latest option
+  bool maybe = false;  // whether further words may be its values too
   bool only_arguments = false;
   std::string empty_option;  // the option before this word, if its value is empty
   Parted parted;

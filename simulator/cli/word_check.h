@@ -1,5 +1,5 @@
-// Finds words of a command line that no option and no argument takes, before the library parses them. The library would
-// list them in reverse order, or count the value of an unknown option as one argument too many.
+// Finds words of a command line that belong to no option and no argument, before the library parses them. The library
+// would list them in reverse order, or count the value of an unknown option as one argument too many.
 #pragma once
 
 #include <string>

@@ -26,13 +26,13 @@ namespace kvplan::core {
 /// that a replay can choose the same range (simulator/io/log/FORMAT.md defines each rule).
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
 
-/// What the table of a request lists, and how its memory is freed: blocks one by one; all other forms only as a
-/// whole, when the request ends.
+/// What a table lists. It also decides how memory is freed: with kBlocks, blocks are freed one by one; with all other
+/// forms, the memory of a request is freed only as a whole, when the request ends.
 enum class TableForm : std::uint8_t {
   kBlocks,   ///< blocks of whole tokens
   kRange,    ///< one range of slots
   kPages,    ///< pages under contiguous tensors; a token's row may cross the border of two pages
-  kTensors,  ///< one tensor for all tokens of a request, each in a block that may be longer than the tensor
+  kTensors,  ///< one tensor for all tokens of a request, each in a block that may be longer
   /// No KV is stored and nothing is ever held; the capacity counts as one allocation unit that no request takes
   kNothing,
 };
@@ -135,7 +135,7 @@ enum class Refusal : std::uint8_t {
   kFragmented,  ///< free memory would be enough in total, but no single range or block is
 };
 
-/// Allocation units of the pool by use; held + cached + free = layout.alloc_units.
+/// Allocation units of the pool by state; held + cached + free = layout.alloc_units.
 struct PoolCounts {
   std::int64_t free{0};    ///< not held, content forgotten
   std::int64_t cached{0};  ///< no request holds them, and a lookup can still find their content

@@ -22,7 +22,7 @@ class Arrivals {
     [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, number(request)); }
   };
 
-  /// `requests`: those of the replica, in the order that core::Solo takes. They and the workload outlive this
+  /// `requests`: the requests of the replica, in the order that core::Solo expects. They and the workload outlive this
   /// object.
   Arrivals(const Workload& workload, std::span<const RequestId> requests);
 
@@ -44,8 +44,8 @@ class Arrivals {
   void find_next();
 
   const Workload& workload_;
-  std::vector<RequestId> starters_;   // requests that wait for no other, in a workload in which some wait
-  std::span<const RequestId> timed_;  // arrive by their own time
+  std::vector<RequestId> starters_;   // requests that wait for no other, if some requests do wait
+  std::span<const RequestId> timed_;  // requests that arrive at their own time
   std::size_t cursor_{0};             // in timed_
   // by request: number of requests that it waits for and that have not ended
   std::vector<std::int32_t> left_;

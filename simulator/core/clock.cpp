@@ -38,7 +38,7 @@ class Fleet {
   }
 
  private:
-  /// End of a replica's steps. Stale if the replica's steps end at another time by now.
+  /// End of a replica's steps. Out of date if the replica's steps end at another time by now.
   struct End {
     SimTime time;
     std::int32_t replica;
@@ -119,10 +119,10 @@ class Fleet {
   const FleetRun& run_;
   Arrivals arrivals_;
   LeastFirst<End> ends_;
-  std::int64_t untold_{0};  // passes
+  std::int64_t untold_{0};  // number of scheduler steps
   SimTime now_{kNever};
-  std::int64_t round_{0};          // at this tick
-  std::vector<RequestId> ended_;   // at this moment
+  std::int64_t round_{0};          // round at this tick
+  std::vector<RequestId> ended_;   // requests that ended at this moment
   std::vector<std::int32_t> due_;  // replicas that may need a scheduler step
 };
 
@@ -145,7 +145,7 @@ Status Solo::advance(SimTime until) {
         if (now_.since_start.count > kLastTick) return time_is_up();
       }
       deliver_until(now_);
-      if (!replica_.wants_pass()) continue;  // they were rejected
+      if (!replica_.wants_pass()) continue;  // the requests were rejected
       if (now_ >= until) return Done{};
       KVPLAN_TRY_DO(replica_.pass(now_));
       if (replica_.step_end() == kNever) continue;  // nothing is left to run
@@ -178,7 +178,7 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
   for (std::size_t i = 0; i < replicas.size(); ++i)
     solos.emplace_back(*replicas[i], workload, requests[i], control);
   std::vector<Status> advanced(solos.size(), Done{});
-  // All advance through one window of time after the other, as wide as what waits to be merged stays small.
+  // All advance through one window of time after the other, as wide as the number of reports to merge stays small.
   constexpr std::int64_t kFewToldAtOnce = std::int64_t{1} << 14;
   std::int64_t width = told ? std::int64_t{1} << 40 : INT64_MAX;  // at first 1.1 s
   for (SimTime until{}; until != kNever;) {

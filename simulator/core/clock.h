@@ -19,19 +19,19 @@
 
 namespace kvplan::core {
 
-/// One replica with its own requests, on which no other replica's requests depend. Arrivals that fall on the end
-/// of a step are reported before it; that changes only the order in which observers are called.
+/// One replica and its requests, which do not depend on requests of other replicas. An arrival at the moment at which a
+/// step ends is reported before that end; this changes only the order in which observers are called.
 class Solo {
  public:
-  /// `requests`: first those that wait for no other, by (arrival, position), then all others; the requests that
-  /// one waits for are among them. All outlive this object; `control` may be null.
+  /// `requests`: first the requests that wait for no other, by (arrival, position), then all others. A request and
+  /// those it waits for are in the same list. All arguments outlive this object; `control` may be null.
   Solo(Replica& replica, const Workload& workload, std::span<const RequestId> requests, RunControl* control)
       : replica_(replica), arrivals_(workload, requests), control_(control) {}
 
   /// Advances through everything that happens before `until`. Errors: interrupted (control->stop), simulated
   /// time exceeded, a course that cannot be made.
   Status advance(SimTime until);
-  /// Nothing is left to happen.
+  /// True: nothing is left to happen.
   [[nodiscard]] bool done() const {
     return !arrivals_.any() && replica_.step_end() == kNever && !replica_.wants_pass();
   }
@@ -46,23 +46,23 @@ class Solo {
   std::vector<RequestId> ended_;
 };
 
-/// Runs a Solo to its end and tells the replica.
+/// Runs a Solo to its end, then calls Replica::end.
 Status run_alone(Replica& replica, const Workload& workload, std::span<const RequestId> requests,
                  RunControl* control);
 
-/// Called now and then with a time before which all replicas have reported everything. Returns how many reported
-/// things still wait for such a time, so that the next call comes soon enough.
+/// Called now and then with a time before which all replicas have reported everything. Returns how many reports still
+/// wait for a later such time; if there are many, the next call comes sooner.
 using ToldUntil = std::function<std::int64_t(SimTime)>;
 
-/// Runs replicas with requests that do not depend on each other. `requests`: by replica, as Solo takes them. `told`
-/// may be empty. One of `threads` threads advances a replica at a time, so anything that replicas share must be
+/// Runs replicas with requests that do not depend on each other. `requests`: by replica, as Solo expects them. `told`
+/// may be empty. A replica is advanced by one of `threads` threads at a time, so anything that replicas share must be
 /// thread-safe. The result does not depend on the number of threads. Errors: as Solo::advance.
 Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workload& workload,
                  std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
                  int threads);
 
-/// Called for each request when it arrives, in order of arrival. `round`: how many times the order at that tick
-/// has begun before (with steps of no ticks it begins again).
+/// Called for each request when it arrives, in order of arrival. `round` counts how often the order at that tick (see
+/// the top of this file) has begun again, which steps of no ticks cause.
 using RoutedTold = std::function<void(std::int64_t round, RequestId request)>;
 
 /// Replicas on one clock.

@@ -1,4 +1,4 @@
-// What the replicas of any engine are made from: requests, a latency model in integer time, and observers.
+// The parts that replicas of all engines have in common: requests, a latency model in integer time, and observers.
 // replica.h says how a replica is advanced; scheduler and memory belong to the engine (simulator/scheduling).
 #pragma once
 
@@ -21,8 +21,8 @@ namespace kvplan::core {
 /// step in which the request produced a token and goes on, so never before its prompt (or what is recomputed) is
 /// complete. `recent` < 0 keeps everything.
 ///
-/// This is the short form for policies in which kept tokens follow from lengths and leave holes: one pair of numbers
-/// for all requests, and blocks may be shared. All other policies use courses (course.h).
+/// This short form is only for policies in which the kept tokens follow from lengths and dropped tokens leave holes.
+/// One pair of numbers serves all requests, and blocks may be shared. All other policies use courses (course.h).
 struct KeepRule {
   std::int64_t sink{0};
   std::int64_t recent{-1};
@@ -32,8 +32,8 @@ struct KeepRule {
   [[nodiscard]] std::int64_t kept(std::int64_t written) const {
     return evicts() && written > sink + recent ? sink + recent : written;
   }
-  /// Logical blocks [first, end) that become empty when the slots [sink, begin) are dropped and were not yet
-  /// empty when only those up to `begin_before` were.
+  /// Logical blocks [first, end) that become empty when the dropped slots grow from [sink, begin_before) to [sink,
+  /// begin).
   struct Emptied {
     std::int64_t first, end;
     [[nodiscard]] std::int64_t blocks() const { return end > first ? end - first : 0; }
@@ -46,7 +46,7 @@ struct KeepRule {
   }
 };
 
-/// Shared with the thread that waits for the run: it may ask the run to stop and see how far it is.
+/// Shared with the thread that waits for the run. That thread may ask the run to stop, and can see its progress.
 struct RunControl {
   std::atomic<bool> stop{false};
   /// If set, called once in each scheduler step; a signal flag, for example
@@ -64,12 +64,12 @@ struct ReplicaSetup {
   KeepRule keep;
   /// No KV is stored: every step computes all tokens of its requests again.
   bool keeps_nothing{false};
-  /// Null: `keep` says what is kept. Otherwise every request follows a course
+  /// Null: `keep` says which tokens are kept. Otherwise every request follows a course
   CourseSource* courses{nullptr};
-  bool courses_find{false};  ///< requests with courses get prefix hits; blocks then have ids
+  bool courses_find{false};  ///< requests with courses can hit the prefix cache; blocks then have ids
   bool reads_holes{false};   ///< attention also reads dropped tokens as long as their block is held
-  /// Tokens at the end of a prompt (or of what is recomputed) that are computed even if they are cached: the
-  /// last one is sampled from, and a token policy may score by more of them. At least 1.
+  /// Tokens at the end of a prompt (or of what is recomputed) that are computed even if they are cached. At least 1:
+  /// the next token is sampled from the last. More if a token policy scores by the attention of more of them.
   std::int64_t prompt_rows{1};
   ReadRule reads{};  ///< sparse attention: steps read a part of the cache; everything is kept then
   const LatencyModel* latency{nullptr};
@@ -77,11 +77,11 @@ struct ReplicaSetup {
   RunControl* control{nullptr};  ///< may be null
   /// Shared by all replicas of the run; null: this replica makes its own
   RequestColumns* columns{nullptr};
-  /// Replica::cached_tokens() may be called at any moment, so no scheduler step that takes blocks is planned
+  /// A router may call Replica::cached_tokens() at any moment, so no scheduler step that takes blocks is planned
   /// ahead.
   bool contents_asked{false};
 
-  /// Tokens to pass to a prefix lookup for a request that has to compute `tokens` until it samples.
+  /// Number of tokens to pass to a prefix lookup, for a request that computes `tokens` tokens before it samples.
   [[nodiscard]] std::int64_t lookup_tokens(std::int64_t tokens) const {
     return tokens > prompt_rows ? tokens - prompt_rows + 1 : 1;
   }

@@ -13,13 +13,13 @@
 
 namespace kvplan::core {
 
-/// Query-key pairs are cut to this number. With more, a step would be longer than allowed whatever a pair takes.
+/// Counts of query-key pairs are limited to this. With more pairs, a step would be longer than allowed at any speed.
 inline constexpr std::int64_t kMostAttentionPairs = std::int64_t{1} << 62;
 
-/// Most different window sizes among a model's layers that a step's load tells apart.
+/// Most different window sizes among a model's layers for which a step's load has separate counts.
 inline constexpr std::size_t kMostWindows = 4;
 
-/// The context tokens and attention pairs of a step that layers with a window do not see.
+/// The part of a step's context tokens and attention pairs that layers with a window do not see.
 struct UnseenLoad {
   std::int64_t context_tokens{0};
   std::int64_t attention_pairs{0};  ///< cut to kMostAttentionPairs, like all counts of pairs
@@ -62,17 +62,17 @@ inline void StepLoad::add_pairs(Wide more) {
 
 /// How the load changes from one decode step of a run to the next.
 struct LoadGrowth {
-  std::int64_t tokens{0};  ///< each request computes one token more; 0 where computed tokens are kept
+  std::int64_t tokens{0};  ///< growth per step: one token per request; 0 where computed tokens are kept
   std::int64_t context_tokens{0};
   std::int64_t attention_pairs{0};  ///< change from the first step to the second
   std::int64_t pairs_growth{0};     ///< by how much that change grows with each further step
-  /// For each window, what is added to both unseen counts; at most what is added to the totals.
+  /// For each window: growth of both unseen counts; at most the growth of the totals.
   std::array<std::int64_t, kMostWindows> unseen{};
-  std::int64_t unread_tokens{0};  ///< at most what is added to the total
+  std::int64_t unread_tokens{0};  ///< at most the growth of the total
   std::int64_t ranked_tokens{0};
   friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
 
-  /// Growth where every request reads what was stored: contexts and pairs grow by the same number.
+  /// Growth where every request reads all its stored tokens: contexts and pairs grow by the same number.
   static constexpr LoadGrowth of_contexts(std::int64_t tokens) {
     return {.context_tokens = tokens, .attention_pairs = tokens};
   }
@@ -92,8 +92,8 @@ class LatencyModel {
   /// result has at least one step, and duration(k) equals step(load of step k) for each.
   [[nodiscard]] virtual StepSeries decode_series(const StepLoad& load, const LoadGrowth& growth,
                                                  std::int64_t max_steps) const = 0;
-  /// How much longer a step becomes if so many bytes are moved within one device's memory; 0 where the model
-  /// knows no bandwidth.
+  /// By how much a step becomes longer if so many bytes are moved within one device's memory; 0 if the model has no
+  /// bandwidth.
   [[nodiscard]] virtual Ticks moving(std::int64_t /*bytes*/) const { return {}; }
   /// Whole sentences for a report: what the durations are made of and how each figure is known.
   [[nodiscard]] virtual std::vector<std::string> assumptions() const { return {}; }

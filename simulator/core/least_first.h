@@ -1,9 +1,9 @@
-// A queue that gives the least item first. Its items wait for a step or a time; a few to a thousand wait at once.
+// A priority queue, least item first, for items that wait for a step or a time: a few to a thousand at once.
 //
-// A heap with four children a node. An item's order is one 128-bit number (time above, tie below), so choosing among
-// four children needs no branch. An item that is added after one was taken sinks from the free place at the top, which
-// is half the work of taking and adding. (Wider nodes: LaMarca and Ladner, "The influence of caches on the performance
-// of heaps", 1996.) simulator/bench/README.md has its times beside those of std::priority_queue.
+// It is a heap with four children per node. An item's order is one 128-bit number (time above, tie below), so choosing
+// among four children needs no branch. If an item is added after one was taken, it sinks from the free root, which is
+// half the work of taking and adding separately. (Wider nodes: LaMarca and Ladner, "The influence of caches on the
+// performance of heaps", 1996.) simulator/bench/README.md compares its times with those of std::priority_queue.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvplan::core {
 
-/// A number to order by, and one for ties.
+/// A number to order by, and a second number that breaks ties.
 __extension__ typedef unsigned __int128 QueueKey;
 constexpr QueueKey queue_key(std::int64_t first, std::int64_t tie) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;  // so that numbers below 0 come first
@@ -60,7 +60,7 @@ class LeastFirst {
     items_.pop_back();
     if (!items_.empty()) sink(last);
   }
-  /// Puts an item at the top, which is free, and moves smaller ones up until it fits.
+  /// Puts an item at the root, which is free, and moves smaller items up until it fits.
   void sink(const Item& item) {
     const QueueKey key = item.key();
     const std::size_t size = items_.size();
@@ -86,7 +86,7 @@ class LeastFirst {
   }
 
   std::vector<Item> items_;
-  bool top_taken_{false};  ///< the place at the top is free: its item was taken
+  bool top_taken_{false};  ///< the root is free, because its item was taken
 };
 
 }  // namespace kvplan::core

@@ -14,11 +14,11 @@
 //     on_first_token, on_drop, on_compact or on_settle, on_free_blocks, on_finish (on_insert comes before a request
 //     frees its blocks)
 //   on_settled             everything that the end of the step freed is free
-// and again. If nothing runs after a pass, none of the later calls follow. After the last request: on_end.
+// And so on. If nothing runs after a pass, none of the calls below on_pass_end follow. After the last request: on_end.
 //
-// Two kinds of pass are followed by another pass at the same moment instead of a step. A pass that preempts every
-// request: the next one admits one of them to an empty memory (possible only where a request can need more than one
-// allocation unit). And a pass after which every remaining request is held back or has a prompt that was not reached.
+// Two kinds of pass are followed by another pass at the same moment, not by a step: a pass that preempts every request
+// (the next admits one to an empty memory; possible only where a request can need more than one allocation unit), and a
+// pass after which every remaining request is held back or has a prompt that was not reached.
 //
 // A token scheduled in a step is written when the step ends. Decoding requests write one token in every step, except
 // those that the pass before it held back.
@@ -82,7 +82,7 @@ struct DecodeGrant {
   std::int64_t alloc_units{1};
 };
 
-/// A chunk of a prompt (or of what is recomputed): tokens [computed, computed + tokens) are computed in this
+/// A chunk of a prompt (or of what is recomputed): the tokens [computed, computed + tokens) are computed in this
 /// step.
 struct Chunk {
   RequestId request;
@@ -109,8 +109,8 @@ struct Settled {
   std::int64_t to;
 };
 
-/// The KV slots [sink, begin) of a request are no longer kept. Before this, slots up to `begin_before` were
-/// dropped (`begin_before` is `sink`, or the previous `begin`).
+/// The KV slots [sink, begin) of a request are no longer kept. Before this call, the slots [sink, begin_before) were
+/// not; `begin_before` is `sink` at the first drop, later the previous `begin`.
 struct Drop {
   RequestId request;
   std::int64_t sink;
@@ -175,9 +175,9 @@ struct GrantingPass {
   PoolCounts pool;      ///< after it
 };
 
-/// A run of decode steps in one series, with passes between them that only grant blocks: `passes`, ascending by
-/// step. No other call reports these passes. `grants` has the grants of all passes one after the other, those of
-/// a pass in admission order. No waiting request could be admitted, and no pass is refused anything.
+/// A run of decode steps in one series, and the passes between them, which only grant blocks: `passes`, ascending by
+/// step. No other call reports these passes. `grants` lists the grants of all passes one after the other; within a pass
+/// they are in admission order. No waiting request could be admitted, and every pass gets what it asks for.
 struct DecodeRun {
   const Pass& pass;
   StepSeries series;
@@ -204,10 +204,10 @@ class Observer {
   virtual void on_chunk(const Chunk& /*chunk*/) {}
   virtual void on_pass_end(const Pass& /*pass*/) {}
   virtual void on_steps(const Steps& /*steps*/) {}
-  /// Replaces on_steps, the calls at the end of each run of steps but the last, and the calls of the passes
-  /// between.
+  /// Replaces on_steps, the calls of the passes in between, and the calls at the end of each run of steps except the
+  /// last.
   virtual void on_decode_run(const DecodeRun& /*run*/) {}
-  /// The copies of the pass are done: the ranges at their old addresses are free.
+  /// The copies that the pass began are complete: the ranges at their old addresses are free.
   virtual void on_copies_end(SimTime /*time*/, std::span<const Move> /*copies*/, const PoolCounts& /*pool*/) {
   }
   /// `finishing`: requests that end with this step; they drop nothing more.
@@ -226,8 +226,8 @@ class Observer {
   /// insertions.
   virtual void on_evict_pages(std::int64_t /*first_page*/, std::int64_t /*pages*/) {}
   virtual void on_end(SimTime /*time*/) {}
-  /// True: insertions are reported in the step in which a block fills. False: they may be delayed until they
-  /// could make a difference. Nothing else depends on it.
+  /// True: insertions are reported in the step in which a block fills. False: they may be reported later, as long as no
+  /// result changes. Nothing else depends on it.
   [[nodiscard]] virtual bool wants_insertions() const { return false; }
   /// False: the engine never calls on_decode_run. For observers that need every pass, or that read another
   /// observer's state when called (each observer gets a whole decode run before the next observer does).

@@ -1,9 +1,9 @@
 // A replica: one scheduler with one pool, advanced from outside.
 //
 // The owner of the clock delivers requests, runs a scheduler step (pass) when one is due, and ends the planned steps
-// when their time has come (core/clock.h). Between a pass and the end of its steps, the replica has only planned:
-// nothing has been reported or changed. So a request that arrives meanwhile can still shorten the plan, and a router
-// can ask for the load without changing anything.
+// when their time has come (core/clock.h). Between a pass and the end of its steps, those steps are only a plan:
+// nothing about them has been reported or changed. So a request that arrives meanwhile can still shorten the plan, and
+// a router can ask for the load without changing anything.
 //
 // Each engine (simulator/scheduling) implements this interface with its scheduler and memory.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace kvplan::core {
 
-/// What a router may know of a replica: the state after its latest pass or step end, and what was delivered
+/// What a router may know of a replica: its state after its latest pass or step end, and the requests delivered
 /// since.
 struct Load {
   std::int64_t running{0};  ///< requests in the running list
@@ -29,7 +29,7 @@ struct Load {
   std::int64_t blocks{0};
 };
 
-/// The time of something that will not happen.
+/// A time that never comes.
 inline constexpr SimTime kNever{Ticks{INT64_MAX}};
 
 class Replica {
@@ -52,10 +52,10 @@ class Replica {
   /// only now that their last requests have ended). Errors: simulated time is up, a course that cannot be made.
   /// REQUIRES: wants_pass(); all arrivals up to `now` were delivered.
   virtual Status pass(SimTime now) = 0;
-  /// Ends the planned steps: reports them, their tokens and what their end frees. Appends finished requests to
-  /// `ended`, in scheduling order. REQUIRES: step_end() is not kNever.
+  /// Ends the planned steps: reports them, their tokens and the blocks that their end frees. Appends finished requests
+  /// to `ended`, in scheduling order. REQUIRES: step_end() is not kNever.
   virtual void end_steps(std::vector<RequestId>& ended) = 0;
-  /// Nothing more will come. REQUIRES: nothing runs or waits.
+  /// The run has ended: no request will arrive. REQUIRES: nothing runs or waits.
   virtual void end() = 0;
 
   /// The load at `now`; asking changes nothing. REQUIRES: now <= step_end().

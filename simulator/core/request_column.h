@@ -24,7 +24,7 @@ class RequestColumn {
   T* data_;
 };
 
-/// Index of a request among those that some account tracks; -1: none.
+/// For each request, its index in some account of the requests that it tracks; -1: not tracked.
 using RequestPlaces = RequestColumn<std::int32_t>;
 
 /// Columns of ledgers.
@@ -40,7 +40,7 @@ struct RequestColumns {
       : goal(requests, 0), seen(requests, 0), place(requests, -1), account(requests) {}
   RequestColumn<std::int32_t> goal;  ///< tokens to compute at the next admission
   RequestColumn<std::uint8_t> seen;  ///< state of the request in its replica
-  RequestPlaces place;               ///< of allocators
+  RequestPlaces place;               ///< used by allocators
   AccountColumns account;
 };
 

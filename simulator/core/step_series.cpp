@@ -9,7 +9,7 @@ std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance) {
   if (series.span(series.steps) < distance) return series.steps;
   std::int64_t low = 1;
   std::int64_t high = series.steps;
-  if (series.steps > 8 && series.first.count > 0) {  // a first guess by the real root narrows the search
+  if (series.steps > 8 && series.first.count > 0) {  // a first guess from the real root narrows the search
     const double a = static_cast<double>(series.growth.count) / 2;
     const double b = static_cast<double>(series.first.count) - a;
     const auto d = static_cast<double>(distance);

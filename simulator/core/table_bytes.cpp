@@ -9,7 +9,7 @@ std::int64_t pages_of_row(std::int64_t page_bytes, const TokenRow& row, std::int
   return static_cast<std::int64_t>((Wide{tokens} * row.bytes + page_bytes - 1) / page_bytes);
 }
 
-/// Tokens with rows that lie completely in this many pages.
+/// Number of tokens with rows that lie completely in this many pages.
 std::int64_t whole_tokens(std::int64_t page_bytes, const TokenRow& row, std::int64_t pages) {
   return static_cast<std::int64_t>(Wide{pages} * page_bytes / row.bytes);
 }
@@ -32,7 +32,7 @@ std::int64_t tokens_over(const MemoryLayout& layout, std::int64_t alloc_units) {
                ? whole_tokens(of.page_bytes, row, alloc_units / row.alloc_units)
                : -1;
   }
-  // Tokens that the table could hold if the others needed nothing bound the search from above.
+  // An upper bound of the search: the tokens that the table could hold if the other rows needed nothing.
   std::int64_t low = 0;
   std::int64_t high = INT64_MAX;
   for (const TokenRow& row : of.rows)

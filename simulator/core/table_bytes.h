@@ -1,11 +1,11 @@
-// What the bytes of a request's table are used for if allocation units do not hold whole tokens (MemoryLayout::form).
+// How the bytes of a request's table are used if allocation units do not hold whole tokens (MemoryLayout::form).
 //
 // Pages: token t has bytes [t x row, (t + 1) x row) of its tensor, so a row may begin in one page and end in the next.
 // n tokens need ceil(n x row / page) pages of each tensor. The allocation units of a table come in the order in which
 // tokens first need them: by the first token with a byte in the page, then by position in TensorAllocUnits::rows.
 //
 // Tensors: each has room for a number of tokens and lies in a block with a length that the allocator rounds up. The
-// rest of the block beyond the tensor belongs to no KV slot.
+// part of the block beyond the tensor belongs to no KV slot.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace kvplan::core {
 
-/// Uses of held bytes before anything is written.
+/// How held bytes are used before anything is written.
 struct TableBytes {
   std::int64_t reserved{0};  ///< KV slots that the request will write
   std::int64_t tail{0};      ///< never written, in a page that also has written slots
-  std::int64_t internal{0};  ///< never written otherwise: tensors longer than the request needs
+  std::int64_t internal{0};  ///< never written, not in such a page: tensors longer than the request needs
   std::int64_t padding{0};   ///< no cell maps to it
   friend bool operator==(const TableBytes&, const TableBytes&) = default;
 };
@@ -29,9 +29,9 @@ struct TableBytes {
 /// exactly this many units. REQUIRES: form kPages.
 [[nodiscard]] std::int64_t tokens_over(const MemoryLayout& layout, std::int64_t alloc_units);
 
-/// Uses of the bytes of a table with this many allocation units, for a request that writes `final_tokens` in all.
-/// `tensor_tokens`: length of the tensors, for kTensors. REQUIRES: the form is kPages or kTensors; for kPages,
-/// some number of tokens needs exactly this many units.
+/// How the bytes of a table with this many allocation units are used, for a request that writes `final_tokens` in all.
+/// `tensor_tokens`: length of the tensors, for kTensors. REQUIRES: the form is kPages or kTensors; for kPages, some
+/// number of tokens needs exactly this many units.
 [[nodiscard]] TableBytes table_bytes(const MemoryLayout& layout, std::int64_t final_tokens,
                                      std::int64_t alloc_units, std::int64_t tensor_tokens);
 

@@ -1,4 +1,4 @@
-// Computes Course::alike_steps for courses that are looked up token by token.
+// Computes Course::alike_steps for courses that store an answer for every token.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kvplan::core {
 
-/// [n - prompt], for each n that may be asked. The course's other answers for these n are complete already.
+/// Entry n - prompt is the answer for n. REQUIRES: the course's other functions already work for these n.
 template <class C>
 std::vector<std::int32_t> alike_steps_of(const C& course) {
   const std::int64_t prompt = course.shape().prompt;

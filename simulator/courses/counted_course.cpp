@@ -11,8 +11,8 @@
 namespace kvplan::core {
 namespace {
 
-/// Values that follow from the length of the table and the number of kept cells, which `Told` knows; without virtual
-/// calls, since they are needed in every step:
+/// Functions of the length of the table and the number of kept cells, which `Told` knows. They are not virtual, since
+/// they are called in every step:
 ///   table(n)       cells of the table after n tokens, compacted if that is due; n >= prompt
 ///   kept_cells(n)  of all units; n >= prompt
 template <class Told>
@@ -71,7 +71,7 @@ std::int64_t sum_of_tracks(const Drops& drops) {
   const auto units = drops.track_units();
   return std::accumulate(units.begin(), units.end(), std::int64_t{0});
 }
-/// For CountedUnits or KeptUnits.
+/// A course for CountedUnits or KeptUnits.
 template <class Each>
 std::int64_t sum_of_units(const std::vector<Each>& units) {
   return std::accumulate(units.begin(), units.end(), std::int64_t{0},
@@ -98,7 +98,7 @@ class CountedCourse final : public CompactCourse<CountedCourse> {
       if (n < kept.budget) steps = std::min(steps, kept.budget + 1 - n);
     if (n >= kept_.budget) return std::min(steps, block_ - (n - round_from_) % block_);
     if (counts_.size() == 1 || shape_.reads_holes) return steps;
-    // Where some units keep one more at each step and others none, the mean over units grows now and then.
+    // If some units keep one more token at each step and others none, the mean over units grows only in some steps.
     const auto read = [&](std::int64_t m) { return read_tokens(m + 1) - read_tokens(m); };
     std::int64_t alike = 1;
     while (alike < steps && read(n + alike - 1) == read(n)) ++alike;
@@ -121,7 +121,7 @@ class CountedCourse final : public CompactCourse<CountedCourse> {
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
 };
 
-/// A course that follows from what each track drops, or from how many tokens all units keep.
+/// A course made from the drops of each track, or from the number of tokens that all units keep.
 class GatheredCourse final : public CompactCourse<GatheredCourse> {
  public:
   GatheredCourse(const CourseShape& shape, const std::shared_ptr<const Drops>& drops)
@@ -172,7 +172,7 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
     std::int64_t cells;  ///< of all units
     std::int64_t most;   ///< of a unit
   };
-  /// `kept_of`: number of kept tokens after n tokens; called with ascending n.
+  /// `kept_of(n)`: number of kept tokens after n tokens; called with ascending n.
   template <class KeptOf>
   void follow(KeptOf kept_of) {
     std::int64_t cells = shape_.prompt;  // of the table
@@ -189,7 +189,7 @@ class GatheredCourse final : public CompactCourse<GatheredCourse> {
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
 
-  std::vector<KeptUnits> by_length_;  ///< empty if tracks say which tokens go
+  std::vector<KeptUnits> by_length_;  ///< empty if the tracks' dropped tokens are known
   std::vector<After> after_;          ///< [n - prompt]
   std::vector<std::int32_t> alike_;   ///< [n - prompt]
 };

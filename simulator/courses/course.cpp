@@ -10,7 +10,7 @@
 namespace kvplan::core {
 namespace {
 
-/// A course with holes or slot reuse: looked up by token count.
+/// A course with holes or with slot reuse. Its answers are stored by token count.
 class PlacedCourse final : public Course {
  public:
   PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops> drops);
@@ -110,9 +110,9 @@ class PlacedCourse::Holes {
   PlacedCourse& c_;
   const CourseShape& s_;
   std::span<const std::int32_t> tracks_;
-  std::int64_t dropped_{0};               ///< cells, so far
+  std::int64_t dropped_{0};               ///< dropped cells until now
   std::int64_t returned_{0};              ///< cells of freed blocks
-  std::vector<std::int64_t> dropped_in_;  ///< by block, each track's once
+  std::vector<std::int64_t> dropped_in_;  ///< by block, summed over tracks
   std::vector<std::int32_t> positions_, touched_;
 };
 
@@ -139,14 +139,14 @@ class PlacedCourse::Reuse {
   static constexpr std::int32_t kNever = INT32_MAX;
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-  /// Of one track.
+  /// The slots of one track.
   struct Slots {
     std::vector<std::int32_t> of;  ///< [position]
     /// Heap of free slots, lowest first; may contain slots of freed blocks
     std::vector<std::int32_t> free;
-    std::int64_t high{0};               ///< slots used so far
-    std::vector<std::int32_t> dropped;  ///< positions in order of going
-    std::vector<std::int64_t> begin;    ///< [n - prompt] into dropped; one more at the end
+    std::int64_t high{0};               ///< number of slots used until now
+    std::vector<std::int32_t> dropped;  ///< positions in the order in which they are dropped
+    std::vector<std::int64_t> begin;    ///< [n - prompt] index into dropped; one more at the end
     std::vector<std::int32_t> again;    ///< [position] the token that takes over its slot later, or kNever
     std::vector<std::int32_t> first;    ///< [slot] its first token, or kNever
   };
@@ -155,7 +155,7 @@ class PlacedCourse::Reuse {
     return static_cast<std::uint32_t>(slot) / alloc_unit_;  // slots are below 2^31: the short division
   }
 
-  // -- where tokens go
+  // -- the slots of tokens
 
   void place() {
     kept_in_.assign(at(ceil_div(s_.final_tokens, s_.alloc_unit_tokens)), 0);
@@ -209,7 +209,7 @@ class PlacedCourse::Reuse {
     for (Slots& track : slots_) free_slots(track, n);
   }
 
-  /// What track drops after n tokens is free, but for blocks that are gone.
+  /// Frees the slots of the tokens that a track drops after n tokens, except in freed blocks.
   void free_slots(Slots& track, std::int64_t n) {
     for (std::int64_t i = track.begin[c_.at(n)]; i < track.begin[c_.at(n) + 1]; ++i) {
       const std::int32_t slot = track.of[at(track.dropped[at(i)])];
@@ -241,7 +241,7 @@ class PlacedCourse::Reuse {
     track.free.pop_back();
   }
 
-  // -- what will be written again
+  // -- slots that will be written again
 
   void look_ahead() {
     for (Slots& track : slots_) {
@@ -268,7 +268,7 @@ class PlacedCourse::Reuse {
     return used_in_[at(block)] > 0 ? now_.padding : now_.internal;
   }
 
-  /// Changes one part of a block and counts its idle cells, and those of its neighbours, anew.
+  /// Changes one part of a block, and counts its idle cells and those of the other parts again.
   void change(std::int64_t block, std::int64_t track, std::int32_t live, std::int32_t awaited,
               std::int32_t idle) {
     Part& p = part(block, track);
@@ -290,7 +290,7 @@ class PlacedCourse::Reuse {
     }
     idle_state(p, block) += units * p.idle;
   }
-  /// The other parts of the block use nothing: their idle cells are padding beside a used one, else internal.
+  /// The other parts of the block use no cell: their idle cells are padding if this part uses one, else internal.
   void move_others(std::int64_t block, std::int64_t track, bool used) {
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
       if (t == track) continue;
@@ -300,7 +300,7 @@ class PlacedCourse::Reuse {
     }
   }
 
-  /// An allocation unit comes into the table; nothing of it is written.
+  /// Adds an allocation unit to the table; nothing in it is written yet.
   void grant(std::int64_t block) {
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
       std::int32_t awaited = 0;
@@ -348,7 +348,7 @@ class PlacedCourse::Reuse {
       const Slots& track = slots_[at(t)];
       const std::int64_t end = track.begin[c_.at(n) + 1];
       for (std::int64_t i = track.begin[c_.at(n)]; i < end;) {
-        // Neighbours of one block at once.
+        // Neighbouring positions of one block are handled together.
         const std::int64_t block = block_of(track.of[at(track.dropped[at(i)])]);
         std::int32_t dropped = 0;
         std::int32_t awaited = 0;
@@ -373,7 +373,7 @@ class PlacedCourse::Reuse {
   std::size_t tracks_;
   std::uint32_t alloc_unit_;
   std::vector<Slots> slots_;
-  std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
+  std::vector<std::int32_t> kept_in_;  ///< kept cells by block, summed over tracks
   std::vector<bool> gone_;             ///< freed blocks
   std::int64_t table_{0};              ///< length of the table in allocation units
   std::int64_t written_{s_.prompt};    ///< slots that have been written, in the track with most
@@ -383,7 +383,7 @@ class PlacedCourse::Reuse {
   HeldCells now_;
 };
 
-// ---- both ----
+// ---- both placements ----
 
 std::int64_t units_of(const Drops& drops) {
   const auto tracks = drops.track_units();
@@ -399,7 +399,7 @@ PlacedCourse::PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops
     Holes(*this).run();
   }
   alike_ = alike_steps_of(*this);
-  // The first drop is a step of its own, even where it is another rank's and no cell here changes.
+  // The step of the first drop stands alone, even if another rank drops the cell and no cell changes on this rank.
   for (std::int64_t n = shape.prompt; n < std::min(first_drop_, shape.final_tokens) - 1; ++n)
     alike_[at(n)] = static_cast<std::int32_t>(std::min<std::int64_t>(alike_[at(n)], first_drop_ - 1 - n));
 }

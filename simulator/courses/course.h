@@ -1,11 +1,11 @@
 // A course: the retention schedule of one request. It says what a token policy with its placement does to the cells and
 // blocks of the request, token by token, from an admission to the request's end.
 //
-// A cell is one KV slot of one unit. A unit is what the policy treats as one: a (layer, KV head) pair, a whole layer,
-// or everything. Units that drop the same positions form a track. A block id covers all units of a table; a request
-// has one table, or one for each layer or KV head (course_of_tables.h). The ranks of a deployment share the table: a
-// track without units here belongs to another rank only. Its cells keep blocks from being freed, but take no memory
-// here.
+// A cell is one KV slot of one unit. A unit is what the policy treats as a whole: a (layer, KV head) pair, a whole
+// layer, or all layers. Units that drop the same positions form a track. A block id covers all units of a table; a
+// request has one table, or one for each layer or KV head (course_of_tables.h). The ranks of a deployment share the
+// table: a track without units on this rank belongs to another rank only. Its cells keep blocks from being freed, but
+// take no memory on this rank.
 //
 // "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before the prompt
 // (or what is recomputed: the tokens that an admission computes before it samples) is complete, which is after `prompt`
@@ -19,11 +19,11 @@
 // are never used again. Contiguous memory frees nothing before the request ends.
 //   compact a token is written behind all others; when a block's worth of cells is dropped, the survivors move
 //           together, and the blocks behind them are freed from the end of the table (counted_course.h)
-// For formats in which the bytes of a token depend on the other stored tokens, cells are bytes, and what a request
-// holds follows from those (encoded_course.h).
+// For formats in which the bytes of a token depend on the other stored tokens, a cell is a byte, and the request holds
+// as many cells as its encoded tokens have bytes (encoded_course.h).
 //
-// A course depends only on this and on the recorded length, so all its users (engines, ledger) agree. Tests compare it
-// with a walk over single cells, and replays compare it with memory.
+// A course depends only on these rules and on the recorded length, so all its users (engines, ledger) agree. Tests
+// compare it with a walk over single cells, and replays compare it with memory.
 #pragma once
 
 #include <compare>
@@ -66,7 +66,7 @@ struct HeldCells {
   }
 };
 
-/// The positions that the policy drops: everything that a course is made from. Never changed once it is in use.
+/// The positions that the policy drops: all that a course needs to know of it. Never changed once it is in use.
 class Drops {
  public:
   virtual ~Drops() = default;
@@ -78,11 +78,11 @@ class Drops {
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
 };
 
-/// Of the tokens after the prompt, `leave` of each `round` are dropped, as soon as `newest` tokens follow the round.
+/// The policy drops `leave` of each `round` tokens after the prompt, as soon as `newest` tokens follow that round.
 struct Thinning {
   std::int64_t newest{0};  ///< >= 0
   std::int64_t round{1};   ///< >= 1
-  std::int64_t leave{0};   ///< < round; 0: none is dropped
+  std::int64_t leave{0};   ///< dropped tokens of a round, < round; 0: none is dropped
 
   /// Number of tokens dropped when `later` tokens have come.
   [[nodiscard]] std::int64_t gone(std::int64_t later) const {
@@ -91,14 +91,14 @@ struct Thinning {
   friend auto operator<=>(const Thinning&, const Thinning&) = default;
 };
 
-/// Number of kept tokens where it is not known which ones; `prompt`: tokens that an admission computes before it
-/// samples.
+/// Number of kept tokens, for policies of which only the number is known. `prompt`: tokens that an admission computes
+/// before it samples.
 struct KeptCount {
   std::int64_t budget{1};  ///< >= 1
   bool once{false};        ///< only the prompt is cut; all later tokens are kept, except for `thinning`
-  Thinning thinning{};     ///< with it, the number goes up and down. REQUIRES: once, if it drops any
+  Thinning thinning{};     ///< the number then goes up and down. REQUIRES: `once`, if it drops any
 
-  /// Kept tokens of n. REQUIRES: n >= prompt.
+  /// Number of tokens kept of n. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t of(std::int64_t n, std::int64_t prompt) const {
     if (once) return (prompt < budget ? prompt : budget) + (n - prompt) - thinning.gone(n - prompt);
     return n < budget ? n : budget;
@@ -112,8 +112,8 @@ struct CountedUnits {
   std::int64_t units{1};
 };
 
-/// `units` units that keep `kept[i]` of prompt + i tokens each, for all lengths after which the request goes on. The
-/// number may go up and down.
+/// `units` units, each of which keeps `kept[i]` tokens of prompt + i, for every i after which the request goes on. The
+/// numbers may go up and down.
 struct KeptUnits {
   std::vector<std::int64_t> kept;
   std::int64_t units{1};
@@ -150,18 +150,18 @@ class Course {
   static std::unique_ptr<const Course> make(const CourseShape& shape, std::shared_ptr<const Drops> drops);
 
   [[nodiscard]] const CourseShape& shape() const { return shape_; }
-  /// The dropped positions. Null: only their number is known (counts), or each of several tables has its own.
+  /// The dropped positions. Null: only their number is known (see counts()), or each of several tables has its own.
   [[nodiscard]] virtual const Drops* drops() const { return nullptr; }
   /// Tables of the request, in order; neighbours that follow the same course are one entry (course_of_tables.h).
   [[nodiscard]] virtual std::vector<TableRun> tables() const;
-  /// Numbers of kept tokens, for all units in order; neighbours with the same number are one entry. Empty: see
-  /// drops().
+  /// Numbers of kept tokens, for all units in order; neighbours with the same number are one entry. Empty: use drops()
+  /// or kept_by_length().
   [[nodiscard]] virtual std::span<const CountedUnits> counts() const { return {}; }
-  /// The same where the number goes up and down and neither of the former describes it.
+  /// The numbers of kept tokens by length, for counts that go up and down in a way that KeptCount cannot describe.
   [[nodiscard]] virtual std::span<const KeptUnits> kept_by_length() const { return {}; }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
-  /// Of these, cells that hold only metadata as soon as the token is written (HeldCells::metadata).
+  /// How many of these hold only metadata from the moment the token is written (HeldCells::metadata).
   [[nodiscard]] std::int64_t metadata_units() const { return metadata_units_; }
 
   /// Slots that the table needs so that n tokens can be written: the argument of `Allocator::grow`. Contiguous
@@ -186,9 +186,9 @@ class Course {
   [[nodiscard]] bool returns_blocks(std::int64_t n) const {
     return !freed_entries(n).empty() || compaction(n);
   }
-  /// All held cells at the end of that step, before any block is freed, minus settled(n). If nothing moves these are
-  /// the cells of the freed blocks: all `hole`, or all `internal`. If survivors move, dropped cells are `hole` until
-  /// then, and cells behind them are reserved that are not afterwards; so a state may be negative.
+  /// All held cells at the end of that step, before any block is freed, minus settled(n). If nothing moves, these are
+  /// the cells of the freed blocks: all `hole`, or all `internal`. If survivors move, dropped cells count as `hole`
+  /// until the move, and the cells behind the survivors as reserved only after it; so a state may be negative.
   [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
   /// Tokens that the next one reads: kept cells, and with `reads_holes` holes too, divided by units and rounded up. A
   /// dropped cell that a later token will take (placement reuse) is not read. Encoded tokens: the number of exact
@@ -201,12 +201,12 @@ class Course {
   [[nodiscard]] virtual std::int64_t dropped_cells(std::int64_t n) const {
     return units_ * n - settled(n).live;
   }
-  /// True: some cell has been dropped by then, on this rank or another. If survivors move, other ranks are not
+  /// True: some cell has been dropped after n tokens, on this rank or another. If survivors move, other ranks are not
   /// considered.
   [[nodiscard]] virtual bool has_dropped(std::int64_t n) const { return dropped_cells(n) > 0; }
-  /// Number of equal steps from the one that writes token n on. In each of them all states and read_tokens change as
-  /// in the first, by at most one token read; nothing is granted or freed before the last one's end; no rank drops
-  /// its first cell in any but the first. At least 1, and never past the last token.
+  /// Number of equal steps that begin with the step that writes token n. In each of them all states and read_tokens
+  /// change as in the first, and at most one more token is read; nothing is granted or freed before the last one ends;
+  /// no rank drops its first cell in any step but the first. At least 1, and never past the last token.
   [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 
  protected:
@@ -217,7 +217,7 @@ class Course {
   std::int64_t metadata_units_;
 };
 
-/// `tables` neighbouring tables that each follow this course; valid as long as the course that returned it.
+/// `tables` neighbouring tables that each follow `course`; valid as long as the course that returned this.
 struct TableRun {
   const Course* course{nullptr};
   std::int64_t tables{1};

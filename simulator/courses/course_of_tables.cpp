@@ -16,8 +16,8 @@ HeldCells times(std::int64_t tables, const HeldCells& cells) {
           .internal = tables * cells.internal};
 }
 
-/// Sums are computed once, since they are needed in every step. A table is only looked at where something happens to
-/// it; in the equal steps between it adds a straight line.
+/// Sums are computed once, since they are needed in every step. A table is visited only when it has an event; in the
+/// equal steps in between it adds a straight line.
 class CourseOfTables final : public Course {
  public:
   explicit CourseOfTables(std::vector<AlikeTables> parts)
@@ -98,9 +98,9 @@ class CourseOfTables final : public Course {
 
   /// What a table adds from some n on: to the settled cells, and to the length of all tables for the next token.
   struct Line {
-    HeldCells value, slope;  ///< at the first n, and more with each further one
+    HeldCells value, slope;  ///< value at the first n, and increase with each further one
     std::int64_t alloc_units{0};
-    bool event{false};  ///< something may happen to a table here
+    bool event{false};  ///< the table may have an event here
   };
 
   void add(const AlikeTables& part, std::int64_t first_table,
@@ -120,7 +120,7 @@ class CourseOfTables final : public Course {
       for (const std::int32_t block : course.freed_entries(n))
         for (std::int64_t t = first_table; t < first_table + part.tables; ++t)
           freed_entries[place(n)].push_back(static_cast<std::int32_t>(block * tables_ + t));
-      // What is granted for token n is settled with the next one.
+      // Cells granted for token n are settled with the next token.
       const HeldCells during = settled + grant;
       add_line(n, n + 1, times(part.tables, settled), {});
       if (steps > 1)
@@ -141,7 +141,7 @@ class CourseOfTables final : public Course {
     lines_[place(end)].slope -= slope;
   }
 
-  /// `alloc_units`: length of all tables until then; returns it for the next token.
+  /// `alloc_units`: length of all tables until then. Returns the length for the next token.
   std::int64_t finish(After& after, const Line& now, std::int64_t alloc_units) const {
     after.settled = now.value;
     after.moved.alloc_units_before = alloc_units;

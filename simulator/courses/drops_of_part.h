@@ -1,4 +1,4 @@
-// The drops of a policy as one part of the memory sees them: a table of a request, or a rank of a deployment.
+// The drops of a policy for one part of the memory: a table of a request, or a rank of a deployment.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvplan::core {
 
-/// A track of the whole, and how many cells of a token it stands for in this part.
+/// A track of the whole memory, and the number of cells that a token has in this part of the track.
 struct PartTrack {
   std::int32_t track{0};
   std::int32_t units{1};  ///< 0: its cells are on other ranks

@@ -52,20 +52,20 @@ class EncodedCourse final : public Course {
   [[nodiscard]] const StoredBytes& stored(std::int64_t n) const { return stored_[at(n)]; }
   [[nodiscard]] std::int64_t blocks(std::int64_t bytes) const { return ceil_div(bytes, block_bytes_); }
 
-  /// What n tokens take, with room for the next one.
+  /// Allocation units that n tokens take, with room for the next token.
   [[nodiscard]] std::int64_t wanted(std::int64_t n) const {
     const StoredBytes& bytes = stored(n);
     return blocks(bytes.coded + bytes.metadata) + blocks(bytes.exact + units_);
   }
-  /// Held after n tokens: of a prompt no more than it had.
+  /// Allocation units held after n tokens; for a prompt at most those that it had before.
   [[nodiscard]] std::int64_t alloc_units(std::int64_t n) const {
     return n == shape_.prompt ? std::min(wanted(n), blocks(n * units_)) : wanted(n);
   }
-  /// Held while token n is written.
+  /// Allocation units held while token n is written.
   [[nodiscard]] std::int64_t held_in_step(std::int64_t n) const {
     return n + 1 < shape_.final_tokens ? std::max(wanted(n), wanted(n + 1)) : wanted(n);
   }
-  /// Held at the end of the step that wrote token n - 1, before anything is freed.
+  /// Allocation units held at the end of the step that wrote token n - 1, before anything is freed.
   [[nodiscard]] std::int64_t alloc_units_before(std::int64_t n) const {
     return n == shape_.prompt ? blocks(n * units_) : held_in_step(n - 1);
   }
@@ -82,7 +82,7 @@ class EncodedCourse final : public Course {
     return held;
   }
 
-  /// The most bytes that are ever stored from then on, a token that is not encoded yet included.
+  /// Finds the largest number of bytes ever stored from each step on, including a token that is not encoded yet.
   void find_most() {
     most_.resize(stored_.size());
     std::int64_t most = 0;
@@ -97,7 +97,7 @@ class EncodedCourse final : public Course {
     }
   }
 
-  /// From the last step to the first: a step is alike to those after it as long as they make the same changes.
+  /// Goes from the last step to the first: a step is alike to those after it as long as they make the same changes.
   void find_alike() {
     alike_.assign(stored_.size(), 1);
     const auto during = [&](std::int64_t n) { return in(n, held_in_step(n)); };
@@ -113,7 +113,7 @@ class EncodedCourse final : public Course {
   }
 
   std::int64_t block_bytes_;
-  std::vector<StoredBytes> stored_;  ///< from here on by tokens beyond the prompt
+  std::vector<StoredBytes> stored_;  ///< from here on: by tokens beyond the prompt
   std::vector<std::int64_t> most_;
   std::vector<std::int32_t> alike_;
 };

@@ -1,5 +1,5 @@
 // Courses with placement=compact for policies that may keep any number of tokens: the dropped positions, or their
-// number, are known. The table behaves as for counted tokens (counted_course.h), by the unit that keeps most.
+// number, are known. The table behaves as in counted_course.h: the unit that keeps most decides its length.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace kvplan::core {
 std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
                                                    std::shared_ptr<const Drops> drops);
 
-/// As in counted_course.h, a count may belong to another rank and have no units. REQUIRES: as above; some count has
-/// units; each list has final_tokens - prompt entries, each between 0 and one more than the one before, the first at
-/// most the prompt.
+/// As in counted_course.h, a count may belong to another rank and then has no units here. REQUIRES: placement is
+/// compact; memory frees single allocation units; some count has units; each list has final_tokens - prompt entries,
+/// each between 0 and one more than the entry before it, the first at most the prompt.
 std::unique_ptr<const Course> make_course_of_kept(const CourseShape& shape, std::vector<KeptUnits> units);
 
 }  // namespace kvplan::core

@@ -1,6 +1,6 @@
-// What a scenario says of the deployment: its device, how the model is divided among ranks, and from both the bytes
-// of a token and the pool of a run. A run simulates one rank of the stage with the smallest pool in tokens. The other
-// ranks of that stage do the same; those of other stages hold the same tokens.
+// The deployment of a scenario: its device, how the model is divided among ranks, and from both the bytes of a token
+// and the pool of a run. A run simulates one rank of the stage with the smallest pool in tokens. The other ranks of
+// that stage do the same; the ranks of other stages hold the same tokens.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RankBytes {
   std::int64_t token_bytes{0};             ///< on one rank of that stage, scales included
   std::int64_t scale_bytes{0};             ///< part of token_bytes: scales and zero points of the format
   std::int64_t all_token_bytes{0};         ///< on all ranks of all stages
-  std::int64_t replicated_token_bytes{0};  ///< part of it that is stored more than once
+  std::int64_t replicated_token_bytes{0};  ///< part of all_token_bytes that is stored more than once
 
   [[nodiscard]] std::int64_t ranks() const { return tensor_ranks * stages; }
 };
@@ -32,12 +32,12 @@ struct RankBytes {
 struct ModelOnRanks {
   RankBytes bytes;
   std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one rank of each stage
-  std::optional<model::Pool> pool;   ///< where it is derived
-  std::vector<model::Obstacle> obstacles{};  ///< why the engine cannot start; empty where the pool is given
+  std::optional<model::Pool> pool;   ///< absent if the scenario gives the pool
+  std::vector<model::Obstacle> obstacles{};  ///< why the engine cannot start; empty if the pool is given
   /// The scenario's format, applied to the model; absent only before the model is placed.
   std::optional<RunFormat> format{};
   std::optional<RunFormat> window_format{};
-  std::optional<model::KvFormat> places{};  ///< set where layers with a window have their own format
+  std::optional<model::KvFormat> places{};  ///< set if layers with a window have their own format
 
   /// The format of a token's bytes.
   [[nodiscard]] const model::KvFormat& of_token() const { return places ? *places : format->of_token; }
@@ -52,7 +52,7 @@ Result<ModelOnRanks> place_model(const Scenario& scenario, const model::ModelSha
                                  const SideOpener& open, std::vector<std::string>& warnings,
                                  std::vector<std::string>& assumptions);
 
-/// What keeps the engine from starting, found without a run: weights and buffers that leave no room for KV cache,
+/// All that keeps the engine from starting, found without a run: weights and buffers that leave no room for a KV cache,
 /// other memory that has to fit, a longest request that the pool cannot hold. Absent if the pool is given, since the
 /// rest of the device is unknown then. Errors: those of place_model that are not such obstacles.
 Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& scenario,
@@ -62,7 +62,7 @@ Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario&
 /// Most tokens of one request that a step computes.
 std::int64_t step_tokens(const Scenario& scenario);
 
-/// How the scenario's allocator divides a derived pool; without a run, and without its token policy.
+/// How the scenario's allocator divides a derived pool; found without a run, and without the scenario's token policy.
 struct PoolLayout {
   core::MemoryLayout layout;
   /// Most allocation units that a request of max_model_len holds; absent if that does not follow from its length
@@ -73,10 +73,10 @@ struct PoolLayout {
   [[nodiscard]] std::int64_t all_alloc_units() const {
     return layout.alloc_units + (layout.null_block ? 1 : 0);
   }
-  /// Tokens that fit; where layers lie in groups, tokens that every layer has room for.
+  /// Tokens that fit; with groups of layers, the tokens for which every layer has room.
   [[nodiscard]] std::int64_t tokens() const;
 };
-/// Errors: an allocator with allocation units that are not whole tokens, or that stores nothing; those of making it.
+/// Errors: the allocator has allocation units that are not whole tokens, or stores nothing; errors of creating it.
 /// REQUIRES: the pool is derived.
 Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
                                 const ModelOnRanks& placed);

@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, kPurchases> kPurchaseNames{"on_dem
 struct Spares {
   std::int64_t nodes{0};
   std::optional<Fraction> share{};
-  /// Spare nodes beside `serving` ones.
+  /// The number of spare nodes for `serving` serving nodes.
   [[nodiscard]] std::int64_t beside(std::int64_t serving) const;
 };
 
@@ -48,13 +48,13 @@ using PricesOpener = std::function<Result<PriceList>(const std::string& path)>;
 
 /// Cost of all replicas of a run.
 struct Cost {
-  std::int64_t nodes{0};  ///< spare ones included
+  std::int64_t nodes{0};  ///< including spare ones
   double per_hour{0};
   std::string currency;
-  std::string sentence;  ///< what it rests on
+  std::string sentence;  ///< states the basis of the cost
 };
 
-/// Cost of `gpus` devices of one kind (canonical name). Errors: the list lacks the device, or this way to pay.
+/// Cost of `gpus` devices of one kind (canonical name). Errors: the list lacks the device, or this kind of purchase.
 Result<Cost> cost_of(const PriceList& prices, std::string_view device, std::int64_t gpus);
 
 }  // namespace kvplan::runs

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSinks = 4;
 
-/// From singular values and their squares, largest first.
+/// The ranks that follow from singular values and their squares, largest first.
 Spectrum ranks_of(const std::vector<double>& values, const std::vector<double>& squares, double energy) {
   double all = 0;
   double all_values = 0;
@@ -163,7 +163,7 @@ TensorSpectrum RowsSpectrum::finish(double energy) {
   std::vector<double> squares = symmetric_eigenvalues(std::move(products_));
   std::vector<double> values;
   for (double& square : squares) {
-    square = std::max(square, 0.0);  // rounding leaves some below
+    square = std::max(square, 0.0);  // rounding leaves some below 0
     values.push_back(std::sqrt(square));
   }
   return spectrum_of(values, squares, tokens, energy);
@@ -181,7 +181,7 @@ Result<Analysis> analyse(const attention::Recording& recording, const AnalysisRe
   }
   if (!layer.has_rows()) return out;
   const std::int64_t tokens = recording.tokens(request.sequence, request.layer);
-  // One head after the other: a head's sums are as large as its square of tokens.
+  // One head after the other, because the sums of a head are as large as the square of its tokens.
   for (std::int32_t h = 0; h < layer.query_heads; ++h) {
     KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
     HeadSums sums(tokens, request.threshold);

@@ -1,4 +1,4 @@
-// The structure of recorded keys, values and attention: what limits low-rank formats and sparse attention.
+// The structure of recorded keys, values and attention, which limits low-rank formats and sparse attention.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace kvplan::formats {
 
 struct AnalysisRequest {
-  double energy{0.99};     ///< of an effective rank
+  double energy{0.99};     ///< share of the squares for an effective rank
   double threshold{0.01};  ///< attention weights up to this count as zero
   std::int32_t sequence{0};
   std::int32_t layer{0};
@@ -25,7 +25,7 @@ struct Spectrum {
   std::int64_t effective_rank{0};  ///< least r with s_1^2 + ... + s_r^2 >= energy * (sum of all squares)
   std::int64_t value_rank{0};      ///< least r with s_1 + ... + s_r >= energy * (sum of all)
   double stable_rank{0};           ///< sum of all squares / s_1^2; 0 for a zero matrix
-  double margin{1};                ///< least distance of a cumulative share of squares from `energy`
+  double margin{1};                ///< least distance between a cumulative share of squares and `energy`
 };
 
 /// Spectrum of the keys or values of a KV head (tokens x channels), or of the rows of a query head (tokens x tokens).
@@ -64,13 +64,13 @@ struct AttentionStructure {
   std::optional<Spectrum> spectrum;             ///< empty beyond kMostRankTokens
   double sparsity_full{0};                      ///< share of weights at or below the threshold, of tokens^2
   double sparsity_causal{0};                    ///< the same share of weights on and below the diagonal
-  double mean_entropy{0};                       ///< of rows, in nats
+  double mean_entropy{0};                       ///< entropy of rows, in nats
   std::optional<double> mean_relative_entropy;  ///< entropy / ln(t + 1), mean over rows t >= 1
   std::optional<double> sink_mass;              ///< total weight of tokens 0 .. 3, mean over rows t >= 4
 };
 inline constexpr std::int64_t kMostRankTokens = 2048;
 
-/// The monitor of the founding notes: bytes in 4-byte numbers, and its estimate: channels / tokens of that.
+/// The memory estimate of kvplan's design notes: bytes in 4-byte numbers, and channels / tokens times these bytes.
 struct Monitor {
   std::int64_t original_bytes{0};
   std::int64_t estimate_bytes{0};
@@ -82,7 +82,7 @@ struct Analysis {
   std::vector<AttentionStructure> attention;           ///< [query head]
   std::optional<Monitor> monitor;                      ///< present if keys and values were recorded
   /// How close a result was to changing: the least distance of a cumulative share from `energy`, or of a weight from
-  /// `threshold`, divided by the threshold.
+  /// `threshold` divided by the threshold.
   double min_margin{0};
 };
 

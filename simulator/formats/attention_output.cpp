@@ -101,7 +101,7 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
 void AttentionOutput::seek(std::int64_t t) {
   if (t == at_) return;
   const Status sought = rows_->seek(t);
-  KVPLAN_CHECK(sought.ok());  // tensors in memory
+  KVPLAN_CHECK(sought.ok());  // cannot fail for tensors in memory
   at_ = t;
   for (std::size_t q = 0; q < full_.size(); ++q) {
     full_[q] = attention::attention_output(rows_->row(static_cast<std::int32_t>(q)), t + 1,

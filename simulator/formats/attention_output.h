@@ -1,4 +1,4 @@
-// The attention output of one query over what a codec stores, compared with that over everything as recorded.
+// The attention output of one query over the tokens that a codec stores, compared with that over all recorded tokens.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class AttentionOutput {
   /// The tensors outlive this. Logits and rows of the full cache are computed in blocks of queries.
   explicit AttentionOutput(const attention::LayerTensors& tensors);
 
-  /// Computes the errors of the query of token t over what is stored. The full cache's output is computed once for
-  /// any number of codecs. REQUIRES: t >= the last t; t < tokens; each head stores at least one token. `rotation`:
+  /// Computes the errors of the query of token t over the stored tokens. The full cache's output is computed once for
+  /// any number of codecs. REQUIRES: t >= the last t; t < tokens; each head stores at least one token. `rotation`: the
   /// rotation that stored keys still need; null: none.
   void compare(std::int64_t t, const Codec& codec, const Rotation* rotation);
   /// [query head], of the latest `compare`.
@@ -41,7 +41,7 @@ class AttentionOutput {
   const attention::LayerTensors& in_;
   std::unique_ptr<attention::LayerRows> rows_;
   std::vector<std::vector<double>> logits_;  ///< [query head of a KV head][token index]
-  std::int64_t at_{-1};                      ///< token of these outputs of the full cache
+  std::int64_t at_{-1};                      ///< token for which the full cache's outputs were computed
   std::vector<std::vector<double>> full_;    ///< [query head][channel]
   std::vector<double> output_error_;
   std::vector<double> logit_error_;

@@ -14,7 +14,7 @@ double squared_distance(std::span<const double> a, std::span<const double> b) {
   return out;
 }
 
-/// The point that draw `u` takes by its distance, or the lowest that is not chosen yet.
+/// The point that draw `u` selects by distance; if all distances are 0, the lowest point not chosen yet.
 std::size_t next_centre(const std::vector<double>& distance, const std::vector<bool>& chosen, double u) {
   double all = 0;
   for (const double d : distance) all += d;

@@ -1,5 +1,5 @@
-// A format of the KV cache as a codec: what is stored for each token of one layer, the numbers that come back when it
-// is read, and the bytes that this takes.
+// A format of the KV cache as a codec of one layer: the data that it stores for each token, the numbers that it gives
+// when they are read, and the bytes that this takes.
 //
 // Life cycle: one codec per layer. `append` the prompt in one call (fewer tokens if a token policy kept fewer), then
 // `end_prompt`; then for each generated token `append`, read (its query attends), `end_step`. `drop` removes tokens
@@ -7,14 +7,14 @@
 // numbers, or stores new tokens exactly and encodes in `end_prompt` and `end_step`.
 //
 // Versions: the numbers of a token change when it is encoded again. A static format writes a token once, KIVI stores it
-// exactly and then encodes it, `mixed` writes it in each tier, SVD in each update. The current numbers are stored
-// decoded, tokens side by side (Plane::stored), and overwritten. So attention over any set of tokens reads blocks of
-// them and needs no version; nothing of a query is kept beyond its step, so nothing can be out of date. Versions are
-// only counted: `Plane::version` by token, `Plane::writes` in total.
+// exactly and then encodes it, `mixed` writes it in each tier, SVD in each update. Plane::stored has the current
+// numbers, decoded, tokens side by side; new numbers overwrite old ones. So attention over any set of tokens reads
+// blocks of them and needs no version, and no data of a query is kept beyond its step. Versions are only counted:
+// `Plane::version` by token, `Plane::writes` in total.
 //
 // A token's index is its place among the tokens that a head stores, oldest first; its position is its place in the
-// sequence. Heads may store different tokens; keys and values of a head store the same ones. Arithmetic is that of IEEE
-// doubles in a fixed order: the same bits on every machine.
+// sequence. Heads may store different tokens; keys and values of a head belong to the same tokens. Arithmetic is that
+// of IEEE doubles in a fixed order: the same bits on every machine.
 #pragma once
 
 #include <array>
@@ -47,15 +47,15 @@ struct Regions {
   std::int64_t codes{0};
   std::int64_t scales{0};
   std::int64_t zeros{0};
-  std::int64_t index{0};      ///< which elements are kept, cluster numbers and sizes
-  std::int64_t factors{0};    ///< of low rank
+  std::int64_t index{0};      ///< positions of kept elements, cluster numbers and sizes
+  std::int64_t factors{0};    ///< factors of low-rank products
   std::int64_t centroids{0};  ///< codebooks: the vectors that represent clusters
   std::int64_t exact{0};
 
   [[nodiscard]] std::int64_t total() const {
     return codes + scales + zeros + index + factors + centroids + exact;
   }
-  /// Bytes that do not stand for elements themselves.
+  /// Bytes other than those of elements, factors and codes.
   [[nodiscard]] std::int64_t metadata() const { return scales + zeros + index + centroids; }
 };
 
@@ -93,8 +93,8 @@ struct HeadTokens {
 /// The attention weights that a format uses.
 enum class WeightUse : std::uint8_t {
   kNone,
-  kNewest,  ///< of the newest query; for the prompt, of its last query
-  kSums,    ///< of every query; for the prompt, sums over all its queries
+  kNewest,  ///< weights of the newest query; for the prompt, of its last query
+  kSums,    ///< weights of every query; for the prompt, sums over all its queries
 };
 
 /// Queries of all tokens of the prompt; some formats learn from them.
@@ -140,7 +140,7 @@ class Codec {
   [[nodiscard]] const Plane& plane(Side side, std::int32_t head) const {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  /// Bytes of all KV heads of the layer; of what it shares with other layers, its part.
+  /// Bytes of all KV heads of the layer; of data that it shares with other layers, its part.
   [[nodiscard]] virtual Regions regions(Side side) const = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
     return regions(Side::kKeys).total() + regions(Side::kValues).total();

@@ -31,7 +31,7 @@ class CodeDigest {
   std::uint64_t hash_{0xCBF29CE484222325ULL};
 };
 
-/// Tensors of the layers that formats store with the one that is evaluated.
+/// Tensors of the layers that formats store together with the evaluated layer.
 using OtherLayers = std::map<std::int64_t, LayerTensors>;
 
 Result<OtherLayers> other_tensors(const attention::Recording& recording,
@@ -49,12 +49,12 @@ Result<OtherLayers> other_tensors(const attention::Recording& recording,
   return out;
 }
 
-/// What all requests of a layer have in common.
+/// Data that all requests of a layer share.
 struct Shared {
   explicit Shared(const LayerTensors& tensors) : in(tensors), output(tensors) {}
-  /// That drive policies.
+  /// The rows by which policies decide.
   attention::LayerRows& rows() { return recorded != nullptr ? *recorded : output.rows(); }
-  /// How keys turn; made when a format asks first.
+  /// How keys are rotated; made when a format first needs it.
   const Rotation& rotation() {
     if (!turning) turning.emplace(in);
     return *turning;
@@ -84,7 +84,7 @@ class Run {
         rotation_(request.format.before_rotation() ? &shared.rotation() : nullptr),
         codec_(make_codec(request.format, shape_)) {}
 
-  /// True if `decide` has to see each token of the prompt.
+  /// True if `decide` must be called for each token of the prompt.
   [[nodiscard]] bool watches_prompt() const {
     return eviction_ != nullptr || codec_->weight_use() != WeightUse::kNone;
   }
@@ -106,7 +106,7 @@ class Run {
       if (!request_.format.kind->whole_prompt) append(h, positions);
       out_.retained.push_back(std::move(positions));
     }
-    // What is dropped is the same in all layers that are stored together.
+    // The same tokens are dropped in all layers that are stored together.
     for (std::int32_t h = in_.kv_heads; h < heads(); ++h)
       append(h, out_.retained[static_cast<std::size_t>(h % in_.kv_heads)]);
     commit();
@@ -212,7 +212,7 @@ class Run {
       s.max_logit_error = std::max(s.max_logit_error.value_or(0), error);
   }
 
-  /// What the policy's last step dropped, as far as the format still stores it.
+  /// Drops the tokens that the policy's last step dropped, if the format still stores them.
   void drop() {
     std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
     for (std::int32_t h = 0; h < heads(); ++h) {
@@ -238,7 +238,7 @@ class Run {
     codec_->drop(gone);
   }
 
-  /// What the prompt's tokens up to t got of the query of t, in the full cache.
+  /// Adds the attention weights of the query of t, in the full cache, to the prompt's tokens up to t.
   Status add_weights(std::int64_t t) {
     attention::LayerRows& rows = shared_.output.rows();
     KVPLAN_TRY_DO(rows.seek(t));
@@ -251,7 +251,7 @@ class Run {
     return Done{};
   }
 
-  /// What the format was given of a token of the layer's own heads.
+  /// The numbers that the format was given for a token of one of the layer's own heads.
   [[nodiscard]] std::vector<double> given(Side side, std::int32_t head, std::int64_t position) const {
     const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
     const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
@@ -340,7 +340,7 @@ class Run {
   const EvaluationRequest& request_;
   std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
-  const Rotation* rotation_;  ///< where keys are stored before it; else null
+  const Rotation* rotation_;  ///< set if keys are stored before rotation; else null
   std::unique_ptr<Codec> codec_;
   /// [KV head][token]; used if the codec needs attention weights
   std::vector<std::vector<double>> prompt_weights_;

@@ -1,4 +1,4 @@
-// What an evaluation expects of a recording and a request.
+// Checks of the recording and the request that an evaluation gets.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace kvplan::formats {
 /// The recorded keys or values of a KV head.
 const std::vector<float>& recorded(const attention::LayerTensors& in, Side side, std::int32_t head);
 
-/// Every recorded number fits into 2 bytes. The error's field is the side, head, token and channel.
+/// Checks that every recorded number fits into 2 bytes. The error's field is the side, head, token and channel.
 Status check_numbers(const attention::LayerTensors& in);
 
-/// The request's sequence, layer, prompt and probes are in the recording, which has queries, keys and values.
+/// Checks that the recording has the request's sequence, layer, prompt and probes, and has queries, keys and values.
 Status check_place(const attention::Recording& recording, const EvaluationRequest& request);
 
-/// The format's numbers follow from this recording with this policy. The error's field is the format's name.
+/// Checks that the format can be evaluated on this recording with this policy. The error's field is the format's name.
 Status check_format_of(const attention::Recording& recording, const EvaluationRequest& request);
 
 }  // namespace kvplan::formats

@@ -22,14 +22,14 @@ class Eviction {
 
   /// Processes the next token; `rows` may be at an earlier one.
   Status step(attention::LayerRows& rows);
-  /// Positions of a KV head that are kept, and those that the last step dropped.
+  /// The kept positions of a KV head, and the positions that the last step dropped.
   [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t head) const {
     return replay_.kept(set_of(head));
   }
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t head) const {
     return replay_.dropped(set_of(head));
   }
-  /// True: it drops before a token is appended, not after it has attended.
+  /// True: the policy drops before a token is appended, not after it has attended.
   [[nodiscard]] bool makes_room() const { return replay_.traits().makes_room; }
 
  private:

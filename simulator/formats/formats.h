@@ -31,20 +31,20 @@ struct FormatKind {
   /// REQUIRES: `check` reports no error. Null for an alias.
   std::unique_ptr<Codec> (*make)(const Choice&, const Shape&) = nullptr;
   LengthRule lengths{};
-  /// If parameters name the layer: the choice for layer `layer` of `layers`, with parameters that were not given
-  /// filled in. Null if layers are equal.
+  /// If parameters name the layer: the choice for layer `layer` of `layers`, with parameters that were not given filled
+  /// in. Null if all layers are equal.
   Choice (*of_layer)(const Choice&, std::int64_t layer, std::int64_t layers) = nullptr;
-  /// For a format that stores several layers together: the other layers, ascending, that the codec of this layer
-  /// (`of_layer`) gets tokens of, after its own. Null if layers are stored one by one.
+  /// For a format that stores several layers together: the other layers, ascending, the tokens of which the codec of
+  /// this layer (`of_layer`) gets after its own. Null if layers are stored one by one.
   std::vector<std::int64_t> (*other_layers)(const Choice&) = nullptr;
-  /// The codec gets the whole prompt, and then what a policy drops of it, because it merges dropped tokens, or
-  /// because heads share stored parts of a token.
+  /// The codec gets the whole prompt, and then the tokens of the prompt that a policy drops, because it merges dropped
+  /// tokens, or because heads share stored parts of a token.
   bool whole_prompt{false};
-  /// True if heads share stored parts of a token, which are freed with the last head that keeps it: bytes from
-  /// lengths then hold for heads that drop the same tokens. Null: never.
+  /// True if heads share stored parts of a token, which are freed with the last head that keeps it. Bytes from lengths
+  /// are then correct only for heads that drop the same tokens. Null: never.
   bool (*joins_heads)(const Choice&) = nullptr;
-  /// Why no codec can be made (at least without a side file) and no error can be computed: part of a sentence. Empty
-  /// if one can.
+  /// If no codec can be made (at least without a side file) and so no error can be computed: the reason, as part of a
+  /// sentence. Empty if a codec can be made.
   std::string_view bytes_alone{};
   /// For a format that can use a side file (side_data.h), named by the parameter kSideParam; null members: it cannot.
   struct Side {
@@ -74,48 +74,48 @@ struct FormatChoice {
   const FormatKind* kind{nullptr};
   Choice choice;
   std::shared_ptr<const SideData> side{};  ///< content of its side file, once it was read
-  const SideLayer* side_layer{nullptr};    ///< the layer's part of it (of_layer)
+  const SideLayer* side_layer{nullptr};    ///< the part of the side file for the layer (of_layer)
 
   /// True: keys are stored before position encoding rotates them.
   [[nodiscard]] bool before_rotation() const { return side_layer != nullptr; }
 };
-/// Parses `NAME[:key=value,...]`; an alias is replaced by what it stands for. Errors as parse_component.
+/// Parses `NAME[:key=value,...]`; an alias is replaced by the format that it stands for. Errors as parse_component.
 Result<FormatChoice> parse_format(std::string_view text);
-/// Path of the side file that its parameters name; empty: none.
+/// Path of the side file that the parameters name; empty: none.
 std::string side_file_of(const FormatChoice& format);
 /// Makes a codec of the layer. REQUIRES: check_format reports no error, and the format has a codec (bytes_alone).
 std::unique_ptr<Codec> make_codec(const FormatChoice& format, const Shape& shape);
 /// The format in one layer of a model.
 FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
-/// The layers that this choice's layer is stored together with; empty if none.
+/// The layers that are stored together with the layer of this choice; empty if none.
 std::vector<std::int64_t> other_layers(const FormatChoice& format);
-/// `check` of the format, if it has one: its parameters alone.
+/// Calls `check` of the format, if it has one: checks its parameters alone.
 Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
 /// Errors: the side file, if one is named, was not read or does not fit the layer with all heads of its model.
 Status check_side(const FormatChoice& format, const Shape& shape);
 /// check_params and check_side.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
-/// What pages of the cache hold in this format.
+/// The contents of cache pages in this format.
 Paging paging_of(const FormatChoice& format);
 /// "PG0" or "PG5".
 std::string_view paging_name(Paging paging);
-/// The same for a member with its defaults, and which parameters change it, as a sentence. Empty for an alias.
+/// paging_name of a member with its defaults, and the parameters that change it, as a sentence. Empty for an alias.
 std::string paging_text(const FormatKind& kind);
 /// True: its bytes follow from lengths, at least while no token is dropped.
 bool follows_from_lengths(const FormatChoice& format);
-/// True: they also follow from the number of kept tokens, whichever were dropped (LengthRule::by_count).
+/// True: the bytes also follow from the number of kept tokens, whichever were dropped (LengthRule::by_count).
 bool follows_from_count(const FormatChoice& format);
-/// True: they also follow if positions decide which tokens are kept (Lengths::sinks).
+/// True: the bytes also follow if positions decide which tokens are kept (Lengths::sinks).
 bool follows_from_positions(const FormatChoice& format, std::int64_t sinks);
-/// What the byte count assumes about the numbers (LengthRule::assumes), with these parameters. Empty: nothing.
+/// The assumption of the byte count about the numbers (LengthRule::assumes), with these parameters. Empty: none.
 std::string_view assumed(const FormatChoice& format);
 /// Bytes of a layer after the last step, from lengths alone. REQUIRES: check_format reports no error. Errors (field:
 /// the format's name): the bytes depend on the numbers, or on which tokens were dropped.
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape, const Lengths& lengths);
-/// Number of tokens that a head stores then.
+/// Number of tokens that a head stores after the last step.
 std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths);
 
-// Shared by members.
+// Functions that members share:
 
 inline constexpr std::string_view kNoSideFile = "none";
 inline constexpr Param kSideParam{.name = "file",
@@ -132,14 +132,14 @@ Status check_group(const Choice& choice, std::string_view param, const Shape& sh
 constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
-/// The choice with another text of this parameter; the parameter counts as given if it did before.
+/// The choice with another text for this parameter; the parameter counts as given if it did before.
 Choice with_text(const Choice& choice, std::string_view param, const std::string& text);
 /// The choice with the parameters `layer` and `layers` set to this layer, unless one of them was given.
 Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
 /// Checks that `layer` is below `layers`.
 Status check_placed(const Choice& choice);
 inline constexpr double kMostLayers = 4096;
-// Their defaults stay unset: a choice that is written and read again still means each layer's own number.
+// Their defaults stay unset, so that a choice that is written and read again still means the number of each layer.
 inline constexpr Param kLayerParam{.name = "layer",
                                    .help = "Index of the layer, from 0",
                                    .fallback = "0",

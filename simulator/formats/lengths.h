@@ -1,5 +1,5 @@
-// A format's bytes from lengths alone: from how many tokens a layer was given and how many it stores, never from
-// their numbers. Each member has a rule beside its codec; tests compare both, in every region, over random layers.
+// A format's bytes from lengths alone: from the number of tokens that a layer was given and that it stores, never from
+// their contents. Each member has a rule beside its codec; tests compare both, in every region, over random layers.
 #pragma once
 
 #include <algorithm>
@@ -15,54 +15,54 @@ namespace kvplan::formats {
 struct Lengths {
   std::int64_t prompt{1};     ///< tokens appended first, in one call: those that a token policy kept; >= 1
   std::int64_t generated{0};  ///< tokens appended since, one in each step
-  std::int64_t dropped{0};    ///< of both, tokens that a policy or a window dropped after steps
-  /// Which tokens were dropped, if positions decide: the first `sinks` tokens always stay, and after each step that
-  /// leaves too many the oldest other token is dropped. So at most `stored()` tokens of the prompt are left as soon
-  /// as any was dropped. -1: unknown.
+  std::int64_t dropped{0};    ///< number of these tokens that a policy or a window dropped after steps
+  /// Which tokens were dropped, if positions decide: the first `sinks` tokens are always kept, and after each step with
+  /// too many tokens the oldest other token is dropped. So at most `stored()` tokens of the prompt are left once any
+  /// was dropped. -1: unknown.
   std::int64_t sinks{-1};
 
   [[nodiscard]] std::int64_t appended() const { return prompt + generated; }
   [[nodiscard]] std::int64_t stored() const { return appended() - dropped; }
 };
 
-/// What pages of a cache hold: the paging classes by which policies and formats are told apart (PG1 to PG4 concern
-/// dropped tokens: see attention/policy.h and courses/course.h).
+/// The contents of cache pages: the paging classes of policies and formats (PG1 to PG4 are about dropped tokens: see
+/// attention/policy.h and courses/course.h).
 enum class Paging : std::uint8_t {
   /// PG0: a token is stored once, when it is appended, and takes the same bytes whatever else is stored; so a page
-  /// holds a fixed number of tokens, as for any other number of bytes per token.
+  /// holds a fixed number of tokens, as with any other number of bytes per token.
   kTokens,
-  /// PG5: bytes depend on what else is stored and change with age; so pages have their own geometry, and tokens that
-  /// are not encoded yet are in separate pages (courses/encoded_course.h).
+  /// PG5: bytes depend on the other stored tokens and change with age; so pages have their own geometry, and tokens
+  /// that are not encoded yet are in separate pages (courses/encoded_course.h).
   kOwn,
 };
 
 struct LengthRule {
-  /// Bytes of a side, all KV heads, after the prompt's end and the last step: equal to the codec's `regions` then.
-  /// Null for an alias. REQUIRES: `check` of the format reports no error; the bytes do not depend on numbers
-  /// (`undecided`); and either nothing was dropped, or `by_count` holds, or `by_position` holds and positions
-  /// decided.
+  /// Bytes of a side, all KV heads, after the prompt's end and the last step; equal to the codec's `regions` at that
+  /// time. Null for an alias. REQUIRES: `check` of the format reports no error; the bytes do not depend on numbers
+  /// (`undecided`); and either nothing was dropped, or `by_count` holds, or `by_position` holds and positions decide
+  /// which tokens were dropped.
   Regions (*regions)(const Choice&, const Shape&, const Lengths&, Side) = nullptr;
-  /// For formats with parameters under which bytes depend on the stored numbers (`undecided`): what the numbers decide,
-  /// as the beginning of a sentence.
+  /// For formats with parameters under which bytes depend on the stored numbers (`undecided`): the quantity that
+  /// depends on them, as the beginning of a sentence.
   std::string_view numbers_decide{};
-  /// What `regions` assume about the numbers, where other numbers would take other bytes: a sentence. Empty: nothing.
+  /// What `regions` assume about the numbers, where others would take other bytes: a sentence. Empty: nothing.
   std::string_view assumes{};
-  /// Newest tokens that the format itself keeps exact. Null: all.
+  /// Number of newest tokens that the format itself keeps exact. Null: all.
   std::int64_t (*keeps)(const Choice&) = nullptr;
-  /// True if every token takes the same bytes, so that any may have been dropped. Null: never.
+  /// True if every token takes the same bytes, so that it does not matter which were dropped. Null: never.
   bool (*by_count)(const Choice&) = nullptr;
   /// True if it matters which tokens were dropped, and positions decide it (Lengths::sinks). Null: never.
   bool (*by_position)(const Choice&, std::int64_t sinks) = nullptr;
   /// True if heads share stored parts of tokens appended together, which are freed with the last of these tokens:
   /// `by_count` then holds for heads that drop the same tokens. Heads may still have begun with different tokens.
   bool heads_share{false};
-  /// What pages hold with these parameters. Null: always Paging::kOwn.
+  /// The contents of pages with these parameters. Null: always Paging::kOwn.
   Paging (*paging)(const Choice&) = nullptr;
   /// True if the bytes depend on numbers with these parameters. Null: never.
   bool (*undecided)(const Choice&) = nullptr;
 };
 
-// Shared by members.
+// Parts that members share:
 
 /// For `by_count`, `by_position` and `paging` of a format for which it always holds.
 inline bool always_by_count(const Choice& /*choice*/) {
@@ -100,10 +100,10 @@ class Left {
   std::int64_t gone_end_;
 };
 
-/// Number of steps in which a format can encode that encodes its oldest exact tokens as soon as it has `trigger` of
-/// them: all steps, if the kept tokens after the sinks leave room for so many exact ones. Otherwise exact tokens are
-/// dropped before they are enough, from the first step on that drops any; that step still encodes before it drops.
-/// REQUIRES: as Left.
+/// Number of steps in which a format encodes, if it encodes its oldest exact tokens as soon as it has `trigger` of
+/// them. That is all steps if the kept tokens after the sinks leave room for so many exact tokens. Otherwise, from the
+/// first step that drops a token on, exact tokens are dropped before there are enough; that first step still encodes
+/// before it drops. REQUIRES: as Left.
 inline std::int64_t encoding_steps(const Lengths& lengths, std::int64_t trigger) {
   const std::int64_t newest = lengths.stored() - std::max<std::int64_t>(lengths.sinks, 0);
   if (lengths.dropped == 0 || trigger <= newest + 1) return lengths.generated;

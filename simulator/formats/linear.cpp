@@ -29,8 +29,8 @@ Matrix transposed(const Matrix& matrix) {
   return out;
 }
 
-/// What Householder reflections leave of a matrix with more rows than columns: a triangle. `columns` is its
-/// transpose, is used up, and the columns of the triangle are returned as rows.
+/// Reduces a matrix with more rows than columns to a triangle, by Householder reflections. `columns` is the transpose
+/// of the matrix and is used up; the columns of the triangle are returned as rows.
 Matrix triangle_columns(Matrix columns) {
   const std::size_t n = columns.rows;
   for (std::size_t k = 0; k < n; ++k) {
@@ -53,18 +53,18 @@ Matrix triangle_columns(Matrix columns) {
   return out;
 }
 
-/// Rotates pairs of rows of `work` until all are orthogonal, and rows of `turned` with them.
+/// Rotates pairs of rows of `work` until all are orthogonal, and rotates the rows of `turned` in the same way.
 void orthogonalise(Matrix& work, Matrix& turned) {
   constexpr int kMostSweeps = 60;
   const std::size_t n = work.rows;
-  // What rounding leaves of the product of two orthogonal rows.
+  // The size of rounding errors in the product of two orthogonal rows.
   const double small = kEpsilon * std::sqrt(static_cast<double>(work.columns));
   std::vector<double> squares(n);
   // Rows that are mere rounding errors of the others are treated as equal.
   const double noise = 16 * kEpsilon * kEpsilon * dot(work.data, work.data);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool rotated = false;
-    // Squares of lengths are followed through a sweep, and taken afresh for each.
+    // Squares of lengths are updated during a sweep, and computed anew for each sweep.
     for (std::size_t i = 0; i < n; ++i) squares[i] = dot(work.row(i), work.row(i));
     for (std::size_t p = 0; p + 1 < n; ++p) {
       for (std::size_t q = p + 1; q < n; ++q) {
@@ -94,7 +94,7 @@ void orthogonalise(Matrix& work, Matrix& turned) {
 
 RightSingular right_singular(const Matrix& matrix) {
   const std::size_t kept = std::min(matrix.rows, matrix.columns);
-  // Columns as rows. With more columns than rows nothing is reflected.
+  // Columns as rows. With more columns than rows there is nothing to reflect.
   Matrix work = transposed(matrix);
   if (matrix.rows > matrix.columns) work = triangle_columns(std::move(work));
   Matrix turned(work.rows, work.rows);
@@ -122,7 +122,7 @@ Matrix orthonormal_rows(Matrix matrix) {
   for (std::size_t r = 0; r < matrix.rows; ++r) {
     const auto x = matrix.row(r);
     const double before = std::sqrt(dot(x, x));
-    // Twice: the second pass removes what rounding left of the first.
+    // Twice: the second pass removes the rounding errors of the first.
     for (int pass = 0; pass < 2; ++pass)
       for (std::size_t i = 0; i < out.rows; ++i) add_scaled(-dot(out.row(i), x), out.row(i), x);
     const double length = std::sqrt(dot(x, x));
@@ -143,7 +143,7 @@ void project(const Matrix& basis, std::size_t count, std::span<double> x) {
 
 namespace {
 
-/// Diagonal and the numbers beside it (beside[0] is unused) of a similar tridiagonal matrix.
+/// The diagonal of a similar tridiagonal matrix, and the numbers next to it (beside[0] is unused).
 struct Tridiagonal {
   std::vector<double> diagonal;
   std::vector<double> beside;

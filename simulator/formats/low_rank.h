@@ -22,8 +22,8 @@ class LowRankCodec : public Codec {
   /// Replaces tokens [begin, end) by their best approximation of rank `rank`, in a new block. Returns the rank:
   /// min(rank, tokens, channels).
   static std::int64_t truncate(Plane& plane, std::int32_t begin, std::int32_t end, std::int64_t rank);
-  /// The same with the least rank for which the squares of the singular values have this share of their sum; at least
-  /// 1.
+  /// As truncate, with the least rank for which the squares of the singular values have this share of their sum; at
+  /// least 1.
   static std::int64_t truncate_by_energy(Plane& plane, std::int32_t begin, std::int32_t end, double energy);
   /// Bytes of the exact tokens of a side.
   [[nodiscard]] std::int64_t exact_bytes(Side side) const;

@@ -18,7 +18,7 @@ class MergingCodec : public Codec {
  protected:
   /// Stores these numbers for token i, rounded to binary16.
   static void put(Plane& plane, std::int32_t i, std::span<const double> numbers);
-  /// The tokens that are left when those of `gone` are dropped. Both ascending.
+  /// The tokens that remain when the tokens in `gone` are dropped. Both ascending.
   static std::vector<std::int32_t> staying(const Plane& plane, std::span<const std::int32_t> gone);
 };
 

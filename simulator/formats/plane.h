@@ -31,7 +31,7 @@ class Plane {
   [[nodiscard]] std::span<const std::uint8_t> codes(std::int32_t i) const;
   [[nodiscard]] std::span<std::uint8_t> codes(std::int32_t i);
   [[nodiscard]] std::int32_t block(std::int32_t i) const { return block_[static_cast<std::size_t>(i)]; }
-  /// How often token i was written since it was appended exactly.
+  /// How often token i was written after it was appended exactly.
   [[nodiscard]] std::int64_t version(std::int32_t i) const { return version_[static_cast<std::size_t>(i)]; }
   /// All writes after appends, including those of dropped tokens.
   [[nodiscard]] std::int64_t writes() const { return writes_; }
@@ -47,7 +47,7 @@ class Plane {
     return members_[static_cast<std::size_t>(block)];
   }
 
-  // Counts from which bytes follow.
+  // Counts that determine the bytes:
   [[nodiscard]] std::int64_t exact_tokens() const { return exact_; }
   [[nodiscard]] std::int64_t live_blocks() const { return live_; }  ///< blocks with at least one token
   [[nodiscard]] std::int64_t code_bits() const { return code_bits_; }
@@ -75,7 +75,7 @@ class Plane {
   std::int32_t size_;
   std::int32_t group_;
   std::vector<double> stored_;         ///< [token * size + channel]
-  std::vector<std::uint8_t> codes_;    ///< the same
+  std::vector<std::uint8_t> codes_;    ///< [token * size + channel]
   std::vector<std::int32_t> block_;    ///< [token]
   std::vector<std::int64_t> version_;  ///< [token]
   std::vector<double> scales_;         ///< [block * width + channel / group]

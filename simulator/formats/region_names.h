@@ -10,7 +10,7 @@ namespace kvplan::formats {
 struct NamedRegion {
   const char* name;
   std::int64_t Regions::*bytes;
-  bool metadata;  ///< true: not elements themselves, but scales, zero points, positions, codebooks
+  bool metadata;  ///< true: scales, zero points, positions or codebooks, not elements themselves
 };
 inline constexpr std::array<NamedRegion, 7> kRegions{{{"codes", &Regions::codes, false},
                                                       {"scales", &Regions::scales, true},

@@ -1,4 +1,4 @@
-// Rotates the keys of a layer by their positions, at every token of a sequence, and back.
+// Rotates the keys of a layer by their positions, for every token of a sequence, and undoes the rotation.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace kvplan::formats {
 
 class Rotation {
  public:
-  /// Without a rotation in the tensors, keys are left unchanged.
+  /// If the tensors have no rotation, keys are left unchanged.
   explicit Rotation(const attention::LayerTensors& tensors);
 
-  /// A key of token t as position encoding leaves it, and as it was before.
+  /// Rotates a key of token t as position encoding does (first function), and undoes it (second).
   void turn(std::int64_t token, std::span<double> key) const;
   void turn_back(std::int64_t token, std::span<double> key) const;
 

@@ -9,9 +9,9 @@ namespace kvplan::formats {
 Share::Share(std::string_view text) {
   const auto value = parse_decimal(text);
   KVPLAN_CHECK(value && *value >= 0 && *value <= 1);
-  if (text.front() == '-') return;  // a zero
+  if (text.front() == '-') return;  // only a zero can have a sign
   const std::size_t e = text.find_first_of("eE");
-  // Power of ten of the next digit: 18 is that of a whole.
+  // Power of ten of the next digit; 18 stands for ones.
   std::int64_t power = 18;
   if (e != std::string_view::npos) {
     std::string_view exponent = text.substr(e + 1);
@@ -33,7 +33,7 @@ Share::Share(std::string_view text) {
     }
     --power;
   }
-  parts_ = std::min(parts_, kWhole);  // a text that a double rounds to 1 may have more
+  parts_ = std::min(parts_, kWhole);  // the text may be slightly above 1, though a double rounds it to 1
 }
 
 }  // namespace kvplan::formats

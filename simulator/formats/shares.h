@@ -12,7 +12,7 @@ namespace kvplan::formats {
 
 class Share {
  public:
-  /// REQUIRES: a decimal number from 0 to 1. Its first 18 decimals count.
+  /// REQUIRES: a decimal number from 0 to 1. Only its first 18 decimals are used.
   explicit Share(std::string_view text);
   /// The value of a parameter that is such a number.
   Share(const Choice& choice, std::string_view param) : Share(choice.text(param)) {}

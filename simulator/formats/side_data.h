@@ -1,6 +1,6 @@
-// What formats know in addition to a recording, from the model's weights or from calibration: bases of projections,
-// thresholds and codebooks. It comes from a side file (simulator/io/SIDE_FORMAT.md); a format with a side file stores
-// keys before their rotation by positions.
+// Data that formats need in addition to a recording, from the model's weights or from calibration: bases of
+// projections, thresholds and codebooks. It comes from a side file (simulator/io/SIDE_FORMAT.md). A format with a side
+// file stores keys before position encoding rotates them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace kvplan::formats {
 
-/// Numbers outside are stored exactly; `low` and `high` map to -1 and 1.
+/// Numbers outside of them are stored exactly; `low` and `high` map to -1 and 1.
 struct Thresholds {
   double low{0};
   double high{0};

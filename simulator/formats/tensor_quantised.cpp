@@ -25,7 +25,7 @@ TensorQuantised::TensorQuantised(const Shape& shape, const TensorQuantiser& quan
 
 Regions TensorQuantised::regions(Side side) const {
   Regions out = QuantisedCodec::regions(side);
-  // A scale is that of all heads.
+  // All heads share a scale.
   std::int64_t scales = 0;
   const auto heads = planes(side);
   for (std::int32_t block = 0; block < heads.front().blocks(); ++block)

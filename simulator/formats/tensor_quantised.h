@@ -11,7 +11,7 @@ namespace kvplan::formats {
 
 /// The tokens that share a scale.
 enum class ScaleOf : std::uint8_t {
-  kChunk,    ///< each append has its own
+  kChunk,    ///< each append has its own scale
   kStatic,   ///< the prompt's scale is used for all later tokens
   kRunning,  ///< the greatest scale so far: when it grows, all codes are computed again
 };
@@ -22,8 +22,8 @@ struct TensorQuantiser {
   Rounding rounding{Rounding::kEven};
 };
 
-/// A scale covers the keys (or values) of all KV heads for the tokens of one append. Block k of a plane is append k,
-/// or block 0 is everything.
+/// A scale covers the keys (or values) of all KV heads for the tokens of one append. Block k of a plane is append k; if
+/// all appends share a scale, block 0 is everything.
 class TensorQuantised : public QuantisedCodec {
  public:
   TensorQuantised(const Shape& shape, const TensorQuantiser& quantiser);
@@ -45,15 +45,15 @@ struct NewestTokens {
   std::int64_t newest{1};
   std::int64_t generated{0};
 };
-/// Bytes of a layer that stores the newest tokens: codes, and a scale (for all heads) of each append that has a token
-/// left; one scale if all appends share it.
+/// Bytes of a layer that stores the newest tokens: codes, and a scale (for all heads) for each append with a remaining
+/// token; one scale if all appends share it.
 Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const NewestTokens& tokens,
                      Side side);
 
-/// Bytes of scales of a side with a scale for each append: of appends that have a token left. REQUIRES: as Left.
+/// Bytes of the scales of a side with a scale for each append that has a remaining token. REQUIRES: as Left.
 std::int64_t chunk_scale_bytes(const Lengths& lengths);
 
-// Values of its parameter.
+// Values of the parameter for ScaleOf:
 inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
 inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};
 inline constexpr Param kScaleParam{

@@ -6,7 +6,7 @@
 namespace kvplan::frame {
 namespace {
 
-/// Part of every format: with another level the same content would give other bytes.
+/// Part of every format: another compression level would give other bytes for the same content.
 constexpr int kLevel = 3;
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string compress(std::string_view raw) {
 }
 
 Status decompress(std::string_view stored, std::string& raw) {
-  // ZSTD_decompress would take several frames in a row for one.
+  // ZSTD_decompress would accept several frames in a row as one.
   const std::size_t frame_bytes = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
   if (ZSTD_isError(frame_bytes) == 0 && frame_bytes != stored.size())
     return bad_input("expected one zstd frame, found bytes after it");

@@ -1,6 +1,6 @@
 // Building blocks of kvplan's binary files: little-endian numbers, CRC-32, zstd, and the frame in which .kvt, .kve,
-// .kvs and .kvr store one message each (a .kva file has its own frames, made of the same parts). Only bytes and their
-// limits: which frames a file has, and in which order, is up to its reader.
+// .kvs and .kvr store one message each (a .kva file has its own frames, made of the same parts). This file knows only
+// bytes and their limits; the reader of a format decides which frames a file has, and in which order.
 //
 //   0   4 letters   type
 //   4   u32         length of the message

@@ -31,7 +31,7 @@ struct Piece {
   std::int32_t layer{0};
   std::int64_t tokens{0};
   std::int64_t prompt{0};
-  std::size_t cluster{0};                                  ///< the number of the sequence among all
+  std::size_t cluster{0};                                  ///< number of the sequence among all
   const std::vector<attention::Grants>* granted{nullptr};  ///< [lane] of its sequence; empty without a scheme
 };
 
@@ -39,7 +39,7 @@ void note(std::vector<std::string>& notes, const std::string& sentence) {
   if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) notes.push_back(sentence);
 }
 
-/// Compares shapes, and the digests of weights if these were recorded.
+/// Compares the shapes of the models, and the digests of their weights if these were recorded.
 bool several_models(const std::vector<Input>& inputs) {
   const auto shape = [](const Input& input) {
     const RecordingInfo& info = input.recording->info();
@@ -66,7 +66,7 @@ struct Plan {
   std::vector<std::int64_t> wanted{};  ///< entries, descending
 };
 
-/// What was found on some pieces.
+/// The results of some pieces.
 struct Found {
   explicit Found(const Plan& plan)
       : lanes(plan.request.lanes.size()),
@@ -130,7 +130,7 @@ class PieceRun {
   }
 
  private:
-  /// Tokens that the layer's window shows, where that decides; 0: the lane's policy does.
+  /// Tokens that the layer's window shows, if the window decides which tokens are stored; 0 if the lane's policy does.
   [[nodiscard]] std::int64_t window() const {
     return request_.window_storage ? piece_.input->recording->info().layer(piece_.layer).window : 0;
   }
@@ -334,7 +334,7 @@ class Run {
     return Done{};
   }
 
-  /// What schemes grant the layers of a sequence, which these pieces are of.
+  /// Computes the grants of schemes for all layers of a sequence; `pieces` are those of the sequence.
   Status grant(const attention::Recording& recording, std::int32_t sequence, std::int64_t prompt,
                std::span<Piece> pieces) {
     const auto& lanes = plan_.request.lanes;
@@ -354,7 +354,7 @@ class Run {
     return Done{};
   }
 
-  /// Storage of windows says something of at least one layer.
+  /// Checks that at least one layer has a window, if a storage for windows was given.
   Status check_windows() const {
     const auto has_window = [](const Piece& piece) {
       return piece.input->recording->info().layer(piece.layer).window > 0;
@@ -365,7 +365,7 @@ class Run {
         .at_field("--window-format");
   }
 
-  /// Descending, as TopMass wants them.
+  /// In descending order, which TopMass requires.
   [[nodiscard]] std::vector<std::int64_t> wanted_entries() const {
     std::set<std::int64_t, std::greater<>> out;
     std::int64_t longest = 0;
@@ -383,7 +383,7 @@ class Run {
     return {out.begin(), out.end()};
   }
 
-  /// On any thread.
+  /// Called on any thread.
   Result<Found> work(std::size_t i) const {
     const Piece& piece = plan_.pieces[i];
     auto found = PieceRun(plan_, piece).all();
@@ -391,7 +391,7 @@ class Run {
     return std::move(found).error().at_file(piece.input->name);
   }
 
-  /// In the order of pieces.
+  /// Called in the order of pieces.
   void merge(std::size_t i, const Found& found) {
     const std::size_t cluster = plan_.pieces[i].cluster;
     if (cluster != open_cluster_) close_cluster();
@@ -403,7 +403,7 @@ class Run {
     total_->add(found);
   }
 
-  /// The masses and errors of a sequence are whole.
+  /// Called when the masses and errors of a sequence are complete.
   void close_cluster() {
     for (PointClusters& point : clusters_) {
       point.of_masses.add(point.mass.sum(), point.mass.count());

@@ -1,5 +1,5 @@
-// What memory budgets buy: attended mass and output error of policies, budgets and formats over bytes per token, pooled
-// over recordings, and the bound on mass beside them.
+// The effect of memory budgets: attended mass and output error of policies, budgets and formats over bytes per token,
+// pooled over recordings, and the upper bound on mass for comparison.
 //
 // Pooling. Every layer of every sequence of every recording counts. A mass or an error is that of one query head at one
 // decode step, and all count the same, so a longer sequence counts more. bytes_per_token is everything stored after the
@@ -31,7 +31,7 @@ struct Input {
   std::shared_ptr<const attention::Recording> recording;
 };
 
-/// What a scheme grants the layers of a recording, for the prompt of one of its sequences.
+/// The tokens that a scheme grants the layers of a recording, for the prompt of one of its sequences.
 using GrantsOf = std::function<Result<attention::Grants>(
     const Choice& scheme, const attention::Recording& recording, std::int32_t sequence, std::int64_t prompt)>;
 
@@ -39,8 +39,8 @@ struct Request {
   std::vector<Input> inputs;
   std::vector<Lane> lanes;
   std::vector<Storage> storages;
-  /// Storage of layers with a window, instead of the lane's: they keep their newest tokens, as many as the window
-  /// shows, whatever the lane's policy keeps in other layers.
+  /// Storage of layers with a window, instead of the lane's storage. These layers keep their newest tokens, as many as
+  /// the window has, whatever the lane's policy keeps in other layers.
   std::optional<Storage> window_storage{};
   GrantsOf grants{};       ///< called from one thread; may be empty if no lane has a scheme
   std::int64_t prompt{0};  ///< tokens; 0: the prompt length that each sequence states, else its first half
@@ -52,7 +52,7 @@ struct Point {
   std::size_t lane{0};
   std::size_t storage{0};
   double bytes_per_token{0};
-  double metadata_bytes_per_token{0};  ///< of these, the policy's
+  double metadata_bytes_per_token{0};  ///< the policy's metadata among them
   std::optional<double> mass_mean;     ///< nothing without decode steps
   std::optional<double> mass_min;
   std::optional<double> error_mean;  ///< absent if a recording has no values, or without decode steps
@@ -60,23 +60,23 @@ struct Point {
   std::int64_t sequences{0};
   std::optional<double> entries_mean;  ///< tokens that a query attends, its own included
   std::int64_t entries_max{0};
-  /// The most mass that any choice of as many tokens has: at each step and query head, as many as were attended
-  /// there.
+  /// The most mass that any choice of as many tokens has: at each step and query head, the number of tokens that were
+  /// attended there.
   std::optional<double> oracle_mass_mean;
   /// Standard errors of mass_mean and error_mean, with sequences as the sampled units (samples.h); absent with fewer
   /// than two.
   std::optional<double> mass_standard_error;
   std::optional<double> error_standard_error;
   /// The share of attended tokens that are among equally many tokens with the greatest weights of the full row (of
-  /// equal weights the newer ones). Absent without decode steps, and for policies with queries that read only a part
-  /// of what is kept.
+  /// equal weights the newer ones). Absent without decode steps, and for policies with queries that read only a part of
+  /// the kept tokens.
   std::optional<double> overlap_mean;
   /// Share of the tokens of class `needle` that is kept (attention/evaluation.h); absent if there are none.
   std::optional<double> needle_recall;
 };
 
-/// The most mass that any choice of `entries` tokens per query head has, chosen anew at every decode step. A bound on
-/// mass, not on errors; in general no cache that drops tokens reaches it.
+/// The most mass that any choice of `entries` tokens per query head has, if tokens are chosen anew at every decode
+/// step. A bound on mass, not on errors; in general no cache that drops tokens reaches it.
 struct OraclePoint {
   std::int64_t entries{0};
   std::optional<double> mass_mean;
@@ -93,11 +93,11 @@ struct Frontier {
 /// Called between steps, by any of the threads; an error ends the run.
 using Pause = std::function<Status()>;
 
-/// Runs all lanes. The oracle is computed for: each budget N, and N + 1, which a policy attends that drops after it
-/// has attended; the most that a policy attends that keeps N of the prompt and everything after it; and the longest
-/// sequence. Layers that were not recorded, or broke off inside the prompt, are left out; the assumptions say so.
-/// Errors, with the input's name: a prompt longer than a sequence, a policy or format that the recording cannot
-/// drive, nothing to pool, storage for windows although no layer has one.
+/// Runs all lanes. The oracle is computed for these numbers of tokens: each budget N; N + 1, which a query attends if
+/// the policy drops tokens after it; the most that is attended if a policy keeps N tokens of the prompt and everything
+/// after it; and the longest sequence. Layers that were not recorded, or broke off inside the prompt, are left out; the
+/// assumptions say so. Errors, with the input's name: a prompt longer than a sequence, a policy or format that the
+/// recording cannot drive, no layers, storage for windows although no layer has one.
 Result<Frontier> run(const Request& request, const Pause& pause);
 
 }  // namespace kvplan::frontier

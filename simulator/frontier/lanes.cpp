@@ -24,7 +24,7 @@ Result<Lane> lane_of(const std::string& text, std::int64_t budget) {
                      "\" sets the number of tokens, which --budgets sets too: leave one of them out")
         .at_field("--policies");
   KVPLAN_TRY(attention::PolicyChoice policy, parsed(attention::with_budget_params(text, budget)));
-  // A prompt longer than any budget, so that the parameters are those of the budget.
+  // The prompt is longer than any budget, so that the parameters become those of the budget.
   auto given =
       attention::with_budget(policy, std::span(&budget, 1), false, {.prompt = std::int64_t{1} << 40});
   if (!given.ok()) return bad_input(given.error().message).at_field("--budgets");
@@ -121,7 +121,7 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
         out.push_back(std::move(lane));
       }
       for (const Scheme& scheme : schemes) {
-        constexpr std::int64_t kMany = std::int64_t{1} << 20;  // what no prompt has
+        constexpr std::int64_t kMany = std::int64_t{1} << 20;  // more tokens than any prompt has
         const bool capacity = takes_capacity(scheme.choice.name());
         KVPLAN_TRY(Lane lane, lane_of(text, capacity ? scheme.choice.integer(kCapacity) : kMany));
         lane.budget = scheme.budget;

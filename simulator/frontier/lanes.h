@@ -1,4 +1,4 @@
-// What a frontier compares: policies, each with every budget, and the formats in which kept tokens are stored.
+// The lanes of a frontier: policies, each with every budget, and the formats in which kept tokens are stored.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace kvplan::frontier {
 /// A budget scheme: it grants each layer, or each of its KV heads, a number of tokens of a prompt.
 struct Scheme {
   Choice choice;
-  std::optional<std::int64_t> budget;  ///< tokens that replace its missing capacity
+  std::optional<std::int64_t> budget;  ///< tokens that replace its capacity, if the text has none
   std::string text;                    ///< as it was written
 };
 
@@ -28,12 +28,12 @@ struct Lane {
   /// `recorded`), or if the scheme's text has its capacity.
   std::optional<std::int64_t> budget;
   std::string text;  ///< the policy as the user wrote it
-  /// Grants each layer its number of tokens, which replaces the number in `policy`. That number is the capacity, or
-  /// larger than any prompt if the scheme has none.
+  /// Grants each layer its number of tokens, which replaces the number in `policy`. Until then `policy` has the
+  /// scheme's capacity, or a number larger than any prompt if the scheme has none.
   std::optional<Scheme> scheme{};
 };
 
-/// A format, or none: then every element has the size that the recording states for the model's cache.
+/// A format, or none. Without a format every element has the size that the recording states for the model's cache.
 struct Storage {
   std::optional<formats::FormatChoice> format;
   std::string text;  ///< as the user wrote it; "full" without a format
@@ -59,11 +59,11 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
                                    std::span<const Scheme> schemes = {});
 
 /// The policy of a lane with a scheme for the layer at `place`: made as by lanes_of with the tokens granted there, or
-/// with the fewest of its heads. Errors name the layer.
+/// with the fewest that any head is granted. Errors name the layer.
 Result<attention::PolicyChoice> policy_of_layer(const Lane& lane, const attention::Grants& grants,
                                                 const attention::LayerPlace& place);
 
-/// `full` means storage without a format. Errors as parse_format.
+/// Parses formats; `full` means storage without a format. Errors as parse_format.
 Result<std::vector<Storage>> storages_of(std::string_view formats, std::string_view option = "--formats");
 
 }  // namespace kvplan::frontier

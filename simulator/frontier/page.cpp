@@ -21,7 +21,7 @@ std::string with_error(const std::optional<double>& mean, const std::optional<do
   return or_none(mean) + (mean && standard_error ? " ±" + report::fixed(*standard_error, 4) : "");
 }
 
-/// As much as the legend has room for.
+/// The name, cut to the length that the legend has room for.
 std::string shortened(const std::string& name) {
   constexpr std::size_t kLongest = 38;
   if (report::characters(name) <= kLongest) return name;

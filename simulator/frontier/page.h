@@ -9,12 +9,12 @@
 
 namespace kvplan::frontier {
 
-/// "h2o:recent=8, int4", as the user wrote them: the name shared by the points of one line of the chart.
+/// "h2o:recent=8, int4", as the user wrote them: the name of the line of the chart to which the point belongs.
 std::string line_name(const Request& request, const Point& point);
 
 /// Tables of the points and of the oracle.
 std::vector<report::Table> tables(const Request& request, const Frontier& found);
-/// The meaning of the columns, and what was assumed.
+/// The meaning of the columns, and the assumptions.
 std::vector<std::string> explanations(const Frontier& found);
 
 /// A chart with one line for each policy and format: output error over bytes per token, or attended mass if no error

@@ -50,7 +50,7 @@ class Percentile95 {
     ++count_;
     keep(number);
   }
-  /// Adds the numbers of `other`, which has the same announcement.
+  /// Adds the numbers of `other`, for which the same number of values was announced.
   void add(const Percentile95& other) {
     count_ += other.count_;
     for (const double number : other.greatest_) keep(number);
@@ -76,7 +76,7 @@ class Percentile95 {
   std::size_t room_;
   std::int64_t announced_;
   std::int64_t count_{0};
-  std::vector<double> greatest_;  ///< a heap, the least of them first
+  std::vector<double> greatest_;  ///< a heap, least number first
 };
 
 /// The standard error of a pooled mean, sum of all y over sum of all n, of numbers in clusters that were drawn

@@ -1,4 +1,4 @@
-// What is added up for the points of a frontier.
+// The sums from which the points of a frontier are computed.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace kvplan::frontier {
 
-/// Of a policy, a budget and a format.
+/// Sums for a policy, a budget and a format.
 struct Sums {
   explicit Sums(std::int64_t samples) : p95(samples) {}
   void add(const Sums& other) {
@@ -25,7 +25,7 @@ struct Sums {
   Percentile95 p95;
 };
 
-/// Of a policy and a budget, whatever the format.
+/// Sums for a policy and a budget, whatever the format.
 struct LaneSums {
   void add(const LaneSums& other) {
     entries.add(other.entries);
@@ -39,7 +39,7 @@ struct LaneSums {
   Mean bound;
   Mean overlap;
   std::int64_t entries_max{0};
-  double needles{0};  ///< shares, summed
+  double needles{0};  ///< sum of the kept shares
   std::int64_t needle_states{0};
 };
 

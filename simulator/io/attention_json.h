@@ -11,8 +11,8 @@
 
 namespace kvplan::io {
 
-/// Parses text; errors name `name` as the file, with line and field. One KV head per query head unless a policy is
-/// given another number; bytes assume 128 + 128 elements of 2 bytes per head and token.
+/// Parses text; errors name `name` as the file, with line and field. There is one KV head per query head, unless a
+/// policy is given another number; byte counts assume 128 + 128 elements of 2 bytes per head and token.
 Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::string_view text,
                                                                          const std::string& name);
 

@@ -1,4 +1,4 @@
-// Budget schemes, with scores read from files.
+// Applies budget schemes with scores that are read from files.
 #pragma once
 
 #include <cstdint>

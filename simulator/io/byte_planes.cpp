@@ -8,7 +8,7 @@
 namespace kvplan::io {
 namespace {
 
-/// Numbers handled at a time: they fit the first-level cache.
+/// How many numbers are handled at a time: few enough to fit into the first-level cache.
 constexpr std::size_t kBlock = 2048;
 
 /// Calls `move` for each number and byte: its index among the numbers, and its index in the planes.

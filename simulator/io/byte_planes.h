@@ -1,5 +1,5 @@
-// Bytes of numbers in planes: all first bytes, then all second bytes, and so on. Exponents are then together, which
-// compresses better than the numbers as they are.
+// Stores the bytes of numbers in planes: all first bytes, then all second bytes, and so on. The exponents are then
+// together, which compresses better than whole numbers.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ void write_fit(JsonWriter& json, const CalibrationFit& fit) {
 }
 
 bool same_device(const CalibrationDevice& a, const CalibrationDevice& b) {
-  // Clocks move from run to run.
+  // Clock rates are not compared: they differ from one measuring run to the next.
   return a.name == b.name && a.sm_count == b.sm_count && a.l2_bytes == b.l2_bytes &&
          a.visible_bytes == b.visible_bytes;
 }

@@ -46,7 +46,7 @@ struct CalibrationTable {
   std::vector<CalibrationColumn> columns;
 
   [[nodiscard]] std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
-  /// Null where there is none.
+  /// The column of this name; null if there is none.
   [[nodiscard]] const CalibrationColumn* column(std::string_view name) const;
 };
 
@@ -93,11 +93,11 @@ std::span<const std::string_view> calibration_units();
 Result<Calibration> read_calibration(traces::Input& input);
 Result<Calibration> parse_calibration(std::string_view text, const std::string& file);
 
-/// The JSON, with every key in the order of the schema. Reading it gives the same calibration, and writing that the
-/// same bytes.
+/// Writes the JSON, with every key in the order of the schema. Reading it gives the same calibration, and writing that
+/// again gives the same bytes.
 std::string calibration_json(const Calibration& calibration);
 
-/// Appends the rows of `more` to those of `base`, table by table; tables and fits that only one has are copied. The
+/// Appends the rows of `more` to those of `base`, table by table; tables and fits that only `more` has are added. The
 /// earlier `when` is kept. Errors: another device, software or method; a table with different columns; the same fit
 /// twice.
 Status merge_calibration(Calibration& base, const Calibration& more);

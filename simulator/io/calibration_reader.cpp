@@ -54,7 +54,7 @@ class CalibrationReader {
       : text_(without_byte_order_mark(text)), padded_(text_), file_(file) {}
 
   Result<Calibration> read() {
-    // Found before anything is read: bytes that are no text, brackets that are not closed.
+    // These mistakes are found before anything is read: invalid UTF-8, and brackets that are not closed.
     if (const auto error = parser_.iterate(padded_).get(document_))
       return bad_input(std::string("expected JSON: ") + simdjson::error_message(error))
           .at_file(file_)
@@ -105,7 +105,7 @@ class CalibrationReader {
     const std::size_t offset = document_.current_location().get(at) == simdjson::SUCCESS
                                    ? std::min(static_cast<std::size_t>(at - padded_.data()), text_.size())
                                    : text_.size();
-    // Lines are counted from the last position on, since readers only move forward.
+    // Lines are counted on from the last position, since readers only move forward.
     if (offset > counted_) {
       line_ += std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_),
                           text_.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
@@ -308,14 +308,14 @@ class CalibrationReader {
       KVPLAN_TRY_DO(decimal(v, at, number));
       if (in_wholes && (number != std::floor(number) || std::fabs(number) > kMostWhole))
         return wrong("expected a whole number of " + column.unit + " up to 2^53", at);
-      // A step between addresses may go back; the rest is never below 0.
+      // The distance between two addresses may be negative; all other numbers are at least 0.
       if (number < 0 && column.unit != "bytes") return wrong("expected a number of at least 0", at);
       column.numbers.push_back(number);
       return Done{};
     });
   }
 
-  /// A table that is known has its columns; quantiles are in order.
+  /// A table of a known kind must have that kind's columns, and its quantiles must ascend.
   Status check_table(const CalibrationTable& table, const std::string& path) {
     if (table.columns.empty()) return wrong("expected at least one column", path);
     if (const KnownTable* known = known_table(table.name)) {

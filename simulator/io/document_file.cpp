@@ -10,7 +10,7 @@ namespace kvplan::io {
 namespace {
 
 constexpr std::size_t kMagicBytes = 8;
-constexpr std::uint32_t kMostMessageBytes = std::uint32_t{4} << 20;  // of a message
+constexpr std::uint32_t kMostMessageBytes = std::uint32_t{4} << 20;  // the largest message
 
 bool is_small(char letter) {
   return letter >= 'a' && letter <= 'z';

@@ -15,7 +15,7 @@ namespace kvplan::io {
 
 enum class DocumentKind : std::uint8_t { kScenario, kReport, kValidation };
 
-/// First bytes: a non-text byte, the name, and line ends that a text conversion would change.
+/// First bytes of a file: a byte that no text has, the name, and line ends that a text conversion would change.
 std::string_view document_magic(DocumentKind kind);
 /// The kind of a file from its first bytes (8 are enough); nothing if it is none of them.
 std::optional<DocumentKind> document_kind(std::string_view begin);

@@ -19,7 +19,7 @@ class EventLogFile {
   /// Errors: a file that cannot be created; a name that asks for compression, which the format already has inside.
   static Result<std::unique_ptr<EventLogFile>> create(const std::string& path,
                                                       const event_log::Header& header);
-  /// The same into any sink; for tests.
+  /// Writes into any sink; for tests.
   EventLogFile(event_log::Encoder::Sink sink, const event_log::Header& header);
 
   /// After an error nothing more is written.

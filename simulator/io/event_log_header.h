@@ -1,4 +1,4 @@
-// What the options of an event log say, for its header and its recorder.
+// Properties of an event log that follow from its options, for its header and its recorder.
 #pragma once
 
 #include "simulator/io/event_recorder.h"

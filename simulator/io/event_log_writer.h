@@ -15,7 +15,7 @@ class EventLogWriter final : public EventRecorder {
  public:
   EventLogWriter(std::unique_ptr<EventLogFile> file, const EventLogOptions& options, TotalsNow totals)
       : EventRecorder(options, std::move(totals)), file_(std::move(file)) {}
-  /// Into any sink; for tests.
+  /// Writes into any sink; for tests.
   EventLogWriter(event_log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals)
       : EventLogWriter(std::make_unique<EventLogFile>(std::move(sink), header_of(options)), options,
                        std::move(totals)) {}

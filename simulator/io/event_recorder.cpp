@@ -86,7 +86,7 @@ void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
   }
 }
 
-/// What a tree finds a prompt by.
+/// The token ids by which a prefix tree looks up a prompt.
 std::span<const std::uint32_t> EventRecorder::prefix_ids(RequestId r) const {
   if (workload_.prefix == nullptr || !workload_.prefix->present()) return {};
   const std::size_t i = index(r);
@@ -113,7 +113,7 @@ void EventRecorder::on_admit(const core::Admission& admission) {
   const auto flush = [&] { write(std::exchange(fact, empty), std::exchange(claims, {})); };
   for (std::size_t entry = 0; entry < admission.hits.size(); ++entry) {
     const BlockId block = admission.hits[entry];
-    if (block == kNoBlock) continue;  // its window shows nothing of it
+    if (block == kNoBlock) continue;  // the layers' window shows no token of this block
     if (fact.hit_keys.size() == static_cast<std::size_t>(log::kMostListed)) flush();
     fact.hit_publications.push_back(publication_of_[index(block)]);
     fact.hit_keys.push_back(key(admission.request, static_cast<std::int64_t>(entry)));
@@ -149,7 +149,7 @@ void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int6
 void EventRecorder::on_move(const core::Move& move) {
   log::Claims claims;
   claims.places = {static_cast<std::int32_t>(move.range.to)};
-  // The source of a copy is freed at the end of its step: the next step is not alike.
+  // The source of a copy is freed at the end of its step, so the next step is not like this one.
   mixed_batch_ = mixed_batch_ || !move.range.slides;
   write(log::Move{move.range.request, move.copied, move.range.slots, move.range.slides}, std::move(claims));
 }
@@ -187,7 +187,7 @@ void EventRecorder::on_chunk(const core::Chunk& chunk) {
 }
 
 void EventRecorder::on_pass_end(const core::Pass& pass) {
-  // A change of whether requests are refused is an event too: free memory becomes stranded, or is no longer.
+  // The log also gets an event when requests begin or cease to be refused: free memory becomes stranded or usable.
   if (pass.refused != std::exchange(refused_, pass.refused)) steps_->release();
   log::Claims claims = totals_now();
   claims.running = pass.running;

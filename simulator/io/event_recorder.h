@@ -1,5 +1,5 @@
-// The records of an event log, made from what a replica does by an observer of its run.
-//
+// Makes the records of an event log: an observer of a run, which converts the engine's
+// reports.
 // Records do not depend on how the engine got from one event to the next: consecutive equal steps become one record,
 // however they were reported.
 #pragma once
@@ -20,23 +20,23 @@
 
 namespace kvplan::io {
 
-/// What the log says about its run. Pointers outlive everything made from it.
+/// The properties of the run that the log states. Pointers outlive everything made from it.
 struct EventLogOptions {
   const core::Workload* workload{nullptr};
   core::MemoryLayout layout{};
   bool null_block{true};     ///< paged memory in which block 0 is never handed out (vLLM)
   bool prefix_cache{false};  ///< full blocks are inserted into the cache, or pages into a radix tree
-  event_log::Rules rules{};  ///< of the engine's scheduler
-  core::KeepRule keep{};     ///< of the run
+  event_log::Rules rules{};  ///< rules of the engine's scheduler
+  core::KeepRule keep{};     ///< keep rule of the run
   /// With courses: cells of one token in each track, the same for all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};            ///< placement of the courses
   bool compacts{false};         ///< placement of the courses is compact: survivors move together
   bool counted{false};          ///< only the number of dropped tokens is known, not which
-  std::int64_t prompt_rows{0};  ///< as event_log::Header has it
+  std::int64_t prompt_rows{0};  ///< as in event_log::Header
   std::int32_t replicas{1};
   std::string allocator{};  ///< as in the scenario, with all parameters
-  std::string scenario{};   ///< resolved
+  std::string scenario{};   ///< resolved scenario
   std::string trace_digest{};
   std::string writer{};  ///< program and version
 };
@@ -82,17 +82,17 @@ class EventRecorder : public core::Observer {
  protected:
   /// Gets each record once, in order.
   virtual void put(event_log::Record record) = 0;
-  /// Start time of a run of equal steps that may still grow: this run, and everything after its begin, is not put
-  /// yet. INT64_MAX: everything was put.
+  /// Start time of a run of equal steps that may still grow. That run, and everything after its begin, was not passed
+  /// to `put` yet. INT64_MAX: everything was passed on.
   [[nodiscard]] std::int64_t open_since() const;
 
  private:
   class Steps;
 
-  /// Writes a record that ends a run of equal steps; what was held back is written first.
+  /// Writes a record that ends a run of equal steps; records that were held back are written first.
   void write(event_log::Fact fact, event_log::Claims claims = {});
   [[nodiscard]] event_log::Claims totals_now() const;
-  /// For a request that leaves the running list.
+  /// The digest or number of kept tokens, for a request that leaves the running list.
   event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
   /// State of requests with several tables; other requests need none.
   struct Written {
@@ -112,11 +112,11 @@ class EventRecorder : public core::Observer {
   bool tree_;            ///< prefixes are cached in a radix tree
   bool by_alloc_units_;  ///< a grant has an id for each allocation unit
   bool returns_alloc_units_;
-  core::KeepRule::Emptied emptied_{};  ///< of the latest drop
+  core::KeepRule::Emptied emptied_{};  ///< result of the latest drop
   std::vector<std::int32_t> track_units_;
   bool counted_;
   event_log::Rules rules_;
-  std::int64_t alloc_unit_tokens_, tables_;  ///< of a request
+  std::int64_t alloc_unit_tokens_, tables_;  ///< tokens of a unit; tables of a request
   bool in_groups_;                           ///< layers lie in groups
   std::int64_t entries_per_block_;           ///< entries of a table for a logical block: one for each group
   std::int64_t cells_of_cell_;               ///< cells of the log per cell of the run, with courses
@@ -130,7 +130,7 @@ class EventRecorder : public core::Observer {
   std::unique_ptr<Steps> steps_;
   std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not in the cache
   std::int64_t publications_{0};
-  bool refused_{false};      ///< of the latest pass
+  bool refused_{false};      ///< the latest pass was refused an allocation
   bool mixed_batch_{false};  ///< the pass in progress has a chunk, begins a copy, or holds a request back
 };
 

@@ -1,4 +1,4 @@
-// What an event recorder writes of requests that drop tokens: courses, their block tables, and what is kept at the end.
+// What an event recorder writes about requests that drop tokens: courses, block tables, tokens kept at the end.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -77,7 +77,7 @@ log::Claims EventRecorder::kept_at_the_end(RequestId r, std::int64_t written, bo
   log::Claims claims;
   if (sliding_.erase(r) > 0) {
     claims.has_kept = true;
-    // Its last token is written by the step that ends it; nothing is dropped after that.
+    // The request's last token is written by the step that ends it; nothing is dropped after that.
     const std::int64_t begin = written - (finished ? 1 : 0) - keep_.recent;
     for (std::int64_t token = 0; token < written; ++token)
       if (token < keep_.sink || token >= begin) claims.kept_digest += log::kept_term(token, 0, 1);
@@ -136,7 +136,7 @@ void EventRecorder::write_counts(RequestId r, const core::Course& course) {
     numbers += length;
     fact.alike.push_back(std::move(alike));
   };
-  // What other ranks keep is one track in each table: of the rank that keeps most, at any length.
+  // All that other ranks keep is one track in each table: what the rank that keeps most keeps at each length.
   const std::int64_t others = std::ranges::count(track_units_, 0) > 0 ? 1 : 0;
   for (const core::TableRun& run : course.tables()) {
     const auto counts = run.course->counts();
@@ -170,7 +170,7 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
   if (counted_) return write_counts(r, course);
   const std::vector<TrackOf> tracks = tracks_of(course, track_units_);
   std::vector<std::int32_t> numbers, positions;
-  // writes as many full facts as there are; with least = 1 also the remainder
+  // Writes as many full facts as there are; with least = 1 it also writes the remainder.
   const auto flush = [&](std::size_t least) {
     std::size_t begin = 0;
     while (numbers.size() - begin >= least) {
@@ -195,7 +195,7 @@ void EventRecorder::on_course(RequestId r, const core::Course& course) {
 }
 
 void EventRecorder::on_free_blocks(const core::FreedBlocks& gone) {
-  if (sliding_.contains(gone.request)) {  // the drop before it says so
+  if (sliding_.contains(gone.request)) {  // the drop event before this one has already reported these blocks
     KVPLAN_CHECK(std::ssize(gone.entries) == emptied_.blocks() && gone.entries.back() == emptied_.first,
                  gone.request, emptied_.first);
     return;
@@ -219,7 +219,7 @@ void EventRecorder::on_compact(const core::Compacted& compacted) {
       [&](const core::Course& course) -> std::optional<std::array<std::int64_t, 3>> {
         const auto moved = course.compaction(n);
         if (!moved) return {};
-        // The next token goes after the last survivor.
+        // The next token is written after the last survivor.
         return {{course.table_slots(n + 1) - 1, moved->kept_cells * cells_of_cell_,
                  moved->alloc_units_before - moved->alloc_units}};
       },

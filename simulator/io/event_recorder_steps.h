@@ -11,9 +11,9 @@ namespace kvplan::io {
 
 /// A run of equal steps that may still go on, and the records after it that are dropped if it does.
 ///
-/// A run continues through a pass that decides nothing and refuses the same as the pass before it. So a run ends where
-/// something is reported, and it is the same run whether its steps are reported one by one, all at once or in portions.
-/// Durations are divided into the longest arithmetic series, from the first step on.
+/// A run continues through a pass that decides nothing and is refused the same allocations as the pass before it. So a
+/// run ends where something is reported, and it is the same run whether its steps are reported one by one, all at once
+/// or in portions. Durations are divided into the longest arithmetic series, from the first step on.
 class EventRecorder::Steps {
  public:
   explicit Steps(EventRecorder& recorder) : recorder_(recorder) {}
@@ -26,9 +26,9 @@ class EventRecorder::Steps {
     if (!open_) recorder_.put({run_, {}});
   }
   [[nodiscard]] bool may_go_on() const { return open_; }
-  /// Begin of what is held back; INT64_MAX where nothing is.
+  /// Begin of the run that is held back; INT64_MAX if there is none.
   [[nodiscard]] std::int64_t open_since() const { return open_ ? run_.time : INT64_MAX; }
-  /// Dropped if the run goes on.
+  /// Holds back a record, which is dropped if the run goes on.
   void hold(event_log::Record record) {
     open_ ? held_.push_back(std::move(record)) : recorder_.put(std::move(record));
   }
@@ -54,7 +54,7 @@ class EventRecorder::Steps {
     }
   }
 
-  /// Gives out all that was held back.
+  /// Writes all records that were held back.
   void release() {
     if (open_) recorder_.put({run_, {}});
     open_ = false;

@@ -10,16 +10,16 @@ namespace log = event_log;
 
 namespace {
 
-/// What comes at a tick, in this order; then the same again, if a step of no ticks has begun.
+/// The order of events at one tick. The order starts over if a step that takes no ticks has begun.
 enum Phase : std::int32_t { kEnds, kArrivals, kPasses };
 
-/// A tick, and how many times its order had begun before.
+/// A tick, and the number of times that the order of phases had started over at it before.
 struct Moment {
   std::int64_t time{0}, round{0};
   friend auto operator<=>(const Moment&, const Moment&) = default;
 };
 
-/// When the last of these steps ends that begin then.
+/// When the last of these steps, which begin at `begin`, ends.
 Moment end_of(const Moment& begin, const log::StepRun& run) {
   const std::int64_t time = run.time + static_cast<std::int64_t>(run.span());
   if (time == begin.time) return {time, begin.round + run.steps};
@@ -27,7 +27,7 @@ Moment end_of(const Moment& begin, const log::StepRun& run) {
   return {time, takes_none ? 1 : 0};
 }
 
-/// After all others.
+/// A time after all others.
 constexpr std::int64_t kAtTheEnd = INT64_MAX - 1;
 
 }  // namespace
@@ -47,10 +47,10 @@ class FleetLogWriter::Part final : public EventRecorder {
   Part(FleetLogWriter& writer, std::int32_t replica, TotalsNow totals)
       : EventRecorder(writer.options_, std::move(totals)), writer_(writer), replica_(replica) {}
 
-  /// All before was put.
+  /// All records before this time have been added.
   [[nodiscard]] std::int64_t observed_until() const { return open_since(); }
 
-  /// Gives out what is before `until`.
+  /// Moves the records before `until` to `out`.
   void take(std::int64_t until, std::vector<Placed>& out) {
     for (std::vector<Placed>* from : {&arrivals_, &others_}) {
       const auto end = std::find_if(from->begin(), from->end(),
@@ -76,10 +76,10 @@ class FleetLogWriter::Part final : public EventRecorder {
     }
   }
 
-  /// Finds the record's position: facts between these kinds belong to the one before.
+  /// Finds the record's position: a fact that is neither of these kinds belongs to the one before it.
   void find_place(const log::Fact& fact) {
     if (const auto* pass = std::get_if<log::PassBegin>(&fact)) {
-      // The position of what made the step due: the end of a step, or an arrival.
+      // Its position is that of the event that made the step due: the end of a step, or an arrival.
       if (at_.time != pass->time) at_ = {pass->time, 0};
       if (arrived_.time == pass->time) at_.round = std::max(at_.round, arrived_.round);
       steps_end_ = at_;
@@ -143,7 +143,7 @@ runs::FleetWatcher::Taken FleetLogWriter::on_told(SimTime until, observe::JointS
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return placed[a].key() < placed[b].key(); });
   for (const std::size_t i : order) add(placed[i], joint);
-  end_tick(joint);  // all of it is before `end`
+  end_tick(joint);  // everything in it is before `end`
   return {SimTime{Ticks{end}}, static_cast<std::int64_t>(placed.size())};
 }
 

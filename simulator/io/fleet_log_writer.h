@@ -1,9 +1,9 @@
 // Writes one event log (.kve) of a run with several replicas: an observer of each replica, and their records in the
 // order of one clock (simulator/io/log/FORMAT.md, "Several replicas").
 //
-// Replicas report independently, perhaps each on its own thread. Records wait here until nothing earlier can come any
-// more. So memory grows with what the other replicas do during the longest run of equal steps of one replica, not with
-// the log.
+// Replicas report independently, perhaps each on its own thread. Records wait in this object until no earlier record
+// can come. So memory grows with the records of other replicas during the longest run of equal steps of one replica,
+// not with the log.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ class FleetLogWriter final : public runs::FleetWatcher {
   std::vector<std::unique_ptr<Part>> parts_;
   std::unordered_map<RequestId, Route> routes_;  ///< arrivals that no replica has reported yet
   std::int64_t routed_{0};
-  std::int64_t tick_{-1};     ///< of the latest record
-  bool counts_{false};        ///< true: it ended a pass or step at this tick
+  std::int64_t tick_{-1};     ///< tick of the latest record
+  bool counts_{false};        ///< true: that record ended a pass or step at this tick
   bool ran_{false};           ///< true: some replica ran, at any time
   std::int64_t last_end_{0};  ///< latest end among replicas that have ended
 };

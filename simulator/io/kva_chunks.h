@@ -12,11 +12,11 @@
 
 namespace kvplan::io {
 
-/// An entry of the index, checked against the header.
+/// An entry of the file's index, checked against the header.
 struct ChunkEntry {
   std::uint32_t sequence;
   std::uint32_t layer;
-  std::uint32_t head;  ///< its number in the model
+  std::uint32_t head;  ///< the head's number in the model
   attention::Part part;
   std::int64_t first_token;
   std::int64_t tokens;
@@ -39,7 +39,7 @@ struct RawSize {
 };
 RawSize raw_size(const KvaShape& shape, const ChunkEntry& entry);
 
-/// Reads, checks and decompresses. Errors name file and byte.
+/// Reads a chunk, checks and decompresses it. Errors name file and byte.
 Result<std::string> read_chunk(const ChunkSource& source, const KvaShape& shape, const ChunkEntry& entry);
 
 }  // namespace kvplan::io

@@ -44,7 +44,7 @@ class Checker {
  public:
   explicit Checker(const RecordingInfo& info) : info_(info), shape_(info) {}
 
-  /// `sequences`: the most that the file may have.
+  /// `sequences`: the largest number of sequences that the file may have.
   Result<ChunkEntry> entry(const RawPlace& raw, std::int64_t sequences) const {
     KVPLAN_TRY_DO(below("sequence", raw.sequence, sequences));
     KVPLAN_TRY_DO(below("layer", raw.layer, info_.layers));
@@ -159,7 +159,7 @@ Status add_sequences(const v1::AttentionIndex& index, RecordingInfo& info) {
   return Done{};
 }
 
-/// Collects what the frames of a file say, as far as they are whole.
+/// Collects what the frames of a file say, up to the last complete frame.
 class Walk {
  public:
   Walk(const RandomAccess& file, bool check_sums, RecordingInfo& info)
@@ -176,7 +176,7 @@ class Walk {
     info_.sequences = std::move(sequences_);
     return sorted();
   }
-  /// Where the file broke off.
+  /// The byte where the file ends or was cut off.
   [[nodiscard]] std::int64_t end() const { return at_; }
 
  private:
@@ -264,7 +264,7 @@ void leave_out_broken_weights(KvaContents& contents) {
   }
 }
 
-/// Lengths of sequences that broke off, and a line about them.
+/// Sets the lengths of sequences that were cut off, and adds a line about them.
 void measure_sequences(KvaContents& contents) {
   RecordingInfo& info = contents.info;
   const KvaShape shape(info);
@@ -326,7 +326,7 @@ Result<KvaContents> read_finished(const RandomAccess& file, bool check_sums) {
   return out;
 }
 
-/// Nothing if the file has no whole header of a version that may break off.
+/// Returns nothing if the file has no complete header, or its version does not allow files that are cut off.
 Result<std::optional<KvaContents>> read_broken(const RandomAccess& file, bool check_sums) {
   std::optional<KvaContents> none;
   KVPLAN_TRY(const auto head, read_whole_frame(file, kFirstFrame, file.size(), check_sums));
@@ -383,7 +383,7 @@ std::span<const ChunkEntry> stream_of(std::span<const ChunkEntry> entries, Part 
 
 namespace {
 
-/// Tokens of one stream from 0 on without a gap; of rows up to the last one.
+/// Tokens of one stream from token 0 on without a gap; for rows, gaps are allowed, up to the last row.
 std::int64_t stream_tokens(std::span<const ChunkEntry> entries, Part part, std::int32_t head) {
   std::int64_t out = 0;
   for (const ChunkEntry& entry : stream_of(entries, part, static_cast<std::uint32_t>(head))) {

@@ -1,5 +1,5 @@
-// What a .kva file holds, and where: header, sequences, and an entry for every chunk, from the index of a finished
-// file or from the frames of one that broke off. Used by the reader only.
+// The contents of a .kva file and their offsets: header, sequences, and an entry for every chunk, from the index of a
+// finished file or from the frames of an incomplete one. Used by the reader only.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct KvaContents {
   std::int64_t end{0};              ///< chunk frames end at or before this offset
 };
 
-/// Errors name file and byte. For incomplete sequences `tokens` is that of the longest layer; `info.cut` says how
+/// Errors name file and byte. For incomplete sequences `tokens` is the length of the longest layer; `info.cut` says how
 /// much is complete.
 Result<KvaContents> read_contents(const std::shared_ptr<const RandomAccess>& file, bool check_sums);
 
@@ -27,11 +27,11 @@ Result<KvaContents> read_contents(const std::shared_ptr<const RandomAccess>& fil
 std::span<const ChunkEntry> entries_of(std::span<const ChunkEntry> entries, std::uint32_t sequence,
                                        std::uint32_t layer);
 
-/// Of a layer's entries, those of one part and head.
+/// The entries of one part and head, among the entries of a layer.
 std::span<const ChunkEntry> stream_of(std::span<const ChunkEntry> entries, attention::Part part,
                                       std::uint32_t head);
 
-/// Tokens of a layer of an incomplete sequence: those that all of its parts and heads have.
+/// Tokens of a layer of an incomplete sequence: the number that all of its parts and heads have.
 std::int64_t whole_tokens(const KvaShape& shape, std::span<const ChunkEntry> entries, std::uint32_t sequence,
                           const attention::LayerInfo& layer);
 

@@ -17,7 +17,7 @@
 namespace kvplan::io {
 namespace {
 
-/// Over kind, length and payload: everything but the checksum itself.
+/// The checksum covers kind, length and payload: everything but the checksum itself.
 std::uint32_t frame_sum(std::string_view header, std::string_view payload) {
   return frame::crc32(frame::crc32(frame::crc32(0, header.substr(0, 4)), header.substr(8, 8)), payload);
 }

@@ -13,7 +13,7 @@
 
 namespace kvplan::io {
 
-/// Like the .kvt format: a non-text byte, the name, and line ends that a text conversion would change.
+/// Like the .kvt format: a byte that no text has, the name, and line ends that a text conversion would change.
 inline constexpr std::string_view kKvaMagic{"\x89KVA\r\n\x1A\n", 8};
 inline constexpr std::string_view kKvaEndMagic{"KVA-END\n", 8};
 inline constexpr std::int64_t kFrameHeaderBytes = 16;
@@ -23,9 +23,9 @@ inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{16} << 20;
 inline constexpr std::int64_t kMaxPayloadBytes = std::int64_t{1} << 30;
 
 enum class FrameKind : std::uint8_t { kHeader, kSequence, kChunk, kIndex };
-/// The four letters by which a file names the kind.
+/// The four letters that stand for the kind in a file.
 std::string_view letters(FrameKind kind);
-/// The last two first put the bytes of numbers in planes (byte_planes.h); version 2 only.
+/// kPlanesZstd and kPlanesZlib first put the bytes of numbers in planes (byte_planes.h); version 2 only.
 enum class Codec : std::uint32_t { kStored = 0, kZstd = 1, kZlib = 2, kPlanesZstd = 3, kPlanesZlib = 4 };
 
 /// Bytes that can be read at any offset, by several threads.
@@ -36,7 +36,7 @@ class RandomAccess {
   RandomAccess& operator=(const RandomAccess&) = delete;
   virtual ~RandomAccess() = default;
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  /// Fills `to` from `offset`. Errors: the system refuses. REQUIRES: inside the file.
+  /// Fills `to` from `offset`. Errors: the system refuses. REQUIRES: the range lies inside the file.
   virtual Status read(std::int64_t offset, char* to, std::int64_t count) const = 0;
   /// The name for error messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
@@ -60,7 +60,7 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
 struct AnyFrame {
   std::string kind;  ///< four letters
   std::string payload;
-  std::int64_t bytes{0};  ///< of all of it, header included
+  std::int64_t bytes{0};  ///< bytes of the whole frame, header included
 };
 /// The frame at `offset` if it ends before `end` and its checksum is right; else nothing. Errors: only if the system
 /// refuses to read.

@@ -109,7 +109,7 @@ Status read_layer(const v1::AttentionHeader& header, const v1::AttentionLayer& m
   return Done{};
 }
 
-/// What the limits allow to be counted. REQUIRES: check_kva_limits.
+/// Counts whatever the limits allow to be counted. REQUIRES: check_kva_limits.
 void count_heads(RecordingInfo& info) {
   bool rows = false;
   bool top = false;
@@ -283,7 +283,7 @@ v1::AttentionHeader header_of(const RecordingInfo& info) {
   model.set_layers(wire(info.layers));
   model.set_query_heads(wire(info.query_heads));
   model.set_kv_heads(wire(info.kv_heads));
-  // Assumed sizes are no facts about the recording.
+  // Assumed sizes are not facts about the recording, so they are not written.
   if (!info.sizes_assumed) {
     model.set_key_size(wire(info.key_size));
     model.set_value_size(wire(info.value_size));

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kMaxSequences = std::int64_t{1} << 20;
 
 std::int64_t element_bytes(attention::Element element);
 
-/// Weights of rows [first, first + count).
+/// Number of weights in rows [first, first + count).
 constexpr std::int64_t weights_in_rows(std::int64_t first, std::int64_t count) {
   return count * (first + 1) + count * (count - 1) / 2;
 }

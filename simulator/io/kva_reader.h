@@ -1,8 +1,8 @@
 // Reads attention recordings (.kva versions 1 and 2; byte level: ATTENTION_FORMAT.md).
 //
-// Opening reads the header and the index, or all frames of a file that broke off. Chunks are read when a layer's reader
+// Opening reads the header and the index, or all frames of an incomplete file. Chunks are read when a layer's reader
 // reaches them, and each is checked (checksum, sizes, finite numbers, rows that sum to at most one). Memory: the index,
-// and for an open layer one chunk per query head, or its tensors; the options limit the latter.
+// and for an open layer one chunk per query head, or its tensors; `max_layer_bytes` limits the latter.
 #pragma once
 
 #include <cstdint>

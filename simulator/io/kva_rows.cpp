@@ -94,7 +94,7 @@ class RowLayer final : public attention::LayerRows {
   }
 
  private:
-  /// What a row lacks to 1.
+  /// The mass that a row lacks to the sum 1.
   [[nodiscard]] double missing(std::int32_t head) const {
     const attention::RowView view = row(head);
     double sum = 0;
@@ -205,7 +205,7 @@ class RowLayer final : public attention::LayerRows {
     return Done{};
   }
 
-  /// The rest's mass evenly over what is not listed, then the listed weights.
+  /// Spreads the remaining mass evenly over the tokens that are not listed, then sets the listed weights.
   void spread_row(DecodedRows& rows, std::int64_t t) const {
     const Element element = element_;
     const auto width = element_bytes(element);

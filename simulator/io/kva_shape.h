@@ -1,5 +1,5 @@
-// What the header of a .kva file says about its chunks: which parts exist, for which layers and heads, and the sizes
-// of their numbers. Both versions.
+// Properties of a .kva file's chunks that follow from its header: which parts exist, for which layers and heads, and
+// the sizes of their numbers. For both versions.
 #pragma once
 
 #include <cstdint>

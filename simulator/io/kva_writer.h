@@ -1,8 +1,8 @@
 // Writes attention recordings (.kva versions 1 and 2; byte level: ATTENTION_FORMAT.md).
 //
 // Life cycle: `make`, any number of parts in any order, `finish` once. In version 2 a sequence begins before its parts
-// and ends after them, when its length is known; what was written is readable without `finish`. Bytes go to the sink as
-// they are made, so memory grows only with the index, not with the length of the recording.
+// and ends after them, when its length is known; parts that were written can be read even without `finish`. Bytes go to
+// the sink as they are made, so memory grows only with the index, not with the length of the recording.
 #pragma once
 
 #include <cstdint>
@@ -50,22 +50,22 @@ class KvaWriter {
   KvaWriter& operator=(const KvaWriter&) = delete;
   ~KvaWriter();
 
-  /// Rows first .. first + n - 1, one after the other (row t has t + 1 weights). REQUIRES: form kDenseRows, or that
-  /// part in version 2; whole rows.
+  /// Writes rows first .. first + n - 1, one after the other (row t has t + 1 weights). REQUIRES: form kDenseRows, or
+  /// that part in version 2; whole rows.
   Status dense_rows(PartPlace place, std::int64_t first, std::span<const double> weights);
-  /// Rows first .. in the form kTopEntries.
+  /// Writes rows from `first` on, in the form kTopEntries.
   Status top_rows(PartPlace place, std::int64_t first, std::span<const TopRow> rows);
-  /// Tokens 0 .. in the form kTensors: elements of token 0, of token 1, ...
+  /// Writes tokens from 0 on, in the form kTensors: elements of token 0, of token 1, ...
   Status tensor(PartPlace place, TensorPart part, std::span<const float> elements);
 
-  // Version 2.
+  // Functions for version 2:
 
   /// Begins a sequence and returns its number; its parts follow.
   Result<std::int32_t> begin_sequence(const std::string& name, std::int64_t prompt_tokens);
   /// Ends a sequence of `tokens` tokens, after everything of it was written.
   Status end_sequence(std::int32_t number, std::int64_t tokens);
-  /// Tokens first .. of any part except rows, token classes and positions. Errors: a number that is not finite or
-  /// does not fit the part's element. REQUIRES: the layer has this part; whole tokens.
+  /// Writes tokens from `first` on, of any part except rows, token classes and positions. Errors: a number that is not
+  /// finite or does not fit the part's element. REQUIRES: the layer has this part; whole tokens.
   Status numbers(PartPlace place, attention::Part part, std::int64_t first, std::span<const float> elements);
   Status token_classes(std::int32_t sequence, std::int64_t first, std::span<const std::uint8_t> classes);
   Status positions(std::int32_t sequence, std::int64_t first, std::span<const std::uint32_t> positions);
@@ -82,8 +82,8 @@ class KvaWriter {
 };
 
 /// Writes a whole recording of rows, version 1, with `element` as its number type. `top` > 0 keeps the `top` largest
-/// weights of each row and the mass of the rest (equal weights: the newer position). REQUIRES: not kTensors; not read
-/// from version 2, since version 1 cannot hold all of it.
+/// weights of each row and the mass of the rest (equal weights: the newer position). REQUIRES: the form is not
+/// kTensors; the recording was not read from version 2, since version 1 cannot hold all of it.
 Status write_kva(const attention::Recording& recording, attention::Element element, std::int64_t top,
                  Codec codec, const ByteSink& sink);
 

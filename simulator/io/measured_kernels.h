@@ -9,11 +9,11 @@
 
 namespace kvplan::io {
 
-/// A table for each head size, window and stored element. Rows with retained sets or sinks are left out; of several
-/// page sizes, and of several formats with elements of the same size, the one with the most rows counts; of two rows
-/// for one call, that with more samples. Errors, with `file`: no such table, an impossible call.
+/// One table for each head size, window and stored element. Rows with retained sets or sinks are left out. Of several
+/// page sizes, and of several formats with elements of equal size, the one with the most rows is taken; of two rows for
+/// one call, the one with more samples. Errors name `file`: no such table, an impossible call.
 Result<runs::MeasuredKernels> measured_kernels(const Calibration& calibration, const std::string& file);
-/// The same from a file.
+/// The same, read from a file.
 Result<runs::MeasuredKernels> open_measured_kernels(const std::string& path);
 
 }  // namespace kvplan::io

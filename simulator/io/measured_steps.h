@@ -13,7 +13,7 @@ namespace kvplan::io {
 /// halves up. Errors, with `file`: no such table, no steps of the model, an impossible step.
 Result<runs::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
                                            const std::string& file);
-/// The same from a file.
+/// As measured_steps, from a file.
 Result<runs::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model);
 
 }  // namespace kvplan::io

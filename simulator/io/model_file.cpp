@@ -26,7 +26,7 @@ Result<model::ModelShape> open_model(const std::string& name_or_path) {
     return *known;
   }
   auto opened = traces::Input::open(name_or_path);
-  if (!opened.ok()) {  // it may have been meant as a repository
+  if (!opened.ok()) {  // the user may have meant the name of a repository
     Error error = std::move(opened).error();
     if (const std::string hint = model::model_hint(name_or_path); !hint.empty()) error.message += "; " + hint;
     return error;

@@ -1,4 +1,4 @@
-// Models as users name them: by the name of a known one, or by the path of a config.json (simulator/modelfile).
+// Opens models as users name them: by the name of a known model, or by the path of a config.json (simulator/modelfile).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Little-endian floating point numbers of a file and of memory.
+// Conversions of little-endian floating point numbers between a file and memory.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ std::optional<runs::FileLook> look_at(const std::string& path);
 /// Digest of a file's decompressed bytes, 16 hex digits (base/digest.h). Ends early if `stops` returns true; `stops`
 /// may be empty.
 Result<std::string> content_digest(const std::string& path, const std::function<bool()>& stops = {});
-/// The same, for files that do not refer to other files. Error: it is a JSON that names further files.
+/// As content_digest, for files that do not refer to other files. Error: the file is a JSON that names further files.
 Result<std::string> whole_digest(const std::string& path, const std::function<bool()>& stops = {});
 
 }  // namespace kvplan::io

@@ -29,7 +29,7 @@ using runs::Spares;
 constexpr std::size_t kMostPriceBytes = std::size_t{1} << 20;
 constexpr std::int64_t kMostGpusPerNode = 1024;
 constexpr std::int64_t kMostSpares = 1'000'000;
-constexpr double kMostPrice = 1e9;  // an hour
+constexpr double kMostPrice = 1e9;  // dollars per hour
 
 /// An object of the file, and where it is: "devices.h100-sxm".
 struct Place {
@@ -49,7 +49,7 @@ std::string found(dom::element value) {
   return found_text(simdjson::minify(value));
 }
 
-/// Errors: another key than these, or one twice.
+/// Errors: a key that is not among `known`, or one that occurs twice.
 Status check_keys(const Place& place, std::initializer_list<std::string_view> known) {
   std::set<std::string_view> seen;
   for (const auto field : place.object) {
@@ -113,7 +113,7 @@ Result<Place> object_of(const Place& place, std::string_view key) {
   return below;
 }
 
-/// What a list may say for all devices and for one: how it is paid for, and spare nodes.
+/// Reads what a list may say for all devices and for a single one: how it is paid for, and spare nodes.
 Status read_terms(const Place& place, Purchase& purchase, Spares& spares) {
   if (place.has("purchase")) {
     KVPLAN_TRY(const std::size_t name, one_of(place, "purchase", kPurchaseNames));

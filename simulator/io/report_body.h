@@ -1,4 +1,4 @@
-// The frames of report files as messages: shared by the readers of report_file.h and report_result.h.
+// Reads the frames of report files as messages: shared by the readers of report_file.h and report_result.h.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ class TimelineChunk;
 
 namespace kvplan::io {
 
-/// True if it is a binary report. A .kvr with other first bytes is a damaged one, unless it is text.
+/// True if the file is a binary report. A .kvr file with other first bytes is a damaged report, unless it is text.
 bool is_binary_report(traces::Input& input);
 
 /// Errors: more than 32 MiB, not JSON, not a report.

@@ -123,7 +123,7 @@ class ReportReader {
 
   Status read_number(od::value value, Message& message, const FieldDescriptor& field,
                      const std::string& path) {
-    double checked = 0;  // also moves on
+    double checked = 0;  // checks the number, and moves the reader past it
     std::string_view token = value.raw_json_token();
     while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
     const std::string digits(token.substr(0, 400));
@@ -171,7 +171,7 @@ class ReportReader {
 
   Status fill_scenario(v1::Report& report) {
     const auto placed = [&](Error error) {
-      error.line = 0;  // it counts from where the scenario begins
+      error.line = 0;  // the line is counted from where the scenario begins
       error.field = error.field.empty() ? "scenario" : "scenario." + error.field;
       return std::move(error).at_file(file_);
     };
@@ -279,8 +279,8 @@ Result<std::string> report_json(const v1::Report& message) {
 }
 
 Status fill_message(const runs::RunSummary& result, v1::Report& message) {
-  // Goes through the JSON text, so that there is only one list of keys. File names, which JSON may have to escape,
-  // come from the scenario itself.
+  // Takes the JSON text as the source, so that there is only one list of keys. File names, which JSON may have to
+  // escape, come from the scenario itself.
   KVPLAN_TRY_DO(parse_report(runs::report_json(result), "", message));
   message.clear_scenario();
   return fill_message(result.scenario, *message.mutable_scenario());

@@ -24,11 +24,11 @@ bool looks_like_report_json(std::string_view begin);
 /// values of another type, missing numbers.
 Status parse_report(std::string_view json, const std::string& file, v1::Report& message);
 
-/// The JSON report, the same bytes as runs::report_json gives for the run. Fields of later versions are left out.
+/// The JSON report: the same bytes as runs::report_json gives for the run. Fields of later versions are left out.
 /// Errors: too many replicas, texts that are not valid values.
 Result<std::string> report_json(const v1::Report& message);
 
-/// Fills the message of a result. Error: a key for which the schema has no field.
+/// Fills the message from a result. Error: a key for which the schema has no field.
 Status fill_message(const runs::RunSummary& result, v1::Report& message);
 
 }  // namespace kvplan::io

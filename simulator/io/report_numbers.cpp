@@ -30,8 +30,8 @@ Result<std::int64_t> bytes(std::int64_t value, const std::string& key) {
   return value;
 }
 
-/// Converts seconds to ticks. A file has the nearest double of a whole number of ticks; several such numbers may be
-/// close, all written the same.
+/// Converts seconds to ticks. A file has the double nearest to a whole number of ticks; several whole numbers may have
+/// the same nearest double.
 Result<Ticks> ticks(bool present, double value, const std::string& key) {
   KVPLAN_TRY(const auto seconds_told, checked_number(present, value, key));
   const double told = seconds_told.value_or(0);
@@ -99,7 +99,7 @@ Result<runs::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::st
   return kind;
 }
 
-/// Nothing where nothing ever ran.
+/// Returns nothing if no step ever ran.
 Result<std::optional<runs::MemorySummary>> memory(const v1::ReportMemory& from, const std::string& key) {
   KVPLAN_TRY(const std::int64_t capacity, bytes(from.capacity_bytes(), key + ".capacity_bytes"));
   if (!from.peak().has_time_s()) return std::optional<runs::MemorySummary>{};
@@ -125,7 +125,7 @@ Result<std::optional<runs::MemorySummary>> memory(const v1::ReportMemory& from, 
   return std::optional(std::move(to));
 }
 
-/// The member of a list of names.
+/// The enum value with this name.
 template <class Enum, std::size_t N>
 Result<Enum> named(const std::array<Enum, N>& all, std::string_view (*name)(Enum), const std::string& found,
                    const char* key) {
@@ -242,7 +242,7 @@ Status read_saturation(const v1::ReportSaturation& from, runs::RunSummary& run) 
   return Done{};
 }
 
-/// What was priced, as far as a report says it.
+/// Reads what was priced, as far as a report says it.
 Status read_cost(const v1::Report& from, runs::RunSummary& run) {
   if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
   if (from.nodes() < 0 || from.nodes() > std::int64_t{1} << 31) return wrong("0 to 2^31", "nodes");

@@ -14,7 +14,7 @@ namespace {
 
 using RowPlaces = std::array<std::size_t, observe::kTimelineRows>;
 
-/// Where values were said, which the scenario alone does not know.
+/// Reads where each value was given: the scenario alone does not contain that.
 Status read_sources(const v1::Report& message, runs::Scenario& scenario) {
   for (const v1::ReportSource& each : message.scenario_sources()) {
     const auto from = runs::from_named(each.from());

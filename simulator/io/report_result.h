@@ -1,5 +1,5 @@
-// A report file as a run: its numbers, its scenario as settings, and its timeline bin by bin. For programs that show
-// a finished run.
+// Reads a report file as a run: its numbers, its scenario as settings, and its timeline bin by bin. For programs that
+// show a finished run.
 #pragma once
 
 #include <functional>

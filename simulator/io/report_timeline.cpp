@@ -8,7 +8,7 @@
 namespace kvplan::io {
 namespace {
 
-/// Sums of steps, as 64-bit numbers that wrap: those of a damaged file may.
+/// A sum of steps, in 64 bits with wrap-around: the numbers of a damaged file may overflow.
 class Sum {
  public:
   std::int64_t add(std::int64_t step) {

@@ -1,4 +1,4 @@
-// Conditions on every recorded attention row, from whatever file.
+// Conditions on every recorded attention row, from any kind of file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kvplan::io {
 
-/// What a row's layer says about it.
+/// The properties of a row that follow from its layer.
 struct RowRule {
   std::int64_t first_seen{0};  ///< weights before it are 0
   bool has_sink{false};        ///< the attention sink may have all the weight

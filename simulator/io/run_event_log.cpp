@@ -31,7 +31,7 @@ void tell_courses(const runs::LogCells& cells, EventLogOptions& log) {
   log.layout.metadata_bytes = metadata_bytes / told;
 }
 
-/// Errors: a run that a log cannot describe.
+/// Errors: the run is one that a log cannot describe.
 Status check_run(const runs::Scenario& scenario, const runs::Watched& watched) {
   runs::RunParts parts = watched.tokens.parts;
   parts.add(runs::Part::kEvents);
@@ -88,7 +88,7 @@ void RunEventLog::attach(const runs::Scenario& scenario, const traces::Trace& tr
   }
   options.extra_observers.push_back(
       [this, &scenario, &trace](const runs::Watched& watched) -> Result<core::Observer*> {
-        // The log's order of states is the ledger's.
+        // The log has its states in the same order as the ledger.
         const auto totals = [&ledger = watched.ledger] { return ledger.bytes(); };
         if (watched.replica > 0) return fleet_->add_replica(totals);
         KVPLAN_TRY_DO(check_run(scenario, watched));
@@ -96,7 +96,7 @@ void RunEventLog::attach(const runs::Scenario& scenario, const traces::Trace& tr
       });
 }
 
-/// Begins the log with the first replica, which has the same memory as all others.
+/// Begins the log with the first replica; all others have the same memory layout.
 Result<core::Observer*> RunEventLog::begin(const EventLogOptions& log, EventRecorder::TotalsNow totals) {
   KVPLAN_TRY(auto file, make_file_(header_of(log)));
   if (fleet_ != nullptr) {

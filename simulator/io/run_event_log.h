@@ -1,4 +1,4 @@
-// The event log of a run, of one replica or several: adds its writer to the run's observers.
+// Writes the event log of a run, of one replica or several: adds a writer to the run's observers.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace kvplan::io {
 class RunEventLog {
  public:
   explicit RunEventLog(std::string path);
-  /// Into any sink; for tests.
+  /// Writes into any sink; for tests.
   explicit RunEventLog(event_log::Encoder::Sink sink);
 
   /// Makes the run write into the log; scenario and trace outlive it. Errors (when the run starts): a run that a log
@@ -28,8 +28,8 @@ class RunEventLog {
   Result<core::Observer*> begin(const EventLogOptions& log, EventRecorder::TotalsNow totals);
 
   FileMaker make_file_;
-  std::unique_ptr<EventLogWriter> alone_;  ///< of one replica
-  std::unique_ptr<FleetLogWriter> fleet_;  ///< of several
+  std::unique_ptr<EventLogWriter> alone_;  ///< for a run with one replica
+  std::unique_ptr<FleetLogWriter> fleet_;  ///< for a run with several replicas
 };
 
 }  // namespace kvplan::io

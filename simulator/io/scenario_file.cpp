@@ -19,13 +19,13 @@ fs::path folder_of(const std::string& file) {
   return file == "-" ? fs::path() : fs::path(file).parent_path();
 }
 
-/// A path that counts from `folder` as one that counts from the working directory.
+/// Converts a path relative to `folder` into one relative to the working directory.
 std::string from_folder(const std::string& text, const fs::path& folder) {
   const fs::path file(text);
   return file.is_absolute() ? text : (folder / file).lexically_normal().string();
 }
 
-/// The other way round.
+/// Converts a path relative to the working directory into one relative to `folder`.
 std::string to_folder(const std::string& text, const fs::path& folder) {
   const fs::path file(text);
   if (file.is_absolute() || folder.empty()) return text;
@@ -70,7 +70,7 @@ bool looks_like_scenario(std::string_view begin) {
 }
 
 Result<std::vector<runs::Setting>> read_scenario(traces::Input& input) {
-  // A .kvs that begins with other bytes is a damaged one, unless it is text.
+  // A .kvs that begins with other bytes is a damaged binary file, unless it is text.
   const std::string_view begin = input.peek(8);
   const bool binary = document_kind(begin) == DocumentKind::kScenario ||
                       (is_named(input.path(), ".kvs") && begin.find('{') == std::string_view::npos);

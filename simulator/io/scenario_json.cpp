@@ -18,7 +18,7 @@ namespace od = simdjson::ondemand;
 
 constexpr int kMostDepth = 8;
 
-/// What was expected where the JSON is broken. The library's own words name no expectation.
+/// States what was expected at the place where the JSON is broken. The library's own messages do not say that.
 std::string problem(simdjson::error_code error) {
   switch (error) {
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
@@ -121,12 +121,12 @@ class Reader {
       if (next != std::string_view::npos)
         return wrong("expected nothing after the object", line_of(text.data() + next));
     }
-    // The library finds such mistakes at the end, except bytes that are no text.
+    // The library reports such mistakes at the end of the text, except for bytes that are not UTF-8.
     const std::size_t place = error == simdjson::UTF8_ERROR ? first_bad_line(text) : text.size();
     return wrong("read as a scenario: " + problem(error), line_of(text.data() + place));
   }
 
-  /// Asked of each key in turn: lines are counted on from the last place.
+  /// Called for each key in turn, so lines are counted on from the position of the call before.
   [[nodiscard]] std::int64_t line_of(const char* position) const {
     const char* const begin = padded_.data();
     const char* const end = std::clamp(position, begin, begin + padded_.size());
@@ -168,7 +168,7 @@ class Reader {
       return std::string(text);
     }
     if (type == od::json_type::number) {
-      // As it is written: how many digits, and which range, the field says.
+      // The number as it is written: the field decides how many digits and which range are allowed.
       std::string_view raw = value.raw_json_token();
       while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= ' ') raw.remove_suffix(1);
       if (!is_json_number(raw))
@@ -222,7 +222,7 @@ class Reader {
         }
         const std::size_t before = settings_.size();
         KVPLAN_TRY_DO(read_object(child, path, depth + 1));
-        // An unknown name is refused when the settings are resolved, as any other: it must come there.
+        // Unknown names are refused when the settings are resolved, so this one must be among the settings.
         if (meant == Meaning::kUnknown && settings_.size() == before) add(path, "{}", at);
         continue;
       }
@@ -277,7 +277,7 @@ class Reader {
     return Done{};
   }
 
-  /// A key may stand once, whatever its value is.
+  /// A key may occur only once, whatever its value is.
   Status see(const std::string& path, std::int64_t at) {
     const auto [first, is_new] = seen_.emplace(path, at);
     if (is_new) return Done{};
@@ -292,7 +292,7 @@ class Reader {
   simdjson::padded_string padded_;
   std::string path_;
   od::parser parser_;
-  mutable od::document document_;  // asking where it is changes nothing, which the library does not say
+  mutable od::document document_;  // the library's query for the position changes nothing, but is not const
   mutable const char* counted_{nullptr};  // lines before here are counted
   mutable std::int64_t counted_lines_{0};
   std::vector<runs::Setting> settings_;

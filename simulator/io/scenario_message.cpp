@@ -13,7 +13,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-/// A field of a message on the way along a path. `value` is null where a value type is absent.
+/// A position on the way along a path: a field of a message. `value` is null where a value type is absent.
 struct Stop {
   const std::string& path;
   const FieldDescriptor& field;
@@ -42,7 +42,7 @@ Status each_value(const Message& group, const std::string& prefix,
   return Done{};
 }
 
-/// The message at a path, made where it was absent; null where the schema has none.
+/// The message at a path, created if it was absent; null if the schema has no such message.
 Message* message_at(Message& root, std::string_view path) {
   Message* at = &root;
   while (!path.empty()) {

@@ -145,7 +145,7 @@ Status take_bases(const Tensor& from, std::vector<Matrix>& to) {
                             " of vectors " + std::to_string(k) + " and " + std::to_string(i) + " of group " +
                             std::to_string(g));
       }
-    // What rounding left of them becomes as exact as doubles are.
+    // Rounding errors in the stored basis are removed, as far as doubles allow.
     to.push_back(formats::orthonormal_rows(std::move(basis)));
   }
   return Done{};
@@ -258,7 +258,7 @@ Result<SideData> parse(const RandomAccess& file) {
     if (!name) return bad_input("expected layers.N.NAME").at_field(key);
     if (!seen.insert(key).second) return bad_input("stands twice").at_field(key);
     KVPLAN_TRY(const Tensor tensor, tensor_of(file, data, key, said));
-    // Tensors do not overlap: a small file could ask for any memory.
+    // Tensors must not overlap; otherwise a small file could ask for any amount of memory.
     left -= tensor.file_bytes;
     if (left < 0)
       return bad_input(

@@ -1,4 +1,4 @@
-// Side files: what formats need of a model's weights or of calibration. SIDE_FORMAT.md has layout and names.
+// Reads side files: data that formats need from a model's weights or from calibration. SIDE_FORMAT.md has their layout.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace kvplan::io {
 /// says, numbers that are not finite, bases that are not orthonormal.
 Result<formats::SideData> parse_side_file(const RandomAccess& file);
 
-/// The same of a file by its path.
+/// As parse_side_file, for the file at this path.
 Result<std::shared_ptr<const formats::SideData>> open_side_file(const std::string& path);
 
 /// Reads the side file that a format's parameters name, if any. The error's field is the parameter.

@@ -19,7 +19,7 @@ void add(std::vector<Setting>& to, const char* path, std::string text) {
   to.push_back({path, std::move(text), {}, 0});
 }
 
-/// "name:key=value,..." of the values that the log states.
+/// Joins the values that the log states into "name:key=value,...".
 class Parts {
  public:
   explicit Parts(std::string name) : text_(std::move(name)) {}

@@ -1,4 +1,4 @@
-// A start-up log as a scenario: the server's own statements, under the paths of a scenario, with the reported pool.
+// Makes a scenario from a start-up log: the server's values under the paths of a scenario, with the reported pool.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace kvplan::io {
 
-/// Values that a log lacks, or states in other words than kvplan.
+/// Values that a log does not have, or names differently than kvplan.
 struct StartupChoices {
   std::string model;                        ///< as in scenarios; empty: unknown, and left out
-  const model::ModelShape* shape{nullptr};  ///< of that model; null: unknown
+  const model::ModelShape* shape{nullptr};  ///< shape of that model; null: unknown
   std::string device;                       ///< as in scenarios; empty: unknown, and left out
 };
 

@@ -1,4 +1,4 @@
-// Tensors of one layer as a small JSON with three raw files, as in the golden cases of formats:
+// Reads tensors of one layer from a small JSON with three raw files, as in the golden cases of formats:
 //   {"query_heads": H, "kv_heads": K, "head_dim": D, "T": T, "files": {"Q": FILE, "K": FILE, "V": FILE}}
 // A raw file is little-endian float32 without a header, in the order [head][token][channel]; its path is relative to
 // the JSON's folder. Optional: "fnv" with the same three names has the FNV-1a 64 of each file's bytes in 16
@@ -26,7 +26,7 @@ bool is_tensor_json(std::string_view text);
 /// Errors: missing keys or values out of range, files of another length or digest, numbers that are not finite.
 Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
                                                                       const std::string& path);
-/// The same with files that `open` returns for paths.
+/// As parse_tensor_json, with files that `open` returns for paths.
 using FileOpener = std::function<Result<std::shared_ptr<const RandomAccess>>(const std::string&)>;
 Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
                                                                       const std::string& path,

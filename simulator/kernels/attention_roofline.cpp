@@ -12,8 +12,8 @@ constexpr double kElementsPerMultiprocessor = 23e9;
 
 /// What one call reads and computes.
 struct Work {
-  double elements{0};    ///< stored ones
-  double elem_bytes{2};  ///< of each
+  double elements{0};    ///< number of stored elements
+  double elem_bytes{2};  ///< bytes of each element
   double in_and_out{0};  ///< bytes of queries and outputs
   double flops{0};
 };

@@ -10,7 +10,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Takes what leads `text`: digits without leading zeros, or one other character.
+/// Removes the first part of `text` and returns it: digits without leading zeros, or one other character.
 std::string_view take_part(std::string_view& text) {
   std::size_t size = 1;
   if (is_digit(text.front())) {
@@ -22,7 +22,7 @@ std::string_view take_part(std::string_view& text) {
   return part;
 }
 
-/// How far apart, as a factor of at least 1.
+/// The ratio of the larger number to the smaller one, at least 1.
 double ratio(double a, double b) {
   return std::max(a, b) / std::min(a, b);
 }
@@ -32,12 +32,12 @@ std::optional<TimeCurve> curve_in(const FilledGrid& grid, const DecodeCall& call
   return GridReader(grid).curve(static_cast<double>(call.batch), heads);
 }
 
-/// No knot, nor what is between two, is surer than extrapolated.
+/// Marks all knots, and with them all times in between, as extrapolated at best.
 void extrapolate(TimeCurve& curve) {
   for (Knot& knot : curve.knots) knot.source = std::max(knot.source, TimeSource::kExtrapolated);
 }
 
-/// Level behind `at`.
+/// Makes the curve constant beyond `at`.
 void end_at(TimeCurve& curve, double at) {
   const SourcedTime last = curve(at);
   while (curve.knots.back().at >= at && curve.knots.size() > 1) curve.knots.pop_back();

@@ -21,7 +21,7 @@
 
 namespace kvplan::kernels {
 
-/// The tables to be used.
+/// The tables that are asked for.
 struct TableNames {
   std::vector<std::string> gpu;  ///< any of these names
   std::string engine;
@@ -30,11 +30,11 @@ struct TableNames {
 
 class DecodeTimes {
  public:
-  /// Selects the tables that `names` asks for; if none has this version of the engine, those of the latest version.
+  /// Selects the tables that `names` asks for; if there are none of this engine version, those of the latest version.
   /// Keeps no reference. Thread-safe.
   DecodeTimes(std::span<const KernelTable> tables, const TableNames& names);
 
-  /// True: there is no table, so no call may be asked for.
+  /// True: there is no table, so no call may be looked up.
   [[nodiscard]] bool empty() const { return tables_.empty(); }
   /// Version of the tables; empty if there is none.
   [[nodiscard]] const std::string& engine_version() const { return version_; }
@@ -46,9 +46,9 @@ class DecodeTimes {
   /// The time of a call; nothing if no table helps. REQUIRES: positive members, a window or 0, q_heads a multiple of
   /// kv_heads.
   [[nodiscard]] std::optional<SourcedTime> operator()(const DecodeCall& call) const;
-  /// The same as a function of the cached tokens of a sequence, ignoring the call's own number.
+  /// The time of a call as a function of the cached tokens of a sequence; ignores call.kv_len.
   [[nodiscard]] std::optional<TimeCurve> curve(const DecodeCall& call) const;
-  /// Greatest batch and length measured in the tables.
+  /// Largest batch and length measured in the tables.
   struct Reach {
     std::int64_t batch{0}, first_length{0}, last_length{0};
   };
@@ -56,7 +56,7 @@ class DecodeTimes {
   [[nodiscard]] Reach reach() const;
 
  private:
-  /// Filled when first used: most tables never are.
+  /// Filled at first use, because most tables are never used.
   struct Filled {
     std::once_flag once;
     std::optional<FilledGrid> grid;

@@ -7,7 +7,7 @@
 namespace kvplan::kernels {
 namespace {
 
-/// Calls `visit` for the first place of every curve along the cached tokens.
+/// Calls `visit` with the first place of every curve that runs along the axis of cached tokens.
 template <class Visit>
 void each_curve(const GridAxes& axes, Visit visit) {
   for (std::size_t h = 0; h < axes.kv_heads.size(); ++h)

@@ -1,6 +1,6 @@
-// A measured grid with its gaps filled: measured times exactly, estimates for the other places (grid_estimate.h);
-// beyond the last cached length the straight line through the last two (constant if it falls, or if a window hides
-// longer ones).
+// A measured grid with its gaps filled. Measured times are used exactly, other places get estimates (grid_estimate.h).
+// Beyond the last cached length the curve is the straight line through the last two points (constant if the line falls,
+// or if a window hides longer lengths).
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ class FilledGrid {
   [[nodiscard]] std::int64_t window() const { return window_; }
   /// Nothing if no neighbour was measured.
   [[nodiscard]] std::optional<SourcedTime> at(const GridPlace& place) const;
-  /// Microseconds that a cached token of a sequence and KV head adds at large lengths: the median over all curves
-  /// along cached tokens of the rise between their last two measured times.
+  /// Microseconds that one more cached token of a sequence and KV head takes at large lengths: over all curves along
+  /// cached tokens, the median of the slope between their last two measured times.
   [[nodiscard]] double us_per_token() const { return us_per_token_; }
 
  private:

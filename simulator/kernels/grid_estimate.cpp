@@ -67,7 +67,7 @@ class Evidence {
     return field == &MeasuredCall::kv_heads ? axes.kv_heads : axes.groups;
   }
 
-  /// 0 where that is no place or was not measured.
+  /// 0 if the call is not on the grid, or was not measured.
   [[nodiscard]] double time(const MeasuredCall& call) const {
     const GridAxes& axes = grid_.axes();
     const auto batch = place_on(axes.batches, call.batch);
@@ -77,7 +77,7 @@ class Evidence {
     return batch && length && kv_heads && group ? grid_.at({*batch, *length, *kv_heads, *group}) : 0;
   }
 
-  /// The time with another value on one axis; `traded`: with the batch that keeps their product.
+  /// The time of the call with another value on one axis; `traded`: and with the batch that keeps their product.
   [[nodiscard]] double with(Field field, std::int64_t value, bool traded) const {
     if (field == &MeasuredCall::group && (value == 1) != (call_.group == 1)) return 0;
     if (field == &MeasuredCall::length && traded && window_ > 0 && std::max(value, call_.length) > window_)
@@ -92,7 +92,7 @@ class Evidence {
     return time(other);
   }
 
-  /// The nearest pair with mirrored places on both sides.
+  /// Adds the nearest pair of places that lie symmetrically on both sides.
   bool traded_pair(Field field) {
     const std::int64_t middle = call_.*field;
     const Axis& values = axis(field);
@@ -109,9 +109,9 @@ class Evidence {
 
   struct Neighbour {
     std::int64_t value{0};
-    double us{0};  ///< 0: there is none
+    double us{0};  ///< 0: there is no neighbour
   };
-  /// The nearest measured neighbour beyond `from`, which is on the axis or not.
+  /// The nearest measured neighbour beyond `from`; `from` itself may be on the axis or not.
   [[nodiscard]] Neighbour next(Field field, std::int64_t from, bool upwards, bool traded) const {
     const Axis& values = axis(field);
     if (upwards) {

@@ -1,4 +1,4 @@
-// The estimated time of a grid point from the measured points around it, without its own time.
+// The estimated time of a grid point from the measured points around it; the point's own time is not used.
 //
 // Each measured neighbour (or pair of neighbours) gives an estimate with a doubt, a relative error; the result is their
 // mean, weighted by 1 / doubt^2. The more two neighbours on both sides agree, the lower their doubt: with

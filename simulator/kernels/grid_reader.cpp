@@ -9,7 +9,7 @@ namespace {
 
 using Time = std::optional<SourcedTime>;
 
-/// On the straight line through (low, a) and (high, b), which lie around `here`.
+/// Interpolates on the straight line through (low, a) and (high, b), with `here` between them.
 Time between(double here, double low, const Time& a, double high, const Time& b) {
   if (!a || !b) return std::nullopt;
   const double share = (here - low) / (high - low);
@@ -22,7 +22,7 @@ Time extrapolated(const Time& time) {
   return time->but_no_surer_than(TimeSource::kExtrapolated);
 }
 
-/// On the line through (before, a) and (last, b), level where it falls, behind `last`.
+/// Extrapolates beyond `last` on the line through (before, a) and (last, b); a falling line is replaced by a level one.
 Time behind(double here, double before, const Time& a, double last, const Time& b) {
   if (!a || !b) return extrapolated(b);
   const double rise = std::max(0.0, (b->us - a->us) / (last - before));
@@ -50,8 +50,8 @@ double value(const Axis& axis, std::size_t place) {
   return static_cast<double>(axis[place]);
 }
 
-/// Interpolates at `here` among the times at axis[first..]; `read(place)` returns one. Beyond the last one if
-/// `goes_on`: along the line through it and the nearest of at most half of it, else the first.
+/// Interpolates at `here` among the times at axis[first..]; `read(place)` returns a time. Beyond the last place: if
+/// `goes_on`, on the line through it and the nearest place of at most half its value; else the last time.
 template <class Read>
 Time along(const Axis& axis, std::size_t first, double here, bool goes_on, Read read) {
   std::size_t above = first;
@@ -105,7 +105,7 @@ Time GridReader::at_group(double batch, std::size_t length, std::int64_t kv_head
     return at_heads(batch * heads / value(axis, h), length, h, group);
   };
   if (const Time time = along(axis, 0, heads, false, equal_work)) return time;
-  // The nearest heads that say something.
+  // The nearest number of heads that has a time.
   for (std::size_t h = axis.size(); h-- > 0;)
     if (axis[h] < kv_heads)
       if (const Time time = equal_work(h)) return extrapolated(time);
@@ -165,7 +165,7 @@ void GridReader::add_below(double batch, const GridHeads& heads, TimeCurve& curv
   std::vector<Knot> below{{0, whole, TimeSource::kExtrapolated}};
   const Time least = at(value(axes.batches, 0), 0, heads);
   if (grid_.window() == 0 && axes.lengths.size() > 1 && least) {
-    // Per cached token of each sequence.
+    // How much the time rises for each cached token of each sequence.
     const auto rise = [&](double b) {
       const Time from = at(b, 0, heads);
       const Time to = at(b, 1, heads);

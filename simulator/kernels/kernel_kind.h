@@ -108,7 +108,7 @@ class KindTimes {
 
 // For kinds:
 
-/// The time of a row at `at`: measured, between two measured ones, or beyond them with their ratio to the roofline.
+/// The time of a row at `at`: measured, between two measured times, or beyond them with their ratio to the roofline.
 /// `call`: the row's own key. Nothing if the row has no times.
 std::optional<SourcedTime> time_in_row(const TimeTable& table, const TimeRow& row, const KernelKind& kind,
                                        double at, const model::DeviceShape& device);

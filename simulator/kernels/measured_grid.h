@@ -40,7 +40,7 @@ class MeasuredGrid {
   [[nodiscard]] std::size_t measured() const { return measured_; }
   /// Microseconds; 0 if not measured.
   [[nodiscard]] double at(const GridPlace& place) const { return us_[index(place)]; }
-  /// Removes a time; the axes do not change. For tests of estimates without it.
+  /// Removes a time; the axes do not change. For tests of estimates without this point.
   void forget(const GridPlace& place);
 
   [[nodiscard]] std::size_t places() const { return us_.size(); }

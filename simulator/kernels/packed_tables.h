@@ -17,14 +17,14 @@ struct PackedTable {
   std::span<const unsigned char> bytes;  ///< gzip
 };
 
-/// All of them, sorted by file name.
+/// All packed tables, sorted by file name.
 std::span<const PackedTable> packed_tables();
 
-/// The text of a table. Stops the program if the bytes are no gzip: they are part of it.
+/// The text of a table. Stops the program if the bytes are not gzip, since they are part of the program.
 std::string unpack(const PackedTable& table);
 
-/// The table of that kind and engine for any of these GPU names; the newest version, or `engine_version` if there is
-/// one. Null if there is none.
+/// The table of that kind and engine for any of these GPU names, in version `engine_version` if there is one, else in
+/// the newest version. Null if there is no table.
 const PackedTable* find_packed(std::string_view kind, std::span<const std::string> gpu_names,
                                std::string_view engine, std::string_view engine_version);
 

@@ -1,5 +1,5 @@
-// The time of a call as a function of one growing amount, linear between knots. The amount is cached tokens here;
-// other users say so.
+// The time of a call as a function of one growing amount, linear between knots. In this folder the amount is cached
+// tokens; other users state theirs.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ struct TimeCurve {
   std::vector<Knot> knots;
   double rise{0};
 
-  /// Exact at a knot. Between two knots the source is the less certain of theirs, at best kInterpolated; behind the
-  /// last one kExtrapolated. REQUIRES: at >= 0.
+  /// Exact at a knot. Between two knots the source is the less certain of the two, at best kInterpolated; behind the
+  /// last knot it is kExtrapolated. REQUIRES: at >= 0.
   [[nodiscard]] SourcedTime operator()(double at) const;
 };
 

@@ -1,4 +1,4 @@
-// How a time is known, most certain first. A time made from several has the least certain of their sources.
+// How a time is known, most certain first. A time that is made from several times has the least certain source of them.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace kvplan::kernels {
 
 enum class TimeSource : std::uint8_t {
   kTable,         ///< measured, for exactly this call
-  kInterpolated,  ///< between measured ones
-  kExtrapolated,  ///< beyond the measured ones, or from a measured call of a similar kind
+  kInterpolated,  ///< between measured times
+  kExtrapolated,  ///< beyond the measured times, or from a measured call of a similar kind
   kRoofline,      ///< from the device's data sheet
 };
 

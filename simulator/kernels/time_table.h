@@ -14,7 +14,7 @@ namespace kvplan::kernels {
 
 struct TimeRow {
   std::vector<std::string> key;  ///< the values of the index columns, as texts
-  std::vector<double> numbers;   ///< the same as numbers; 0 for a value that is no number
+  std::vector<double> numbers;   ///< the index columns as numbers; 0 for a value that is not a number
   std::vector<double> us;        ///< one for each value of the axis; NaN if not measured
 };
 
@@ -26,7 +26,7 @@ struct TimeTable {
   [[nodiscard]] const TimeRow* find(const std::vector<std::string>& key) const;
 };
 
-/// The values of a key as numbers; 0 for one that is no number.
+/// The values of a key as numbers; 0 for a value that is not a number.
 std::vector<double> numbers_in(const std::vector<std::string>& key);
 
 /// Parses a table: a header with the names of index columns, then the values of the axis, and the rows. `columns`:

@@ -42,7 +42,7 @@ struct AffineTicks {
   std::int64_t part_context{0}, part_pair{0}, ranked{0};
   bool in_part{false};  ///< true: one of these is not 0
 
-  /// Sets the shares of layers with windows in `context` and `pair`, rounded down; all layers take the same.
+  /// Sets the parts of `context` and `pair` for layers with windows, rounded down; all layers take equal time.
   void share_windows(const model::ModelShape& shape) {
     const auto layers = model::windows_of(shape);
     windows = std::min(layers.size(), core::kMostWindows);
@@ -65,7 +65,7 @@ struct AffineTicks {
     ranked = ranked_ticks;
     in_part = (part_context | part_pair | ranked) != 0;
   }
-  /// The same if metadata takes the time of as many bytes of context.
+  /// The same for models that convert bytes of metadata into tokens of context.
   void share_parts(const LatencyRequest& request) {
     if (request.partly == nullptr) return;
     const double bytes =
@@ -83,7 +83,7 @@ struct AffineTicks {
     if (in_part) sum += of_parts(load.ranked_tokens, load.unread_tokens);
     return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
   }
-  /// Increase from the first step to the second; what does not fit is cut like a step.
+  /// Increase of the duration from the first step to the second; limited like the duration of a step.
   [[nodiscard]] std::int64_t growth(const core::LoadGrowth& load) const {
     Wide more =
         Wide{token} * load.tokens + Wide{context} * load.context_tokens + Wide{pair} * load.attention_pairs;
@@ -92,13 +92,13 @@ struct AffineTicks {
     if (in_part) more += of_parts(load.ranked_tokens, load.unread_tokens);
     return cut(more);
   }
-  /// Increase of that growth from step to step.
+  /// Increase of `growth` from step to step.
   [[nodiscard]] std::int64_t curve(const core::LoadGrowth& load) const {
     return cut(Wide{pair} * load.pairs_growth);
   }
 
  private:
-  /// Time added by ranking, minus time of what is not fetched.
+  /// Time added by ranking tokens, minus the time of tokens that are not fetched.
   [[nodiscard]] Wide of_parts(std::int64_t ranked_tokens, std::int64_t unread_tokens) const {
     return Wide{ranked} * ranked_tokens - (Wide{part_context} + part_pair) * unread_tokens;
   }
@@ -114,7 +114,7 @@ inline Ticks moving_ticks(std::int64_t bytes, double bytes_per_tick) {
                                                                : core::kLongestStepTicks};
 }
 
-/// The longest prefix of the series in which no step reaches the cut, at least one step.
+/// Length of the longest prefix of the series in which no step reaches the limit, at least one step.
 inline std::int64_t steps_below_cut(Ticks first, std::int64_t growth, std::int64_t most) {
   if (growth == 0 || most == 1) return most;
   const std::int64_t room = (core::kLongestStepTicks - first.count) / growth;

@@ -39,7 +39,7 @@ struct LatencyRequest {
   const model::ModelShape& model;
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
-  /// Of every weight, in 2^-16 bits, instead of those in which the checkpoint stores it
+  /// Bits of every weight in units of 2^-16 bit, instead of those of the checkpoint
   std::optional<std::int64_t> fine_weight_bits{};
   std::optional<std::int64_t> weights_bytes{};  ///< weights of a rank, as loaded, whatever their bits
   const StepTable* measured{nullptr};           ///< from the file that the choice names, if it names one
@@ -49,7 +49,7 @@ struct LatencyRequest {
   bool follows_windows{false};        ///< layers with a window read only what it shows; else every held token
   const PartlyRead* partly{nullptr};  ///< null: decode steps read everything that their queries see
 
-  /// On one rank, in the model's own elements.
+  /// The model on one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {
     return {.model = model, .token_bytes = model.kv_token_bytes()};
   }
@@ -89,9 +89,9 @@ struct LatencyEntry {
 
 std::span<const LatencyEntry* const> latencies();
 Catalogue latency_descriptors();
-/// REQUIRES: the choice is of family "latency".
+/// REQUIRES: the choice is of the family "latency".
 const LatencyEntry& latency_entry(const Choice& choice);
-/// The text of the first member that returns one; empty: none does.
+/// The text of the first member that returns one; empty if none does.
 std::string latency_text_for(const LatencyWish& wish);
 
 }  // namespace kvplan::latency

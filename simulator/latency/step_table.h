@@ -8,8 +8,8 @@
 //                  the last tokens one tick more, so that the second step's duration is exact
 //   prompt tokens  between two curves, and sequences between two rows: linear, rounded down to a tick. This is done at
 //                  every context measured on one of these curves; between these contexts as on a curve
-//   below the least measured value (of each of the three): as at the least
-//   beyond the greatest: along the line through the last two, or constant if it falls or there is only one
+//   below the least measured value (of each of the three): the duration at the least value
+//   beyond the greatest: on the line through the last two, or constant if that line falls or there is only one value
 //
 // So a measured step has exactly its duration; a duration never falls where the measured ones around it do not; and at
 // fixed sequences and prompt tokens durations are pieces of arithmetic series in the context.
@@ -33,13 +33,13 @@ struct MeasuredStep {
 
 class StepTable {
  public:
-  /// Of several measurements of one step the median is used, of two the shorter. Errors: no steps; an impossible
+  /// For several measurements of one step, the median is used; for two, the shorter. Errors: no steps; an impossible
   /// step.
   static Result<StepTable> make(std::vector<MeasuredStep> steps);
 
   /// Over contexts.
   using Piece = TickPiece;
-  /// The piece that contains a context. REQUIRES: sequences >= 1, computed >= sequences, context >= 0.
+  /// The piece that contains the context. REQUIRES: sequences >= 1, computed >= sequences, context >= 0.
   [[nodiscard]] Piece piece(std::int64_t sequences, std::int64_t computed, std::int64_t context) const;
 
  private:
@@ -51,7 +51,7 @@ class StepTable {
     std::int64_t sequences;
     std::vector<Curve> curves;  ///< ascending by prompt, at least one
   };
-  /// What is read from a curve: its duration at a context, or the slope behind its last knot.
+  /// The value that is read from a curve: its duration at a context, or its slope after the last knot.
   enum class Ask : std::uint8_t { kTicks, kLastSlope };
 
   static std::int64_t ask(const Curve& curve, Ask what, std::int64_t context);

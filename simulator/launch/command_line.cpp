@@ -50,7 +50,7 @@ std::vector<KnownFlag> known_flags(const ServerCommand& server) {
   return out;
 }
 
-/// As the parsers do: underscores are dashes, and the beginning of one flag stands for it.
+/// Finds a flag as the parsers do: underscores count as dashes, and the beginning of a flag's name is enough.
 const KnownFlag* find_flag(const std::vector<KnownFlag>& known, std::string name) {
   if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
   const KnownFlag* begun = nullptr;
@@ -69,7 +69,7 @@ bool is_flag(std::string_view word) {
   return word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z');
 }
 
-/// Where the arguments of a server begin in the words; nothing: another program.
+/// Index of the first argument of the server among the words; nothing: the command starts another program.
 std::optional<std::size_t> arguments_of(const ServerCommand& server, const std::vector<std::string>& words) {
   for (const std::string_view program : pieces(server.programs, '|')) {
     const auto parts = pieces(program, ' ');
@@ -121,7 +121,7 @@ class Reader {
     if (known == nullptr) {
       flag.hint = similar(flag.written);
       if (value) flag.values.push_back(*value);
-      // What follows is taken for its values: nothing else can be known of it.
+      // The words after it are taken as its values, since nothing else is known about it.
       while (!value && at_ < words_.size() && !is_flag(words_[at_]) && out_.server != nullptr)
         flag.values.push_back(words_[at_++]);
     } else {
@@ -172,7 +172,7 @@ class Reader {
 Result<std::vector<std::string>> shell_words(std::string_view text) {
   std::vector<std::string> out;
   std::string word;
-  bool open = false;  // a word has begun, though it may be empty
+  bool open = false;  // true: a word has begun, which may be empty
   const auto end_word = [&] {
     if (open) out.push_back(std::move(word));
     word.clear();

@@ -17,7 +17,7 @@ namespace kvplan::launch {
 Result<std::vector<std::string>> shell_words(std::string_view text);
 
 struct GivenFlag {
-  std::string name;     ///< its first spelling, such as --tensor-parallel-size; unknown: as written
+  std::string name;     ///< its first spelling, such as --tensor-parallel-size; unknown flags: as written
   std::string written;  ///< as written, without its value
   std::vector<std::string> values;  ///< none for a switch
   bool negated{false};              ///< --no-...

@@ -31,7 +31,7 @@ std::vector<std::string> all_arguments(const Servers& servers) {
   return out;
 }
 
-/// Those of a container, which has to be reached from outside.
+/// The arguments of a server in a container, which must be reachable from outside.
 std::vector<std::string> container_words(const Servers& servers) {
   std::vector<std::string> out = words_of(servers.server->image_command);
   const auto arguments = all_arguments(servers);
@@ -40,7 +40,7 @@ std::vector<std::string> container_words(const Servers& servers) {
   return out;
 }
 
-/// A text as YAML reads it back: JSON strings are YAML strings.
+/// A text in a form that YAML reads back unchanged: JSON strings are YAML strings.
 std::string quoted(const std::string& text) {
   JsonWriter json;
   json.value(text);
@@ -55,7 +55,7 @@ std::string yaml_list(const std::vector<std::string>& words, const std::string& 
   return out;
 }
 
-/// Letters, digits and dashes, as Kubernetes wants names.
+/// A name of letters, digits and dashes, as Kubernetes requires.
 std::string resource_name(const Servers& servers) {
   std::string out = "kvplan-" + servers.model.substr(servers.model.rfind('/') + 1);
   for (char& c : out) {

@@ -22,7 +22,7 @@ struct Servers {
   std::int64_t gpus_of_server{1};
   std::string device;              ///< empty: unknown
   std::string router;              ///< in front of several servers
-  std::vector<std::string> notes;  ///< what the command cannot say, as whole sentences
+  std::vector<std::string> notes;  ///< properties that the command cannot express, as whole sentences
 };
 
 /// Errors: an engine without a command that kvplan knows.
@@ -35,17 +35,17 @@ std::string kubernetes_text(const Servers& servers);
 /// A file of Docker Compose: a service for each server.
 std::string compose_text(const Servers& servers);
 
-/// Between which the server logs its pool, in tokens.
+/// The interval, in tokens, in which the pool size that the server logs must lie.
 struct PoolContract {
   std::int64_t tokens{0};
   std::optional<std::int64_t> low, high;  ///< absent: the derivation has no interval
 };
-/// "Each server must log GPU KV cache size: 230,000 to 250,000 tokens; ...": what holds if the plan does.
+/// "Each server must log GPU KV cache size: 230,000 to 250,000 tokens; ...": true if the plan's prediction is right.
 std::string contract_text(const Servers& servers, const PoolContract& pool);
 
 inline constexpr std::string_view kExportForms = "vllm, sglang, kubernetes, compose";
-/// The text in a form of kExportForms, with the contract and the notes as comments. Errors: an unknown form; that of
-/// another engine (field: --export).
+/// The text in a form of kExportForms, with the contract and the notes as comments. Errors: an unknown form; the form
+/// of another engine (field: --export).
 Result<std::string> export_text(const Servers& servers, std::string_view form, const PoolContract& pool);
 
 }  // namespace kvplan::launch

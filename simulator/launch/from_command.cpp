@@ -34,7 +34,7 @@ std::string written(const GivenFlag& flag) {
   return out;
 }
 
-/// "32k" as 32000, "32K" as 32768, as vLLM reads them; other texts as they are.
+/// Reads "32k" as 32000 and "32K" as 32768, like vLLM; returns other texts unchanged.
 std::string without_suffix(const std::string& text) {
   constexpr std::array<std::pair<char, double>, 6> kSuffixes{
       {{'k', 1e3}, {'m', 1e6}, {'g', 1e9}, {'K', 1024}, {'M', 1048576}, {'G', 1073741824}}};
@@ -96,8 +96,8 @@ class Converter {
     }
     return Done{};
   }
-  /// A switch that is set the other way: `--no-enforce-eager` sets nothing, `--no-enable-prefix-caching` has a line of
-  /// its own.
+  /// True for a switch with the opposite sign: `--no-enforce-eager` sets nothing, and `--no-enable-prefix-caching` has
+  /// a line of its own.
   static bool taken_by_sign(const ServerFlag& each, const GivenFlag& flag) {
     return !each.sets.empty() && flag.negated != each.flag.starts_with("--no-");
   }
@@ -164,8 +164,8 @@ class Converter {
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return text;
   }
-  /// True: every word of "-Instruct-FP8" says how the same shape was tuned or quantised. DeepSeek-R1-Distill-Qwen-7B
-  /// has another shape than DeepSeek-R1.
+  /// True if every word of an ending such as "-Instruct-FP8" says how the same shape was tuned or quantised.
+  /// DeepSeek-R1-Distill-Qwen-7B, however, has another shape than DeepSeek-R1.
   static bool is_about_weights(const std::string& ending) {
     constexpr std::string_view kWords =
         "instruct chat it hf fp8 int8 int4 awq gptq w8a8 w8a16 w4a16 bnb 4bit 8bit dynamic static quantized "
@@ -195,7 +195,7 @@ class Converter {
     return {};
   }
 
-  /// The engine's own defaults, where kvplan's may differ.
+  /// Adds the engine's own defaults where they may differ from kvplan's.
   void add_defaults() {
     for (const ServerFlag& each : line_.server->flags()) {
       const std::string path(each.path);

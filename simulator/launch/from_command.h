@@ -11,7 +11,7 @@
 namespace kvplan::launch {
 
 struct FromCommandOptions {
-  std::string model;   ///< instead of the command's; empty: the command's
+  std::string model;   ///< replaces the command's; empty: the command's
   std::string device;  ///< a name of kvplan list device; empty: unknown
 };
 
@@ -25,10 +25,10 @@ struct FromCommand {
   const scheduling::ServerCommand* server{nullptr};
   std::string model;                    ///< as the command names it
   std::vector<runs::Setting> settings;  ///< paths of at most two parts
-  std::vector<Ignored> affecting;       ///< they change memory, speed or results
-  std::vector<std::string> ignored;     ///< the server knows them; they change nothing that kvplan models
-  std::vector<Ignored> unknown;         ///< this version of the server does not know them
-  std::vector<std::string> missing;     ///< what a run needs and the command does not say
+  std::vector<Ignored> affecting;       ///< flags that change memory, speed or results
+  std::vector<std::string> ignored;     ///< known to the server; they change nothing that kvplan models
+  std::vector<Ignored> unknown;         ///< flags that this version of the server does not know
+  std::vector<std::string> missing;     ///< values that a run needs and the command does not state
   std::vector<std::string> notes;       ///< whole sentences
 };
 

@@ -85,7 +85,7 @@ class Maker {
     const std::string_view path = flag.path;
     if (path == "model") return;
     if (path == "fleet.replicas") {
-      // Replicas inside one server.
+      // The replicas can be data-parallel ranks inside one server.
       if (s_.replicas > 1 && s_.router.name() == out_.server->balancer) {
         put(flag, std::to_string(s_.replicas));
         out_.gpus_of_server *= s_.replicas;

@@ -34,7 +34,7 @@ class BuddyBase : public OneRangeAllocator {
   }
 };
 
-/// Free ranges by the power of two that they are long.
+/// Free ranges by length, which is a power of two.
 class BuddyAllocator final : public BuddyBase {
  public:
   BuddyAllocator(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request)
@@ -62,7 +62,7 @@ class BuddyAllocator final : public BuddyBase {
 
   void put_back(std::int64_t address, std::int64_t slots) override {
     auto order = static_cast<std::size_t>(order_of(slots));
-    // Beyond the power that a range came from there is no buddy: nothing of that length is free there.
+    // A range has no buddy beyond the power of two that it came from: nothing of that length is free there.
     while (free_[order].erase(address ^ (std::int64_t{1} << order)) == 1) {
       address &= ~(std::int64_t{1} << order);
       ++order;
@@ -96,7 +96,7 @@ class BuddyModel final : public BuddyBase {
   void put_back(std::int64_t address, std::int64_t slots) override { mark(address, slots, false); }
 
  private:
-  /// False also for a range that is not whole in one of the powers that the pool is made of.
+  /// False also for a range that does not lie inside one of the powers that form the pool.
   [[nodiscard]] bool is_free(std::int64_t address, std::int64_t length) const {
     std::int64_t root = 0;
     for (std::int64_t power = std::int64_t{1} << 40; power > 0; power /= 2) {

@@ -2,12 +2,12 @@
 // tensors of a request are made once, at admission, as long as its reservation (like Hugging Face's StaticCache), and
 // freed when the request leaves. Each layer has a tensor of keys and one of values; or one tensor serves all layers.
 //
-// A block may be longer than its tensor: by rounding to 512 bytes or to a division of a power of two, and by up to
-// 1 MiB that is not worth a split. That part is padding. Free blocks in segments and unreserved device memory both
-// count as free; whether a request can use them shows when a request is refused.
+// A block may be longer than its tensor: its size is rounded to 512 bytes or to a division of a power of two, and up to
+// 1 MiB more is not split off. That part is padding. Free blocks in segments and unreserved device memory both count as
+// free; whether a request can use them shows when a request is refused.
 //
 // An admission that fails is tried once more after torch.cuda.empty_cache(). If that fails too, it is undone and the
-// pool is as before. An idle pool can serve whatever an empty one can, so some request always makes progress.
+// pool is as before. A pool with no held blocks can serve whatever an empty pool can, so some request always advances.
 //
 // Not modelled: the time of cudaMalloc and cudaFree, other users of the pool (weights, activations), several streams.
 // Caches that grow by concatenation (DynamicCache) copy every tensor in every step and are not offered.
@@ -67,7 +67,7 @@ class CachingAllocator final : public core::Allocator {
              std::int64_t /*goal*/) override {
     const std::int64_t length = tensor_tokens(r);
     KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
-    // As long as nothing has changed the answer is the same.
+    // As long as nothing has changed, the answer is the same.
     if (refused_tokens_ == length) return false;  // and the reason is too
     const bool enough = rounded_bytes(length) <= setup_.rules.capacity_bytes - pool_.allocated_bytes();
     const auto blocks = enough ? take(pool_, length) : std::nullopt;
@@ -247,6 +247,6 @@ const AllocatorEntry kMember{
     .make = make_caching<CachingPool>,
     .make_model = make_caching<CachingPoolModel>,
     .shares_prefixes = false,
-    .price = {.request_ns = 8'000}};  // tensors of each request, from a list of segments
+    .price = {.request_ns = 8'000}};  // for tensors of each request, from a list of segments
 
 }  // namespace kvplan::memory::allocator_caching

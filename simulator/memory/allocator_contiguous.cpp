@@ -48,9 +48,9 @@ class ContiguousModel final : public OneRangeAllocator {
  protected:
   std::int64_t place(std::int64_t slots) override {
     struct Candidate {
-      bool ahead;            // next fit comes to it later
+      bool ahead;            // next fit comes to this range later
       std::int64_t length;   // best fit
-      std::int64_t address;  // ties, and first fit
+      std::int64_t address;  // used by first fit, and for ties
       auto operator<=>(const Candidate&) const = default;
     };
     std::vector<Candidate> candidates;

@@ -1,5 +1,5 @@
-// A pool divided into equal parts, of which a request takes a whole one: as in llama.cpp's server, where `--ctx-size`
-// is divided equally among the sequences of `--parallel` (unless their KV cache is unified, which is like
+// A pool divided into equal parts; a request takes one whole part. This is llama.cpp's server, where `--ctx-size` is
+// divided equally among the sequences of `--parallel` (unless their KV cache is unified, which is like
 // `paged:block_tokens=1`). ggml-org/llama.cpp pull request 17767 corrects its documentation: 4096 tokens for four
 // sequences give each 1024. Not modelled: the server rounds the parts to its own multiples.
 //
@@ -88,7 +88,7 @@ constexpr std::array<Param, 1> kParams{Param{.name = "parts",
 
 template <class T>
 Result<std::unique_ptr<core::Allocator>> make_divided(const Choice& choice, const AllocatorRequest& request) {
-  // All parts are as long: the lowest free one is the first fit.
+  // All parts have the same length, so the lowest free one is the first fit.
   KVPLAN_TRY(MemoryLayout layout, one_range_layout(request, core::RangePlacement::kFirstFit));
   const std::int64_t parts = choice.integer("parts");
   if (layout.alloc_units < parts)

@@ -7,8 +7,8 @@
 // Blocks come from the front of one queue and go to its back. A grant takes the blocks of one group after the other;
 // the end of a request frees the blocks of one group after the other, each from its tail.
 //
-// This file is the pool without prefix cache; allocator_grouped_prefixes.cpp has one. Only block ids depend on which
-// block is which, so blocks are merely counted if no observer needs ids.
+// This file is the pool without a prefix cache; allocator_grouped_prefixes.cpp has the pool with one. Only block ids
+// depend on which block is which, so blocks are merely counted if no observer needs ids.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -116,8 +116,8 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
  private:
   struct Holder {
     std::vector<BlockId> table;
-    std::int64_t blocks{0};  ///< logical ones, those that are gone too
-    std::int64_t held{0};    ///< of all groups
+    std::int64_t blocks{0};  ///< logical blocks, including those that were freed
+    std::int64_t held{0};    ///< blocks of all groups
   };
 
   Holder& existing(RequestId r) {
@@ -157,8 +157,8 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   core::RequestColumn<std::int32_t> holder_of_;  // by request; -1: none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
-  std::deque<BlockId> queue_;  // that came back
-  std::int64_t next_new_{1};   // ids from here on were never held; block 0 is the null block
+  std::deque<BlockId> queue_;  // freed blocks
+  std::int64_t next_new_{1};   // this id and higher ones were never held; block 0 is the null block
   std::int64_t held_{0};
 };
 
@@ -178,7 +178,7 @@ Result<std::unique_ptr<core::Allocator>> make_grouped(const Choice& choice, cons
   return std::unique_ptr<core::Allocator>(std::make_unique<GroupedAllocator>(parts, request));
 }
 
-/// Bytes that each layer keeps of a token on this rank, and of them what lies beside keys and values.
+/// Bytes that each layer stores of a token on this rank, and the part of them that is not keys and values.
 struct LayerBytes {
   std::int64_t token{0}, metadata{0};
 };

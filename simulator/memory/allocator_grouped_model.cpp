@@ -36,7 +36,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
   core::Contents* contents() override { return prefix_cache_ ? this : nullptr; }
   core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
-  /// Tried token by token.
+  /// Tries one token after the other.
   std::int64_t next_growth(RequestId r) const override {
     std::int64_t tokens = 0;
     while (pool_.has_room(r, tokens + 1)) ++tokens;
@@ -53,12 +53,12 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
   std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
     return pool_.cached_tokens(r, num_tokens);
   }
-  /// Any lookup may give another answer now.
+  /// Any lookup may give another answer, so the number changes at each call.
   std::uint64_t lookup_epoch() const override { return ++asked_; }
 
   bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
              std::int64_t /*goal*/) override {
-    if (!prefix_cache_) pool_.lookup(r, tokens);  // which finds nothing
+    if (!prefix_cache_) pool_.lookup(r, tokens);  // the lookup finds nothing
     const bool admitted = pool_.admit(r, tokens);
     if (admitted) interleave(r);
     return admitted;

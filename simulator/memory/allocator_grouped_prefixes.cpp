@@ -3,9 +3,9 @@
 // hit, and is this pool's slow model).
 //
 // The name of a content in a group is that of its block, times the number of groups, plus the group. Blocks come from
-// the front of one queue and go to its back, also those that a window leaves behind; they can be hit there until they
-// are handed out again. With a replacement policy (memory.replacement) other blocks are handed out: see
-// idle_blocks.h.
+// the front of one queue. Freed blocks go to its back, including those that a window leaves behind, and can be hit
+// there until they are handed out again. With a replacement policy (memory.replacement) the policy chooses the block to
+// hand out: see idle_blocks.h.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -21,11 +21,11 @@ namespace {
 using core::MemoryLayout;
 using core::PrefixHit;
 
-/// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
+/// `Idle` chooses the block that is handed out: one of the classes of idle_blocks.h.
 template <class Idle>
 class GroupedWithPrefixes final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
-  /// `idle`: what Idle is made from.
+  /// `idle`: constructor arguments of Idle.
   template <class... MadeFrom>
   GroupedWithPrefixes(const GroupedParts& parts, const AllocatorRequest& request, MadeFrom&&... idle)
       : parts_(parts),
@@ -146,12 +146,12 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   [[nodiscard]] std::int64_t window(std::int64_t group) const {
     return parts_.layout.groups[static_cast<std::size_t>(group)].window;
   }
-  /// Of `blocks` leading hit blocks, how many of the last ones a group takes; may be more.
+  /// Of the last ones of `blocks` leading hit blocks, the number that a group takes; may be more than `blocks`.
   [[nodiscard]] std::int64_t taken(std::int64_t group, std::int64_t blocks) const {
     return window(group) == 0 ? blocks : std::max<std::int64_t>(ceil_div(window(group) - 1, alloc_unit_), 1);
   }
 
-  /// Oldest findable copy, kNoBlock if there is none. `holder`: of the request, may be null.
+  /// Oldest findable copy of a content, kNoBlock if there is none. `holder`: the request's entry, may be null.
   [[nodiscard]] BlockId copy(const Holder* holder, RequestId r, std::int64_t block,
                              std::int64_t group) const {
     if (block < names_.shared_blocks(r)) {
@@ -161,7 +161,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     return holder == nullptr ? kNoBlock : pool_.own_copy(*holder, r, block * groups_ + group);
   }
 
-  /// The most leading blocks that every group has, of fewer than `num_tokens` tokens.
+  /// The largest number of leading blocks that every group has, with fewer than `num_tokens` tokens.
   [[nodiscard]] std::int64_t longest(RequestId r, std::int64_t num_tokens) const {
     const Holder* holder = pool_.holders().find(r);
     std::int64_t blocks = (num_tokens - 1) / alloc_unit_;
@@ -214,11 +214,11 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
     if (Idle::kByContent && b > 0) {
       before = holder.blocks[entry(b - 1, group)];
       if (before == kNoBlock)
-        before = copy(&holder, r, b - 1, group);  // a window has left it, or did not take it
+        before = copy(&holder, r, b - 1, group);  // the block left a window, or was not taken
     }
     if (b >= names_.shared_blocks(r)) return pool_.insert_own(holder, r, e, block, before);
     const std::int64_t content = name(r, b, group);
-    // A lookup that failed may not end here any more; of these it does not keep all contents that it missed.
+    // A failed lookup may no longer end here. It does not store all contents that it missed, so any of them counts.
     if (pool_.shared_copy(content) == Pool::kNullBlock) pool_.begin_epoch();
     pool_.insert_shared(r, e, block, content, before);
   }
@@ -228,7 +228,7 @@ class GroupedWithPrefixes final : public core::Allocator, public core::Contents,
   const core::Workload& workload_;
   core::ContentNames names_;
   Pool pool_;
-  std::vector<BlockId> found_;  // of the latest lookup, by table entry
+  std::vector<BlockId> found_;  // result of the latest lookup, by table entry
 };
 
 }  // namespace

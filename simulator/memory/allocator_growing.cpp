@@ -110,8 +110,8 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
   };
 
   [[nodiscard]] std::int64_t idle() const { return layout_.alloc_units - held_; }
-  /// Returns false. `slots`: the smallest number of free slots with which the answer would be yes, if they were in
-  /// the right place.
+  /// Returns false. `slots`: with this number of free slots in the right place the answer would be
+  /// true.
   bool refuse(std::int64_t slots) {
     refusal_ = idle() >= slots ? core::Refusal::kFragmented : core::Refusal::kTooShort;
     return false;
@@ -120,7 +120,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     return std::any_of(copies_.begin(), copies_.end(), [r](const RangeMove& c) { return c.request == r; });
   }
 
-  /// In place or by copy, with memory as it is now.
+  /// Grows in place or by copy, without moving other ranges.
   bool try_to_grow(RequestId r, Holder& holder, std::int64_t tokens) {
     const std::int64_t wanted = rule_.wanted(holder.slots, tokens);
     const std::int64_t behind = rule_.in_place ? free_.free_at(holder.end()) : 0;
@@ -151,7 +151,7 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
     bool stays;  ///< read or written by a copy
     auto operator<=>(const Held&) const = default;
   };
-  /// By address; includes ranges that copies read.
+  /// Held ranges by address; includes ranges that copies read.
   [[nodiscard]] std::vector<Held> held_ranges() const {
     std::vector<Held> out;
     for (const auto& [r, holder] : holders_) out.push_back({holder.begin(), holder.slots, r, in_copy(r)});
@@ -161,12 +161,12 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
   }
 
   struct AfterSliding {
-    std::int64_t longest{0};  ///< free range
+    std::int64_t longest{0};  ///< length of the longest free range
     std::int64_t behind{0};   ///< free slots after the range of the latest refused request
   };
   [[nodiscard]] AfterSliding after_sliding(const Holder* asked) const {
     AfterSliding out;
-    std::int64_t end = 0;  // end of what lies below
+    std::int64_t end = 0;  // end of the ranges below
     bool is_asked = false;
     const auto close_at = [&](std::int64_t address) {
       out.longest = std::max(out.longest, address - end);
@@ -205,10 +205,10 @@ class GrowingAllocator final : public core::Allocator, public core::Placing {
   CopyCost copy_;
   const core::Workload& workload_;
   FreeRanges free_;
-  std::int64_t held_{0};  ///< what copies read included
+  std::int64_t held_{0};  ///< includes ranges that copies read
   std::map<RequestId, Holder> holders_;
   std::vector<RangeMove> moves_;   // of the latest call
-  std::vector<RangeMove> copies_;  // that are not done
+  std::vector<RangeMove> copies_;  // copies that have not ended
   core::Refusal refusal_{core::Refusal::kNone};
 };
 

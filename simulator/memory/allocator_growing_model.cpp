@@ -13,7 +13,7 @@ namespace {
 using core::RangeMove;
 using core::RangePlacement;
 
-/// All that a call may change.
+/// The state that a call may change.
 struct SlotsModel {
   struct Range {
     std::int64_t first, slots;
@@ -21,9 +21,9 @@ struct SlotsModel {
   std::vector<RequestId>
       /// The request that holds each slot, for itself or for a copy that reads it; kNoRequest: none
       slots;
-  std::map<RequestId, Range> ranges;  ///< of requests
-  std::vector<RangeMove> copies;      ///< that are not done
-  std::vector<RangeMove> moves;       ///< of the latest call
+  std::map<RequestId, Range> ranges;  ///< by request
+  std::vector<RangeMove> copies;      ///< copies that have not ended
+  std::vector<RangeMove> moves;       ///< moves of the latest call
   std::int64_t latest_end{0};
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(slots.size()); }
@@ -74,7 +74,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   bool grow(RequestId r, std::int64_t tokens) override {
     const std::int64_t has = memory_.ranges.at(r).slots;
     asked_ =
-        rule_.in_place ? tokens - has : rule_.least(has, tokens);  // the one follows, the other is copied to
+        rule_.in_place ? tokens - has : rule_.least(has, tokens);  // added in place, or length of the copy
     return attempt([&](SlotsModel& memory) { return grow_in(memory, r, tokens); });
   }
   core::Refusal refusal() const override {
@@ -104,8 +104,8 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   }
 
  private:
-  /// Tries with memory as it is; then, if ranges may slide, after sliding, on a copy that is thrown away if that
-  /// fails too.
+  /// Tries with memory as it is; if that fails and ranges may slide, tries again after sliding, on a copy of the state
+  /// that is discarded if that fails too.
   template <class Try>
   bool attempt(Try success) {
     memory_.moves.clear();
@@ -140,7 +140,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
     return true;
   }
 
-  /// The free range that the fit chooses, from the list of all. False: none is long enough.
+  /// Takes the free range that the fit chooses from the list of all. False: none is long enough.
   bool take(SlotsModel& memory, std::int64_t length, RequestId r) const {
     std::vector<std::tuple<bool, std::int64_t, std::int64_t>> candidates;  // comes later, length, address
     for (std::int64_t begin = 0; begin < memory.size(); ++begin) {
@@ -181,7 +181,7 @@ class GrowingModel final : public core::Allocator, public core::Placing {
   const core::Workload& workload_;
   SlotsModel memory_;
   std::map<RequestId, std::vector<BlockId>> addresses_;
-  std::int64_t asked_{0};  ///< slots, by the latest call
+  std::int64_t asked_{0};  ///< slots that the latest call asked for
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// No KV cache at all: the baseline for every way of storing keys and values. No token has a slot, nothing is ever
+// No KV cache at all: the baseline with which storing keys and values is compared. No token has a slot, nothing is ever
 // refused, and every step computes all tokens of its requests again, like generate() of Hugging Face's transformers
-// with use_cache=False: every forward pass gets the whole sequence, prompt and output so far. Batches here have no
-// padding.
+// with use_cache=False: every forward pass gets the whole sequence, prompt and output so far. Batches have no padding
+// in kvplan.
 //
 // The engine implements the steps (core::ReplicaSetup::keeps_nothing): a request with n tokens computes all n, reads
 // none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in chunks, since a later chunk would have
-// nothing to continue from. The token budget counts a request's tokens when it is admitted and one a step afterwards,
+// no KV to attend to. The token budget counts a request's tokens when it is admitted and one token per step afterwards,
 // as with a cache.
 #include "simulator/base/check.h"
 #include "simulator/memory/token_rows.h"
@@ -35,7 +35,7 @@ class NoCache final : public core::Allocator {
   core::MemoryLayout layout_;
 };
 
-/// The pool stays one piece that no request takes.
+/// The pool is one allocation unit that no request takes.
 Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const AllocatorRequest& request) {
   KVPLAN_TRY(core::MemoryLayout layout, byte_layout(request));
   if (layout.capacity_bytes < 1) return bad_input("expected a pool of at least one byte").at_field("memory");

@@ -2,8 +2,8 @@
 // vllm/v1/core/block_pool.py, kv_cache_utils.py, single_type_kv_cache_manager.py):
 // - blocks that no request holds are in one queue; new blocks come from its front, freed blocks go to its back, the
 //   tail of the table first;
-// - a full block gets the name of its content when it is allocated for; a block in the queue keeps its name
-//   and can be hit until it is handed out again; copies of one content coexist, and lookups find the oldest;
+// - a full block gets the name of its content when it is allocated for; a block in the queue keeps its name and can be
+//   hit until it is handed out again; copies of one content coexist, and lookups find the oldest;
 // - block 0 is the null block.
 // With a replacement policy (memory.replacement) other blocks are handed out: see idle_blocks.h.
 //
@@ -28,11 +28,11 @@ using core::PrefixHit;
 constexpr std::int64_t kMostPagedBlocks = std::int64_t{1}
                                           << 25;  // some 50 bytes of our own memory each, once used
 
-/// `Idle` says which block is handed out: one of the classes of idle_blocks.h.
+/// `Idle` chooses the block that is handed out: one of the classes of idle_blocks.h.
 template <class Idle>
 class PagedAllocator final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
-  /// `idle`: what Idle is made from.
+  /// `idle`: constructor arguments of Idle.
   template <class... MadeFrom>
   PagedAllocator(const MemoryLayout& layout, const AllocatorRequest& request, MadeFrom&&... idle)
       : layout_(layout),
@@ -40,7 +40,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
         names_(workload_, layout.alloc_unit_tokens),
         pool_(layout.alloc_units, request.prefix_cache, names_.shared_count(), request.places(), listener_,
               std::forward<MadeFrom>(idle)...) {
-    if constexpr (Idle::kByContent) follow_prefixes();  // any content may go before those that follow it
+    if constexpr (Idle::kByContent) follow_prefixes();  // any content may be evicted before its followers
   }
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -123,10 +123,10 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     const std::int64_t fresh =
         ceil_div(tokens, layout_.alloc_unit_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > pool_.idle()) return false;
-    // A decoding request asks for a block when its table is full. Blocks that filled in earlier steps have
-    // been findable since then, so they must be inserted before anything is handed out. With a listener
-    // `insert` came in time (a policy's clock is one). For a prompt it always does, and the blocks that this
-    // step fills may still be undone.
+    // A decoding request asks for a block when its table is full. Blocks that filled in earlier steps have been
+    // findable since then, so they must be inserted before anything is handed out. With a listener (a policy's clock is
+    // one), `insert` was already called in time. For a prompt it always was, and the blocks that this step fills may
+    // still be undone.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.alloc_unit_tokens;
     if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1 && tokens > holder.goal)
       make_findable(holder, r, room);
@@ -140,7 +140,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
 
   void close(RequestId r, std::int64_t written) override {
     Holder& holder = pool_.holders().existing(r);
-    make_findable(holder, r, written);  // filled before
+    make_findable(holder, r, written);  // blocks that filled before
     holder.closed = true;
     follow_prefixes();
   }
@@ -230,7 +230,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     for (; b < full; ++b) pool_.insert_own(holder, r, b, entry(holder, b), entry(holder, b - 1));
     holder.published = full;
   }
-  /// kNoBlock before the first.
+  /// The block at an entry; kNoBlock before the first.
   [[nodiscard]] static BlockId entry(const Holder& holder, std::int64_t logical) {
     return logical < 0 ? kNoBlock : holder.blocks[static_cast<std::size_t>(logical)];
   }
@@ -239,7 +239,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   const core::Workload& workload_;
   core::ContentNames names_;
   Pool pool_;
-  std::vector<BlockId> found_;  // of the latest lookup
+  std::vector<BlockId> found_;  // result of the latest lookup
 };
 
 constexpr std::array<std::string_view, 3> kTables{"all", "layer", "head"};

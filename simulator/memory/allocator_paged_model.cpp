@@ -23,7 +23,7 @@ using core::PrefixHit;
 
 class PagedModel final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
-  /// `policy`: none, and the queue alone says which block is handed out.
+  /// `policy`: if absent, the queue alone decides which block is handed out.
   PagedModel(const MemoryLayout& layout, const AllocatorRequest& request, std::optional<PoolPolicy> policy)
       : layout_(layout),
         workload_(*request.workload),
@@ -133,7 +133,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     }
   }
 
-  /// Full blocks are published as they fill.
+  /// Nothing has to be inserted: full blocks are inserted as they fill.
   void close(RequestId r, std::int64_t /*written*/) override { holders_.at(r).closed = true; }
 
   void free_entries(RequestId r, std::span<const std::int32_t> entries) override {
@@ -194,8 +194,8 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   static std::size_t at(BlockId b) { return index(b); }
 
-  /// Runs any change to a block with a content, or to its holders: subtracts before it what the content's copies
-  /// count for, and adds it again after it.
+  /// Runs any change to a block with a content, or to its holders. Before the change the content's copies are
+  /// subtracted from all counts, after it they are added again.
   template <class Change>
   void with_copies(const Name& name, Change change) {
     count_copies(name, -1);
@@ -242,7 +242,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     return table_.at(policy_->victim()).front();
   }
 
-  /// The block is idle: nothing can be found in it any more.
+  /// The block is idle and loses its content: lookups no longer find it.
   void give_up_name(BlockId b) {
     const Name name = name_of_[at(b)].name;
     with_copies(name, [&] {
@@ -304,7 +304,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   std::int64_t held_{0};
   std::int64_t references_{0};  // entries of all tables
   std::int64_t duplicates_{0};
-  PrefixReach reach_{workload_, names_};  // always, where the other one waits for a drop
+  PrefixReach reach_{workload_, names_};  // always used; the other implementation waits for a drop
   std::unordered_map<Name, std::vector<BlockId>, HashName>
       table_;  // copies in the order in which they were made findable
   std::unordered_map<RequestId, Holder> holders_;

@@ -1,14 +1,14 @@
-// The paged pool where it cannot be seen which block is which: no request can hit another's content, and no observer
-// needs ids. The rules are those of allocator_paged.cpp; the bookkeeping is by runs of blocks.
+// The paged pool for runs in which the identity of blocks does not matter: no request can hit another's content, and no
+// observer needs ids. The rules are those of allocator_paged.cpp; the bookkeeping is by runs of blocks.
 //
 // A request's blocks fill and are freed in the order of its tokens. So the queue of blocks that no request holds is a
 // sequence of runs: logical blocks [low, high) of one request, handed out from `high` down, or a number of blocks
 // without a name. Costs are per run: an admission, a grant and a release are a few runs, however long the request is.
 //
 // One content may have several copies: a preempted request hits its leading blocks, computes the rest again, and so
-// makes a second copy of what is still in the queue. A run knows in which admission of its request its contents became
-// findable. In one admission each content is made once, so the run with the least number has the oldest copy, which a
-// lookup finds.
+// makes a second copy of contents that are still in the queue. A run stores the admission of its request in which its
+// contents were inserted. In one admission each content is made once, so the run with the lowest admission has the
+// oldest copy, which a lookup finds.
 #include <algorithm>
 #include <vector>
 
@@ -97,8 +97,8 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     const std::int64_t room = l.end * layout_.alloc_unit_tokens;
     const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.alloc_unit_tokens) : 0;
     if (fresh > free_ + cached_) return false;
-    // A decoding request asks for a block when its table is full: blocks that filled in earlier steps are findable
-    // since then. For a prompt they are inserted already, and those that this step fills may still be undone.
+    // A decoding request asks for a block when its table is full: blocks that filled in earlier steps have been
+    // findable since then. Blocks of a prompt are inserted already, and those that this step fills may still be undone.
     if (tokens == room + 1 && tokens > l.goal) make_findable(l, room);
     take(fresh);
     l.end += fresh;
@@ -120,7 +120,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 
   void close(RequestId r, std::int64_t written) override {
     Life& l = existing(r);
-    make_findable(l, written);  // filled before
+    make_findable(l, written);  // blocks that filled before
     l.closed = true;
     l.dropped = true;
   }
@@ -182,7 +182,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   }
 
  private:
-  /// Logical blocks [low, high) that a lookup found, all in one run.
+  /// Logical blocks [low, high) that a lookup hit, all in one run.
   struct Hit {
     RunId run;
     std::int64_t low, high;
@@ -222,7 +222,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
       if (run(id).low < most) by_low_.push_back(id);
     std::sort(by_low_.begin(), by_low_.end(), [&](RunId a, RunId b) { return run(a).low < run(b).low; });
     const auto younger = [&](RunId a, RunId b) { return run(a).admission > run(b).admission; };
-    covering_.clear();  // a heap with the oldest on top; the ends of others may have been passed
+    covering_.clear();  // a heap with the oldest run on top; others in it may have ended already
     std::size_t next = 0;
     std::int64_t block = 0;
     while (block < most) {
@@ -248,7 +248,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     return block;
   }
 
-  /// A hit leaves the queue. The run keeps its id for what is above, so that hits are taken in ascending
+  /// Removes a hit from the queue. The run keeps its id for the blocks above it, so hits are removed in ascending
   /// order.
   void take_out(const Hit& hit) {
     Run& above = run(hit.run);
@@ -286,7 +286,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     recount(l);
   }
 
-  /// The contents [low, high) can be found no longer in one of their copies.
+  /// A copy of the contents [low, high) can no longer be found.
   void give_up(Life& l, std::int64_t low, std::int64_t high) {
     if (l.request == looked_up_) ++epoch_;
     if (l.copies.empty()) {
@@ -298,10 +298,10 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
       if (--l.copies[static_cast<std::size_t>(b)] == 0) --distinct_;
   }
 
-  /// After hits were taken: from now on contents may be made findable that are in the queue already.
+  /// Called after hits were taken: from now on contents may be inserted that are in the queue already.
   void count_copies(Life& l) {
     if (l.runs == kNone) {
-      l.copies.clear();  // each hit is the only copy, and nothing else is left
+      l.copies.clear();  // each hit is the only copy, and no other is left
       all_held(l);
       return;
     }
@@ -327,7 +327,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     l.unreachable += blocks;
     unreachable_ += blocks;
   }
-  /// The contents [low, high) have left the queue and were given up.
+  /// The contents [low, high) have left the queue and are no longer cached.
   void widen_gap(Life& l, std::int64_t low, std::int64_t high) {
     add_unreachable(l, -std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
     if (low >= l.first_gone) return;
@@ -339,9 +339,9 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     l.first_gone = low;
   }
 
-  /// Where contents may have copies: which of a request's blocks in the queue have an older one, or a gap before them.
+  /// If contents may have copies: which of a request's blocks in the queue have an older copy, or a gap before them.
   void recount(
-      Life& l) {  // apart from the count itself, so that it is inlined: it is asked for with every block
+      Life& l) {  // separate from the count itself, so that the count is inlined: it is read for every block
     if (!l.copies.empty() || l.runs == kNone) recount_copies(l);
   }
   void recount_copies(Life& l) {
@@ -369,7 +369,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     l.unreachable = unreachable;
   }
 
-  /// All copies of a request's contents into `row_`, and where they begin and end into `edges_`.
+  /// Writes all copies of a request's contents to `row_`, and where they begin and end to `edges_`.
   void list_copies(const Life& l) {
     row_.clear();
     for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
@@ -412,7 +412,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     if (l.runs == kNone && l.forgotten) idle_lives_.push_back(gone.owner);
   }
 
-  /// Hands out the front of the queue. REQUIRES: it is that long.
+  /// Hands out blocks from the front of the queue. REQUIRES: there are so many.
   void take(std::int64_t count) {
     while (count > 0) {
       Run& first = run(queue_.front());
@@ -474,18 +474,18 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   std::int64_t free_{0};
   std::int64_t cached_{0};
   std::int64_t distinct_{0};
-  std::vector<Hit> found_;  // of the latest lookup, ascending
+  std::vector<Hit> found_;  // result of the latest lookup, ascending
   std::vector<RunId> by_low_, covering_;
   std::int64_t duplicates_{0};
   std::int64_t unreachable_{0};
   /// Number of copies of logical blocks [low, high) of one request.
   struct Copies {
     std::int64_t low, high;
-    std::int32_t admission;  ///< in which they were made findable
+    std::int32_t admission;  ///< admission in which they were inserted
     bool idle;               ///< no request holds them
   };
   std::vector<Copies> row_;          // of the request that is being recounted
-  std::vector<std::int64_t> edges_;  // likewise
+  std::vector<std::int64_t> edges_;  // where these copies begin and end
   RequestId looked_up_{-1};
   std::uint64_t epoch_{0};
 };

@@ -1,6 +1,6 @@
-// The paged pool for requests with a table for each layer or KV head (MemoryLayout::tables), in which blocks are
-// smaller and are freed table by table as courses say; also for blocks of encoded bytes, several of which may be
-// granted with one token. Blocks cannot be told apart, so they are counted.
+// The paged pool for requests with a table for each layer or KV head (MemoryLayout::tables): blocks are smaller, and
+// are freed table by table as courses say. Also for blocks of encoded bytes, several of which may be granted with one
+// token. Blocks have no ids; they are only counted.
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -44,7 +44,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
     return true;
   }
 
-  /// `slots`: of all tables (courses/course_of_tables.h).
+  /// `slots`: slots of all tables (courses/course_of_tables.h).
   bool grow(RequestId r, std::int64_t slots) override {
     Holder& holder = existing(r);
     const std::int64_t more = ceil_div(slots, layout_.alloc_unit_tokens) - holder.length;

@@ -1,4 +1,4 @@
-// Plain model of the paged pool with several tables: every block is a number in a set, and is free or of one request.
+// Plain model of the paged pool with several tables: every block is a number in a set, free or held by one request.
 #include <map>
 #include <set>
 #include <vector>
@@ -72,9 +72,9 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   /// The tables of one request. They may differ in length, which is not recorded: it is unknown which block
   /// belongs to which table.
   struct Tables {
-    std::vector<std::int64_t> blocks;  // that it holds
+    std::vector<std::int64_t> blocks;  // blocks that it holds
     std::int64_t length{0};            // blocks in all tables, freed ones included
-    std::set<std::int32_t> gone;       // entries
+    std::set<std::int32_t> gone;       // freed entries
   };
 
   void reach(Tables& tables, std::int64_t length) {

@@ -38,7 +38,7 @@ using core::MemoryLayout;
 constexpr std::int64_t kMostAllocUnits = std::int64_t{1} << 25;
 
 struct PageCosts {
-  std::int64_t map_ticks{0}, unmap_ticks{0};  ///< of an allocation unit
+  std::int64_t map_ticks{0}, unmap_ticks{0};  ///< ticks of an allocation unit
   bool overlap{true};
 };
 
@@ -122,11 +122,11 @@ class VmmAllocator final : public core::Allocator, public core::Placing {
   Slots slots_;
   core::RequestColumn<std::int32_t> slot_of_;  // by request
   std::int64_t held_{0};
-  std::int64_t delay_ticks_{0};   // waited for
-  std::int64_t beside_ticks_{0};  // done while the step before computed, as far as that is long enough
+  std::int64_t delay_ticks_{0};   // time for which steps wait
+  std::int64_t beside_ticks_{0};  // work done while the previous step computed, as far as that is long enough
 };
 
-/// Slow obvious model of the slots: everything is found by looking at all of them, and a page knows its slot.
+/// Slow obvious model of the slots: everything is found by checking all slots, and a page knows its slot.
 class PageSlotsModel {
  public:
   PageSlotsModel(std::int64_t alloc_units, bool deferred)
@@ -191,7 +191,7 @@ class PageSlotsModel {
 
   bool deferred_;
   std::vector<std::int64_t> slot_of_page_;
-  std::vector<BlockId> unmapped_;  // the next to be mapped last
+  std::vector<BlockId> unmapped_;  // the last one is mapped next
   std::vector<Slot> slots_;
 };
 

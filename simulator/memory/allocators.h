@@ -20,7 +20,7 @@
 
 namespace kvplan::memory {
 
-/// Size of the pool; exactly one of the first three is >= 0.
+/// Size of the pool. Exactly one of the first three members is >= 0.
 struct PoolSize {
   std::int64_t bytes{-1};
   std::int64_t tokens{-1};
@@ -54,7 +54,7 @@ struct AllocatorRequest {
   /// False: no caller needs the block ids of a request. A member may then count blocks without ids
   /// (core::AllocUnitIds::kNone); every other answer stays the same.
   bool block_ids{true};
-  std::int64_t max_model_len{262144};  ///< what reserve=max reserves
+  std::int64_t max_model_len{262144};  ///< the length that reserve=max reserves
   /// Columns shared by all replicas of the run; null: the allocator makes its own.
   core::RequestColumns* columns{nullptr};
 
@@ -64,7 +64,7 @@ struct AllocatorRequest {
   }
 };
 
-/// What one table of a request covers.
+/// What one block table covers: the whole request, one layer, or one KV head.
 enum class TablePer : std::uint8_t { kRequest, kLayer, kHead };
 
 struct AllocatorEntry {
@@ -83,24 +83,24 @@ struct AllocatorEntry {
   bool follows_windows{false};
   /// What a table covers with this choice; null: one table per request.
   TablePer (*table_per)(const Choice&) = nullptr;
-  /// True: memory is a pool of equal blocks that come back one by one, so a retention schedule may free, move and
-  /// refill them. What a block is does not depend on how many there are.
+  /// True: memory is a pool of equal blocks that are freed one by one, so a retention schedule may free, move and
+  /// refill blocks. The bytes of a block do not depend on the number of blocks.
   bool frees_single_blocks{false};
   /// True: the range of a request is no longer than what is reserved for it.
   bool exact_ranges{false};
-  CasePrice price{};  ///< of a case with this member, beyond that of any case
+  CasePrice price{};  ///< additional time of a case with this member
 };
 
 namespace allocator_paged {
 extern const AllocatorEntry kMember;
 }
-/// The pool of vLLM's blocks, which its replays use.
+/// The member `paged`: the pool of vLLM's blocks, which the replays of vLLM use.
 inline constexpr const AllocatorEntry& kPagedAllocator = allocator_paged::kMember;
 /// All members, by name.
 std::span<const AllocatorEntry* const> allocators();
 /// Their descriptors.
 Catalogue allocator_descriptors();
-/// `"NAME"` of each member with the trait, joined by "or".
+/// Names of all members with the trait, each in quotes, joined by "or".
 std::string allocators_with(bool AllocatorEntry::*trait);
 /// The member that a parsed choice names. REQUIRES: the choice is of family "allocator".
 const AllocatorEntry& allocator_entry(const Choice& choice);

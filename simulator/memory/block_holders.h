@@ -1,4 +1,4 @@
-// Requests that hold blocks of a pool, and what is remembered of them until they end.
+// Requests that hold blocks of a pool, and the data that the pool keeps about each until the request ends.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace kvplan::memory {
 
-/// What a request holds, by table entry: a logical block, or one of a group of layers (MemoryLayout::groups).
+/// The blocks of a request by table entry: a logical block, or one of a group of layers (MemoryLayout::groups).
 struct BlockHolder {
   std::vector<BlockId> blocks;  ///< kNoBlock where no block was taken or it was freed
-  /// Oldest findable copy of the request's own contents; may be stale: check the name
+  /// For each of the request's own contents, the oldest block that had it; may be stale: compare names
   std::vector<BlockId> heads;
-  std::int64_t published{0};  ///< leading logical blocks that were made findable
-  std::int32_t goal{0};       ///< tokens that it computes before it samples one, since its admission
+  std::int64_t published{0};  ///< leading logical blocks that were inserted into the cache
+  std::int32_t goal{0};       ///< tokens that it computes before it samples the next, since its admission
   bool closed{false};         ///< true: it has dropped a cell since its admission
 };
 
@@ -24,7 +24,7 @@ class BlockHolders {
  public:
   explicit BlockHolders(core::RequestColumn<std::int32_t> places) : place_of_(std::move(places)) {}
 
-  /// Null if nothing is remembered of the request.
+  /// Null if the pool has no data about the request.
   [[nodiscard]] const BlockHolder* find(RequestId r) const {
     const std::int32_t place = place_of_[r];
     return place < 0 ? nullptr : &holders_[static_cast<std::size_t>(place)];

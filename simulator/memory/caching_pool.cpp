@@ -10,7 +10,7 @@
 namespace kvplan::memory {
 namespace {
 
-/// max_non_split_rounding_mb: how much longer a block may be that is handed out whole.
+/// max_non_split_rounding_mb: by how much a block that is not split may be longer than requested.
 constexpr std::int64_t kMostRounding = 20 * kCachingMebibyte;
 constexpr std::int64_t kAddressSpaceFactor = 4;
 
@@ -61,7 +61,7 @@ void CachingPool::unlist(Blocks::iterator block) {
   }
 }
 
-/// Joins an unlisted block with its free neighbours that are mapped as it is; the whole is not listed either.
+/// Joins an unlisted block with its free neighbours that are mapped, or unmapped, like it; the result is not listed.
 CachingPool::Blocks::iterator CachingPool::joined(Blocks::iterator block) {
   const auto alike = [&](Blocks::const_iterator other) {
     return !other->second.used && other->second.mapped == block->second.mapped;
@@ -130,7 +130,7 @@ std::optional<CachingBlock> CachingPool::allocate_wherever(std::int64_t bytes) {
   return hand_out(block, size);
 }
 
-/// An unlisted block, split if the rules say so.
+/// Takes an unlisted block into use, and splits it if the rules say so.
 CachingBlock CachingPool::hand_out(Blocks::iterator block, std::int64_t size) {
   const std::int64_t rest = block->second.bytes - size;
   const bool splits = block->second.pool == 0 || rules_.expandable
@@ -152,11 +152,11 @@ bool CachingPool::allocate_each(std::span<const std::int64_t> sizes, std::vector
   return true;
 }
 
-/// The same as long as no segment has to be released for it. False, and nothing has changed: one has. REQUIRES: no
-/// expandable segments, no garbage collection.
+/// As allocate_all, as long as no segment has to be released. False if one has to be; then nothing has changed.
+/// REQUIRES: no expandable segments, no garbage collection.
 bool CachingPool::allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks) {
   blocks.clear();
-  std::vector<std::int64_t> made;  // segments
+  std::vector<std::int64_t> made;  // segments made
   for (const std::int64_t bytes : sizes) {
     const std::int64_t size = caching_rounded(bytes, rules_.power2_divisions);
     const std::size_t pool = size <= kSmallBlock ? 0 : 1;
@@ -175,7 +175,7 @@ bool CachingPool::allocate_at_hand(std::span<const std::int64_t> sizes, std::vec
   return true;
 }
 
-/// True only if the pieces that are long enough have too little room, whatever is freed first.
+/// True only if the pieces that are long enough have too little room in total, whatever is freed first.
 bool CachingPool::hopeless(std::span<const std::int64_t> sizes) const {
   Wide wanted = 0;
   std::int64_t least = INT64_MAX;
@@ -222,14 +222,14 @@ void CachingPool::free(std::int64_t address) {
   list(joined(block));
 }
 
-/// What a block of an expandable segment could grow to.
+/// The size to which a block of an expandable segment could grow.
 std::int64_t CachingPool::could_be(Blocks::const_iterator block) const {
   if (block->second.last) return block->second.bytes;
   const auto next = std::next(block);
   return block->second.bytes + (next->second.mapped ? 0 : next->second.bytes);
 }
 
-/// The smallest free block that is large enough, the lowest of equal ones; no longer listed. end(): none.
+/// Takes the smallest free block that is large enough off the list, the lowest of equal ones. end(): there is none.
 CachingPool::Blocks::iterator CachingPool::take_free(std::int64_t size, std::size_t pool) {
   Pool& p = pools_[pool];
   if (rules_.garbage_threshold > 0) ++p.searches;
@@ -250,7 +250,7 @@ CachingPool::Blocks::iterator CachingPool::take_free(std::int64_t size, std::siz
 
 // ---- memory of the device ----
 
-/// A block of at least `size` from memory that the device gives, not listed; end() where it gives none.
+/// A block of at least `size` from new memory of the device, not listed; end() if the device has too little.
 CachingPool::Blocks::iterator CachingPool::new_memory(std::int64_t size, std::size_t pool) {
   return rules_.expandable ? grow_expandable(size, pool) : new_segment(caching_segment(size), pool);
 }
@@ -335,7 +335,7 @@ CachingPool::Blocks::iterator CachingPool::grow_expandable(std::int64_t size, st
   return block;
 }
 
-/// Gives the whole chunks of a free block back to the device.
+/// Returns the whole chunks of a free block to the device.
 void CachingPool::unmap_chunks(std::int64_t address) {
   auto block = blocks_.find(address);
   const std::int64_t step = chunk(static_cast<std::size_t>(block->second.pool));

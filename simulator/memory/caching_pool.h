@@ -2,8 +2,8 @@
 // c10/core/AllocatorConfig.h; simulator/docs/byte_allocators.md restates them with the constants). Device memory
 // is taken in segments and cut into blocks; freed blocks are kept and handed out again.
 //
-// The driver chooses the address of a segment, which is not known. Here it is the lowest free range of 2 MiB steps in
-// an address space of four times the capacity. Physical memory is found wherever pages are; addresses only break ties
+// The driver chooses the address of a segment, which kvplan cannot know. This pool takes the lowest free range of 2 MiB
+// steps in an address space of four times the capacity. Physical memory may lie anywhere, so addresses only decide
 // between equal blocks. With the addresses of a recorded sequence all counts equal those on the device
 // (tests/golden/caching).
 //
@@ -60,15 +60,15 @@ class CachingPool {
  public:
   explicit CachingPool(const CachingRules& rules) : rules_(rules) {}
 
-  /// Allocates a block. Absent: out of memory after everything was tried; what was tried stays done (cached
-  /// segments went back to the device).
+  /// Allocates a block. Absent: out of memory after every measure was tried; their effects remain (cached segments went
+  /// back to the device).
   std::optional<CachingBlock> allocate(std::int64_t bytes);
   /// Sets the address of the next segment, if the next `allocate` takes one (not for expandable segments). For
   /// sequences recorded with their addresses. REQUIRES: nothing lies there.
   void put_next_segment(std::int64_t address) { next_segment_ = address; }
-  /// Allocates a block for each size, in this order; absent: not possible, and nothing has changed. An attempt
-  /// that runs out of memory is undone and repeated once after empty_cache(), so an idle pool can give whatever
-  /// an empty one can.
+  /// Allocates a block for each size, in this order; absent: not possible, and nothing has changed. An attempt that
+  /// runs out of memory is undone and repeated once after empty_cache(), so a pool without blocks in use can give as
+  /// much as a new one.
   std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
   /// Frees a block. REQUIRES: a block in use has this address.
   void free(std::int64_t address);
@@ -80,7 +80,7 @@ class CachingPool {
   [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_; }
   /// Bytes taken from the device.
   [[nodiscard]] std::int64_t reserved_bytes() const { return reserved_; }
-  /// Blocks in use, and free blocks, without unmapped address space.
+  /// Free blocks, without unmapped address space.
   [[nodiscard]] std::vector<CachingBlock> free_blocks() const;
 
  private:
@@ -88,7 +88,7 @@ class CachingPool {
     std::int64_t bytes;
     bool used;
     bool mapped;  ///< false: address space of an expandable segment without memory
-    bool first;   ///< of its segment
+    bool first;   ///< first block of its segment
     bool last;
     std::int8_t pool;       ///< 0: small, 1: large
     std::int64_t freed_at;  ///< number of searches of the pool when it was freed

@@ -38,7 +38,7 @@ std::vector<CachingBlock> CachingPoolModel::free_blocks() const {
   return out;
 }
 
-/// Free neighbours of one segment, both mapped or both not, are one piece.
+/// Joins free neighbours of one segment that are both mapped or both unmapped.
 void CachingPoolModel::join() {
   for (Segment& s : segments_) {
     std::vector<Piece> joined;
@@ -60,7 +60,7 @@ std::optional<CachingPoolModel::Place> CachingPoolModel::place_of(std::int64_t a
   return std::nullopt;
 }
 
-/// Free mapped pieces, smallest first, of equal ones the lowest.
+/// Free mapped pieces, smallest first; of equal ones the lowest address first.
 std::vector<CachingPoolModel::Place> CachingPoolModel::free_by_size(bool small) {
   std::vector<Place> out;
   for (std::size_t s = 0; s < segments_.size(); ++s)
@@ -160,7 +160,7 @@ std::optional<CachingPoolModel::Place> CachingPoolModel::from_device(std::int64_
   if ((!rules_.expandable || rules_.by_fraction) && reserved_bytes() + bytes > rules_.capacity_bytes)
     return std::nullopt;
   if (rules_.expandable) return expand(size, small);
-  // The lowest address at which nothing is in the way.
+  // The lowest address at which the range is free.
   for (std::int64_t address = 0; address + bytes <= 4 * rules_.capacity_bytes; address += kSmallSegment) {
     const bool taken = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
       return s.address < address + bytes && address < s.address + s.bytes;
@@ -196,7 +196,7 @@ std::optional<CachingPoolModel::Place> CachingPoolModel::expand(std::int64_t siz
   return expand_at(address, size);
 }
 
-/// Maps what is unmapped from `begin` on until the free piece there is large enough; what was mapped stays.
+/// Maps unmapped memory from `begin` on until the free piece there is large enough; mapped memory stays mapped.
 std::optional<CachingPoolModel::Place> CachingPoolModel::expand_at(std::int64_t begin, std::int64_t size) {
   while (true) {
     const Place first = *place_of(begin);

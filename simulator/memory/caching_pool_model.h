@@ -1,5 +1,5 @@
-// A second implementation of the rules of caching_pool.h, written from their text and meant to be read, not to be
-// fast: lists of segments and pieces, every search looks at all of them. Tests compare the fast one with it.
+// A second implementation of the rules of caching_pool.h, written from their text to be read, not to be fast: it keeps
+// lists of segments and pieces, and every search looks at all of them. Tests compare the fast pool with it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Contents in the order of prompts. The content of a block follows that of the block before it in its prompt.
-// Equal names mean equal prefixes (core/workload.h), so each content has one predecessor: together they form a
+// The contents of blocks in the order of prompts. A content follows the content of the block before it in its prompt.
+// Equal names mean equal prefixes (core/workload.h), so each content has one predecessor. The contents therefore form a
 // tree.
 #pragma once
 
@@ -24,7 +24,7 @@ class ContentOrder {
   /// The name before the first content of every prompt.
   static constexpr std::uint64_t kRoot = ~std::uint64_t{0};
 
-  /// Both arguments outlive this.
+  /// Both arguments outlive this object.
   ContentOrder(const core::Workload& workload, const core::ContentNames& names);
 
   /// The name before this one in its prompt; kRoot for the first.
@@ -33,7 +33,7 @@ class ContentOrder {
   Slot& slot_of(std::uint64_t name) {
     return (name & kOwnName) == 0 ? shared_[static_cast<std::size_t>(name)] : own_[name];
   }
-  /// The content has no node any more.
+  /// Call it when the content no longer has a node.
   void forget(std::uint64_t name);
 
  private:

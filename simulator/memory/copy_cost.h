@@ -1,4 +1,4 @@
-// Time that moving memory on a device takes.
+// Time for moving memory within a device.
 #pragma once
 
 #include <cstdint>

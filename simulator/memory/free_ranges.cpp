@@ -77,7 +77,7 @@ FreeRanges::Holes::iterator FreeRanges::find(std::int64_t length) {
   return ahead == start ? holes_.end() : ahead;
 }
 
-/// Its low end is taken.
+/// Takes the low end of the hole.
 void FreeRanges::shorten(Holes::iterator hole, std::int64_t length) {
   const std::int64_t left = hole->second - length;
   if (left == 0) {
@@ -86,7 +86,7 @@ void FreeRanges::shorten(Holes::iterator hole, std::int64_t length) {
   }
   forget_length(hole);
   const auto behind = std::next(hole);
-  auto node = holes_.extract(hole);  // the same node: this is the common case
+  auto node = holes_.extract(hole);  // reuses the map node, because this is the common case
   node.key() += length;
   node.mapped() = left;
   remember_length(holes_.insert(behind, std::move(node)));

@@ -1,6 +1,6 @@
-// The free ranges of a memory of equal slots, and the rules by which one is chosen.
+// The free ranges of a memory of equal slots, and the rules by which a range is chosen.
 //
-// Fits, as in Knuth, The Art of Computer Programming 1, section 2.5; a request gets the low end of a free range:
+// The rules are as in Knuth, The Art of Computer Programming 1, section 2.5; a request gets a range's low end:
 // - first: the large enough free range with the lowest address;
 // - best: the smallest range that is large enough, the lowest of equal ones;
 // - next: the first large enough range that begins at or behind the end of the latest range taken, else the lowest.
@@ -16,13 +16,13 @@
 
 namespace kvplan::memory {
 
-/// A refused length is refused again, without a search, until something is freed.
+/// A length that was refused is refused again, without a search, until something is freed.
 class FreeRanges {
  public:
-  /// REQUIRES: `fit` is not kBuddy. At first all places are free.
+  /// REQUIRES: `fit` is not kBuddy. `places`: number of slots, all free at first.
   FreeRanges(core::RangePlacement fit, std::int64_t places);
 
-  /// Takes `length` places by the rule of the fit. Returns their address, or -1.
+  /// Takes `length` slots by the rule of the fit. Returns their address, or -1.
   std::int64_t take(std::int64_t length);
   /// Length of the free range that begins at `address`; 0 if none does.
   [[nodiscard]] std::int64_t free_at(std::int64_t address) const;
@@ -30,8 +30,8 @@ class FreeRanges {
   /// not move the pointer of next fit.
   void take_at(std::int64_t address, std::int64_t length);
   void give_back(std::int64_t address, std::int64_t length);
-  /// Moves held places down into the free range right below them. REQUIRES: they are held, and everything
-  /// between is free.
+  /// Moves held slots down into the free range right below them. REQUIRES: they are held, and all slots between are
+  /// free.
   void slide(std::int64_t from, std::int64_t to, std::int64_t length);
 
  private:

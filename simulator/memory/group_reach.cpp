@@ -25,7 +25,7 @@ GroupReach::GroupReach(const core::Workload& workload, const core::ContentNames&
   in_group_.resize(enough_.size());
   KVPLAN_CHECK(new_node(ContentOrder::kRoot) == kRootSlot);
   for (std::size_t g = 0; g < enough_.size(); ++g)
-    in(kRootSlot, g).row = enough_[g];  // before it nothing is wanted
+    in(kRootSlot, g).row = enough_[g];  // nothing is missing before it
 }
 
 std::uint64_t GroupReach::content_of(std::uint64_t name, std::size_t& group) const {
@@ -54,7 +54,7 @@ GroupReach::Slot GroupReach::new_node(std::uint64_t content) {
   return slot;
 }
 
-/// The node of a content; made if it does not exist, and so are those before it.
+/// The node of a content; if it does not exist, it and those before it are made.
 GroupReach::Slot GroupReach::make(std::uint64_t content) {
   Slot child = 0;
   Slot found = 0;
@@ -78,7 +78,7 @@ GroupReach::Slot GroupReach::make(std::uint64_t content) {
   }
 }
 
-/// Removes the node if it has no content and no node after it, and then likewise the one before it.
+/// Removes the node if it has no content and no node after it; then does the same with the node before it.
 void GroupReach::remove_unused(Slot slot) {
   while (slot != kRootSlot && at(slot).groups_there == 0 && at(slot).first_child == 0) {
     const Node& node = at(slot);
@@ -125,7 +125,7 @@ void GroupReach::count_rows(Slot first, std::size_t group) {
     InGroup& here = in(slot, group);
     const std::int32_t before = in(at(slot).parent, group).row;
     std::int32_t row = 0;
-    // Without a window nothing may be missing from the beginning on.
+    // In a group without a window no content may be missing from the beginning on.
     if (here.there) row = windows_[group] ? std::min(before + 1, enough) : before;
     if (row == here.row) continue;
     Node& node = at(slot);

@@ -1,12 +1,12 @@
-// Cached blocks that no lookup reaches, where layers lie in groups. A lookup takes n leading blocks that every group
-// has (grouped_prefixes.h): in a group without a window all n, in a group with one the last few. A block is useful if
-// some prompt would hit such n blocks and the block is among them.
+// Counts cached blocks that no lookup reaches, where layers lie in groups. A lookup hits n leading blocks that exist in
+// every group (grouped_prefixes.h): all n in a group without a window, only the last few in a group with one. A block
+// is reachable if some prompt would hit such n blocks and the block is among them.
 //
-// State is kept by content, in the order of prompts: how many contents in a row, ending with this one, each group has;
-// whether that is enough in all groups, so that a hit can end here; and how far behind it the next content lies at
-// which a hit can end. A content that appears or vanishes in a group costs one visit to each content behind it in the
-// same row and to each content before it that it is the next end for. These are at most as many as a window has
-// blocks, except where a group without a window loses or gets a content in the middle.
+// The state is kept by content, in the order of prompts: how many consecutive contents, ending with this one, each
+// group has; whether that is enough in all groups, so that a hit can end here; and the distance to the next later
+// content at which a hit can end. When a content appears or vanishes in a group, two kinds of contents are visited:
+// later ones of the same consecutive row, and earlier ones for which it is the nearest end. They are at most as many as
+// a window has blocks, except where a group without a window loses or gets a content in the middle.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace kvplan::memory {
 
 class GroupReach {
  public:
-  /// The first two arguments outlive this. At first nothing is cached. A name is the name of a shared content
+  /// The first two arguments outlive this object. At first nothing is cached. A name is the name of a shared content
   /// times the number of groups plus the group, or own_name() of a table entry (core::MemoryLayout::groups).
   GroupReach(const core::Workload& workload, const core::ContentNames& names,
              std::span<const model::LayerGroup> groups, std::int64_t block_tokens);
@@ -29,7 +29,7 @@ class GroupReach {
   /// of it is cached.
   void appear(std::uint64_t name);
   void vanish(std::uint64_t name);
-  /// No request holds `copies` more (or fewer) copies of the content.
+  /// The number of copies of the content that no request holds changes by `copies`.
   void add_cached(std::uint64_t name, std::int64_t copies);
 
   /// Cached copies of contents that no lookup reaches.
@@ -41,13 +41,13 @@ class GroupReach {
     std::uint64_t content{0};
     Slot parent{0}, first_child{0};
     Slot next{0}, previous{0};      // children of one parent
-    std::int32_t groups_there{0};   // that have a copy
-    std::int32_t groups_enough{0};  // number of groups with enough contents in a row
-    std::int32_t ends_behind{0};    // number of children at or behind which a hit can end
+    std::int32_t groups_there{0};   // number of groups that have a copy
+    std::int32_t groups_enough{0};  // number of groups with enough consecutive contents
+    std::int32_t ends_behind{0};    // number of children where a hit can end, at the child or later
     // distance to the nearest later content at which a hit can end; far_ if it is farther
     std::int32_t next_end{0};
     bool ends{false};        // a hit can end here
-    bool end_behind{false};  // here, or behind it
+    bool end_behind{false};  // a hit can end here or later
   };
   struct InGroup {
     std::int64_t cached{0};
@@ -74,9 +74,9 @@ class GroupReach {
   }
 
   ContentOrder order_;
-  std::vector<std::int32_t> enough_;  // by group: contents in a row that a hit needs
+  std::vector<std::int32_t> enough_;  // by group: consecutive contents that a hit needs
   std::vector<bool> windows_;         // by group: true if it has a window
-  std::int32_t far_{1};               // no window has more
+  std::int32_t far_{1};               // a distance that no window reaches
   std::vector<Node> nodes_;           // [0] none, [1] the root, then contents
   std::vector<InGroup> in_group_;     // by node and group
   std::vector<Slot> unused_;

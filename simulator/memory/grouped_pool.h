@@ -1,4 +1,4 @@
-// What the grouped allocator and its slow model are made from: only arithmetic.
+// Arithmetic that the grouped allocator and its slow model share.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -18,9 +18,9 @@ struct GroupedParts {
   [[nodiscard]] std::int64_t asked_blocks(std::int64_t tokens) const;
 };
 
-/// The groups of a stage's layers and the pool that they share; without a model, one group without a window.
-/// Errors: layers with different numbers of bytes, more different windows than a step's load tells apart, a pool
-/// that is too small or too large, a block size that does not divide the one by which the trace names contents.
+/// The groups of a stage's layers, and the pool that they share; without a model, one group without a window. Errors:
+/// layers with different numbers of bytes, more different windows than a step's load tells apart, a pool that is too
+/// small or too large, a block size that does not divide the block size of the trace's hashes.
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request);
 
 /// The fast pool with a prefix cache. Errors: as make_pool_policy.

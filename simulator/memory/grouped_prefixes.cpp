@@ -45,7 +45,7 @@ GroupedPrefixes::Name GroupedPrefixes::name(RequestId r, std::size_t group, std:
                                          : Name{group, r, block};
 }
 
-/// As GroupReach has names.
+/// The name in the form that GroupReach uses.
 std::uint64_t GroupedPrefixes::number(const Name& name) const {
   const auto& [group, r, block] = name;
   const auto place = static_cast<std::uint64_t>(block) * windows_.size() + group;
@@ -95,7 +95,7 @@ std::vector<BlockId> GroupedPrefixes::find(RequestId r, std::size_t group, std::
     }
     if (block == kNoBlock) out.resize(static_cast<std::size_t>(b));  // blocks after it do not count
   }
-  return out;  // a shorter run, which begins with the first block
+  return out;  // a shorter row of blocks, which begins with the first block
 }
 
 std::vector<std::vector<BlockId>> GroupedPrefixes::find_in_all(RequestId r, std::int64_t num_tokens) const {
@@ -178,7 +178,7 @@ void GroupedPrefixes::leave_windows(RequestId r, std::int64_t computed) {
     for (std::int64_t b = std::min(unseen, static_cast<std::int64_t>(holder.tables[g].size())) - 1; b >= 0;
          --b) {
       BlockId& block = holder.tables[g][static_cast<std::size_t>(b)];
-      if (block == kNoBlock) break;  // so are those below it
+      if (block == kNoBlock) break;  // so are all below it
       give_back(block, r, entry(b, g));
     }
   }

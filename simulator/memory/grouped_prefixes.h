@@ -1,17 +1,17 @@
 // A prefix cache for groups of layers, with and without windows, that share one pool: which blocks vLLM V1 hits and
-// which it evicts (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
-// block_pool.py). Plain containers, one block at a time. A replay without time uses it
-// (scheduling/vllm/replay/seqswa.h), which recorded behaviour proves; it is also the slow model of the pool that serves
-// runs (allocator_grouped.cpp).
+// which it evicts (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py, block_pool.py).
+// It uses plain containers and handles one block at a time. A replay without time uses it
+// (scheduling/vllm/replay/seqswa.h) and is checked against recorded behaviour of vLLM. It is also the slow model of the
+// pool that serves runs (allocator_grouped.cpp).
 //
 // A content has a name in each group. A hit of n blocks must exist in every group: a group without a window needs all n
 // blocks; a group with a window W needs the last ceil((W - 1) / block) of them in a row, or all if there are fewer. The
 // hit is the longest such n, searched group by group until no group shortens it. Blocks that a window does not show are
 // not taken: their entries are empty from the start.
 //
-// With a policy: its objects are contents of blocks in one group, and the depth of a use is the logical block. A hit is
-// reported block by block, for each block group by group. A content follows that of the block before it in its group,
-// if that one could be found when this one was first inserted.
+// With a replacement policy: the policy ranks contents of blocks in one group, and the depth of a use is the logical
+// block. A hit is reported block by block, for each block group by group. A content follows the content of the block
+// before it in its group, if a lookup could find that content when this one was first inserted.
 //
 // Calls for one request: lookup -> admit -> (leave_windows or free_entries, grow, insert)* -> release; requests may
 // alternate.
@@ -43,12 +43,12 @@ class GroupedPrefixes {
   void set_policy(PoolPolicy policy);
   /// The observer through which the policy learns the time; null if there is none.
   core::Observer* clock() { return policy_ ? policy_->clock() : nullptr; }
-  /// Gets insertions, by table entry, and evictions; may be null.
+  /// The listener gets insertions, by table entry, and evictions; may be null.
   void set_listener(core::BlockListener* listener) { listener_ = listener; }
 
   /// The hit of a request that computes `num_tokens`: at most num_tokens - 1 tokens.
   core::PrefixHit lookup(RequestId request, std::int64_t num_tokens);
-  /// The tokens that such a lookup would find; changes nothing.
+  /// The tokens that lookup() would find; changes nothing.
   [[nodiscard]] std::int64_t cached_tokens(RequestId request, std::int64_t num_tokens) const;
   /// Admits the request with the hit of its latest lookup. False: there is no room, and nothing has changed.
   bool admit(RequestId request, std::int64_t tokens);
@@ -77,7 +77,7 @@ class GroupedPrefixes {
   }
   [[nodiscard]] core::PoolCounts counts() const;
   [[nodiscard]] std::int64_t distinct_names() const { return static_cast<std::int64_t>(found_in_.size()); }
-  /// Totals so far: blocks handed out, and contents evicted for them.
+  /// Totals since the beginning: blocks handed out, and contents evicted for them.
   [[nodiscard]] std::int64_t taken() const { return taken_; }
   [[nodiscard]] std::int64_t evicted() const { return evicted_; }
 
@@ -97,18 +97,18 @@ class GroupedPrefixes {
 
   [[nodiscard]] Name name(RequestId request, std::size_t group, std::int64_t block) const;
   [[nodiscard]] std::uint64_t number(const Name& name) const;
-  /// Subtracts (-1) or adds (1) what the content's idle copies count for.
+  /// Subtracts (-1) or adds (1) the content's idle copies in all counts.
   void count_copies(const Name& name, int sign);
   void change_holders(BlockId block, std::int64_t by);
   /// Blocks of the longest hit of at most `most` blocks in one group.
   [[nodiscard]] std::vector<BlockId> find(RequestId request, std::size_t group, std::int64_t most) const;
-  /// Blocks of every group for the longest hit of a request that computes this many tokens.
+  /// Per group, the blocks of the longest hit of a request that computes this many tokens.
   [[nodiscard]] std::vector<std::vector<BlockId>> find_in_all(RequestId request,
                                                               std::int64_t num_tokens) const;
   [[nodiscard]] std::int64_t missing(const Holder& holder, std::int64_t tokens) const;
   void fill(Holder& holder, std::int64_t tokens);
   BlockId take();
-  /// The block to hand out next, among those that were held before and are not held now.
+  /// The block to hand out next, among blocks that were held before and are not held now.
   [[nodiscard]] BlockId next_block();
   /// Evicts the content of a block that no request holds.
   void give_up_name(BlockId b);
@@ -128,14 +128,14 @@ class GroupedPrefixes {
   std::int64_t pool_blocks_;
   std::vector<Block> blocks_;  // by id: all blocks that were ever handed out, and the null block
   std::list<BlockId>
-      free_;  // freed blocks, the next to be handed out first; blocks never handed out go before them
+      free_;  // freed blocks, the next to be handed out first; blocks never handed out come before them
   std::map<Name, std::vector<BlockId>> found_in_;  // the oldest copy first
   std::map<RequestId, Holder> holders_;
-  Holder found_;  // by the latest lookup
+  Holder found_;  // the result of the latest lookup
   std::int64_t taken_{0}, evicted_{0};
   std::int64_t references_{0};  // blocks in all tables together
   std::int64_t cached_{0}, duplicates_{0};
-  std::int64_t spare_{0};  // cached copies beside the only or oldest one
+  std::int64_t spare_{0};  // cached blocks with a content that other blocks have too
   std::optional<GroupReach> reach_;
   std::optional<PolicyModel<Name>> policy_;
   std::uint64_t epoch_{0};  // for the policy: changes with every grant, free and insertion

@@ -1,5 +1,5 @@
-// The length of a request's range in contiguous memory that grows by copy (allocator_growing.cpp): arithmetic
-// shared by the allocator and its slow model, and what both are made from.
+// The length of a request's range in contiguous memory that grows by copy (allocator_growing.cpp): arithmetic and data
+// that the allocator and its slow model share.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace kvplan::memory {
 
 struct GrowthRule {
-  /// The factor is in parts of 2^20.
+  /// `factor` is stored in units of 2^-20.
   static constexpr int kFactorBits = 20;
 
   std::int64_t slack{0};
@@ -23,13 +23,13 @@ struct GrowthRule {
   bool compacts{false};
   std::int64_t longest{1};  ///< the longest range that the model and the pool allow
 
-  /// Slots at an admission that computes `tokens` tokens before it samples.
+  /// Slots granted at an admission that computes `tokens` tokens before it samples.
   [[nodiscard]] std::int64_t at_first(std::int64_t tokens) const { return std::min(tokens + slack, longest); }
   /// The least length to which a range of `slots` grows so that `tokens` tokens have room.
   [[nodiscard]] std::int64_t least(std::int64_t slots, std::int64_t tokens) const {
     return std::min(std::max(tokens, slots + step), longest);
   }
-  /// The length to which it grows if there is room.
+  /// The length to which a range of `slots` grows if there is room.
   [[nodiscard]] std::int64_t wanted(std::int64_t slots, std::int64_t tokens) const {
     const Wide grown = (Wide{slots} * factor + ((std::int64_t{1} << kFactorBits) - 1)) >> kFactorBits;
     return std::max(least(slots, tokens), static_cast<std::int64_t>(std::min<Wide>(grown, longest)));
@@ -42,7 +42,7 @@ struct GrowthRule {
   }
 };
 
-/// What the allocator and its model are made from.
+/// The data from which the allocator and its model are made.
 struct GrowingParts {
   core::MemoryLayout layout;
   GrowthRule rule;

@@ -69,7 +69,7 @@ BlocksByPolicy::Id BlocksByPolicy::number_next() {
   const auto content = static_cast<Id>(held_copies_.size());
   held_copies_.push_back(0);
   oldest_copy_.push_back(kNoBlock);
-  if (content >= numbered_below_) {  // seldom: what it keeps by number doubles
+  if (content >= numbered_below_) {  // rare, because the size of all arrays by number is doubled
     numbered_below_ = static_cast<Id>(std::min<std::uint64_t>(
         std::max<std::uint64_t>(2 * std::uint64_t{content}, 1024), replacement::kMostIds));
     policy_->grow(numbered_below_);
@@ -118,7 +118,7 @@ void BlocksByPolicy::expire(const std::function<void(BlockId)>& give_up) {
     expired_.clear();
     policy_->expire(clock_.now_ns(), may_go_, [this](Id content) { expired_.push_back(content); });
     for (const Id content : expired_) give_up(oldest_copy_[content]);
-  } while (policy_.leaves() && !expired_.empty());  // blocks before them are leaves now
+  } while (policy_.leaves() && !expired_.empty());  // the blocks before them are leaves now
 }
 
 }  // namespace kvplan::memory

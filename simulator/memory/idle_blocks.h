@@ -1,7 +1,7 @@
-// The blocks of a paged pool that no request holds, and which of them is handed out next. Two classes:
-//   BlocksInQueue   vLLM's rule: one queue, freed longest ago first
+// The blocks of a paged pool that no request holds, and the choice of the block that is handed out next. Two classes:
+//   BlocksInQueue   vLLM's rule: one queue, the block freed longest ago first
 //   BlocksByPolicy  memory.replacement: a policy ranks contents (pool_policy.h has the rules)
-// A pool is compiled for one of them, so vLLM's rule costs no virtual call.
+// A pool is compiled for one of these classes, so vLLM's rule costs no virtual call.
 #pragma once
 
 #include <algorithm>
@@ -76,42 +76,42 @@ class BlocksInQueue {
   std::size_t ids_{0};
 };
 
-/// Hands out blocks by policy. It also learns contents, and numbers them. The pool knows which requests hold a
-/// block and which copies a content has, and reports it.
+/// Hands out blocks by a replacement policy. It also stores the content of each block, and numbers contents. The pool
+/// knows which requests hold a block and which copies a content has, and reports every change.
 class BlocksByPolicy {
  public:
   static constexpr bool kByContent = true;
 
-  /// `shared_names`: number of shared names (core::ContentNames). `groups`: table entries of one logical block.
+  /// `shared_names`: number of shared names (core::ContentNames). `groups`: table entries of each logical block.
   BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names, std::int64_t groups = 1);
   BlocksByPolicy(const BlocksByPolicy&) = delete;
   BlocksByPolicy& operator=(const BlocksByPolicy&) = delete;
 
-  /// Adds a block that no request holds and in which nothing can be found.
+  /// Adds a block that no request holds and that has no content that a lookup can find.
   void add_empty(BlockId b) { empty_.push_back(b); }
   /// Adds a block that no request holds any more and that has a content; `request` was its last holder.
   void add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t entry);
   /// Removes a block that a request holds again, because it hit its content.
   void remove(BlockId b, std::uint32_t place);
-  /// A request hits it; called after `remove`.
+  /// A request hits the block; called after `remove`.
   void hit(BlockId b, RequestId request, std::int64_t entry);
   /// Takes the next block. REQUIRES: there is one; its content is evicted at once.
   BlockId take();
   [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return BlockId{0}; }
 
-  /// The held block can be found from now on. `before`: a block with the content before it, kNoBlock for the
-  /// first.
+  /// Lookups can find the content of the held block from now on. `before`: a block with the content before it, kNoBlock
+  /// for the first.
   void insert_shared(BlockId b, std::int64_t name, BlockId before, RequestId request, std::int64_t entry);
   void insert_own(BlockId b, BlockId before, RequestId request, std::int64_t entry);
-  /// The content of an idle block got another copy (`leave_spares`: lost all others).
+  /// The content of an idle block got another copy (`leave_spares`: all its other copies are gone).
   void join_spares(BlockId b) { spare_.emplace(turn_of_[index(b)], b); }
   void leave_spares(BlockId b) { spare_.erase({turn_of_[index(b)], b}); }
-  /// The content is removed from the block; `next`: the oldest other copy, kNoBlock if there is none.
+  /// The block loses its content; `next`: the oldest other copy of the content, kNoBlock if there is none.
   void lose_copy(BlockId b, BlockId next);
-  /// Evicts by time alone: `give_up` gets the oldest copy of each expired content, and evicts all its copies.
+  /// Evicts contents by time alone: `give_up` gets the oldest copy of each expired content, and evicts all its copies.
   void expire(const std::function<void(BlockId)>& give_up);
 
-  /// Nothing of the request is looked up any more.
+  /// The request has ended: none of its own contents is looked up any more.
   void forget(RequestId request) { own_contents_.erase(request); }
   core::Observer* clock() { return &clock_; }
 
@@ -125,7 +125,7 @@ class BlocksByPolicy {
   [[nodiscard]] replacement::Use use(Id content, RequestId request, std::int64_t entry) const {
     return policy_.use(content, request, entry / groups_, clock_.now_ns());
   }
-  /// The content is cached and no request holds it (`leave_idle`: that has ended).
+  /// The content is cached and no request holds it any more (`leave_idle`: a request holds it, or it is evicted).
   void enter_idle(Id content) {
     if (policy_.leaves()) leaves_.enter(content);
   }
@@ -138,13 +138,13 @@ class BlocksByPolicy {
   std::deque<BlockId> empty_;
   std::set<std::pair<std::uint64_t, BlockId>> spare_;  // by turn
   std::uint64_t turn_{0};
-  // By block, for all that were ever inserted or freed.
+  // By block, for all blocks that were ever inserted or freed.
   std::vector<Id> content_of_;
   std::vector<std::uint64_t> turn_of_;  // the turn at which it was freed
   // By content.
   std::vector<std::int32_t> held_copies_;
   std::vector<BlockId> oldest_copy_;  // kNoBlock: no lookup can find it
-  // used with `leaves`: idle contents keep those before them from being evicted
+  // used with `leaves`: an idle content keeps its predecessor from being evicted
   replacement::Leaves leaves_;
   Id numbered_below_;                                            // ids below this are known to the policy
   Zeros<Id> shared_contents_;                                    // by name: content number + 1; 0: none yet

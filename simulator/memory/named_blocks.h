@@ -1,6 +1,6 @@
-// Blocks that are shared by content: their holders, the contents that can be found, and the blocks that have them.
-// Memory with a prefix cache is built on this: allocator_paged.cpp, and allocator_grouped_prefixes.cpp, where a block
-// belongs to one group of layers. Those decide which blocks a request needs and which contents it looks up.
+// A pool of blocks that requests share by content: the holders of blocks, the contents that lookups can find, and the
+// blocks that have them. Built on it: allocator_paged.cpp, and allocator_grouped_prefixes.cpp, where a block belongs to
+// one group of layers. Those files decide which blocks a request needs and which contents it looks up.
 // - A block that no request holds keeps its content, and can be hit, until it is handed out again.
 // - Copies of one content coexist; lookups find the oldest.
 // - Block 0 is the null block.
@@ -24,9 +24,9 @@
 
 namespace kvplan::memory {
 
-/// `Idle` has the blocks that no request holds and chooses which is handed out: a class of idle_blocks.h. `Reach`
-/// counts cached blocks that no lookup reaches, like PrefixReach. Names of contents are one number; contents of
-/// one request are named as in content_order.h, from entries of its table.
+/// `Idle` keeps the blocks that no request holds and chooses which is handed out: a class of idle_blocks.h. `Reach`
+/// counts cached blocks that no lookup reaches, like PrefixReach. A content's name is one number; the names of a
+/// request's own contents are those of content_order.h, made from entries of its table.
 template <class Idle, class Reach>
 class NamedBlocks {
  public:
@@ -62,15 +62,15 @@ class NamedBlocks {
   /// Blocks that can be handed out.
   [[nodiscard]] std::int64_t idle() const { return free_ + cached_; }
   [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
-  /// Changes whenever the answer of the latest lookup may have changed. Of contents that appear, only the one
-  /// at which that lookup ended counts.
+  /// A number that changes whenever the answer of the latest lookup may have changed. An inserted content changes it
+  /// only if the latest lookup ended at that content.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   void begin_epoch() { ++epoch_; }
   Idle& idle_blocks() { return idle_; }
 
   [[nodiscard]] BlockHolders& holders() { return holders_; }
   [[nodiscard]] const BlockHolders& holders() const { return holders_; }
-  /// Nothing about the request need be remembered. REQUIRES: it holds nothing.
+  /// Drops the data about the request. REQUIRES: it holds nothing.
   void forget(RequestId r) {
     if constexpr (Idle::kByContent) idle_.forget(r);
     holders_.forget(r);
@@ -102,9 +102,9 @@ class NamedBlocks {
   /// The lookup ends at this content, which is not cached.
   void miss(std::int64_t name) { missing_name_ = static_cast<std::uint64_t>(name); }
 
-  /// Evicts what the policy gives up by time alone. For a request that waits at the head of the queue this is
-  /// not repeated: as long as nothing else changes, it gets the same hit. So nothing depends on how often it is
-  /// looked up.
+  /// Evicts the contents that the policy evicts by time alone. Not repeated for a request that waits at the head of
+  /// the queue: as long as nothing else changes, it gets the same hit. So no result depends on how often it is looked
+  /// up.
   void expire(RequestId r, std::int64_t num_tokens) {
     if (asked_ == Asked{r, num_tokens, epoch_}) return;
     idle_.expire([&](BlockId b) {
@@ -137,8 +137,8 @@ class NamedBlocks {
     if constexpr (Idle::kByContent) idle_.hit(b, r, logical);
   }
 
-  /// Hands out the next idle block. REQUIRES: there is one. Inlined with all that it calls: most blocks are
-  /// handed out many at once, and a call for each costs 4 % of a run with shared prefixes.
+  /// Hands out the next idle block. REQUIRES: there is one. Inlined with everything that it calls: many blocks are
+  /// handed out at once, and a call for each would cost 4 % of a run with shared prefixes.
   [[gnu::always_inline]] BlockId take() {
     if (static_cast<std::int64_t>(blocks_.size()) <= alloc_units_) return take_new();
     __builtin_prefetch(&at(idle_.ahead(kAhead)));
@@ -178,8 +178,8 @@ class NamedBlocks {
   /// Prefetches the block's record.
   void fetch(BlockId b) const { __builtin_prefetch(&at(b), 1); }
 
-  /// Called before a running request frees a block: stores where its own content can be found later. `entries`:
-  /// entries of the complete table.
+  /// Called before a running request frees a block: stores where the block's content can be found later, if it is the
+  /// request's own. `entries`: entries of the complete table.
   template <class Entries>
   void remember(BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block, Entries entries) {
     if (!prefix_cache_ || at(block).name != own_name(r, logical)) return;
@@ -226,9 +226,9 @@ class NamedBlocks {
     std::uint32_t place{0};  // position among the idle blocks, while no request holds it
     std::int32_t refs{0};
     std::uint32_t stamp{0};  // latest lookup that hit it
-    bool oldest{false};      // among the copies of its content: the one that lookups find
+    bool oldest{false};      // this block is the oldest copy of its content: the one that lookups find
   };
-  /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are the only copy.
+  /// The copies of one content form a ring, oldest first from the copy that lookups find. Most blocks are the only one.
   struct Copies {
     BlockId prev, next;
   };
@@ -242,8 +242,8 @@ class NamedBlocks {
   Block& at(BlockId b) { return blocks_[index(b)]; }
   [[nodiscard]] const Block& at(BlockId b) const { return blocks_[index(b)]; }
 
-  /// The next block that was never held. At first all blocks are in the queue, ordered by id, so these come
-  /// before any that was freed; the records of a large pool take memory only as they are used.
+  /// Takes the next block that was never held. At first all blocks are in the queue, ordered by id, so blocks never
+  /// held come before all freed ones. The records of a large pool take memory only as they are used.
   BlockId take_new() {
     const auto b = id_at<BlockId>(blocks_.size());
     blocks_.emplace_back().refs = 1;
@@ -254,7 +254,7 @@ class NamedBlocks {
 
   [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[index(b)].next == b; }
 
-  /// Its content can be found and no request holds it.
+  /// Counts the block as cached: its content can be found and no request holds it.
   void enter_cache(const Block& block) {
     ++cached_;
     if (!block.oldest) ++duplicates_;
@@ -266,7 +266,7 @@ class NamedBlocks {
     if (reach_) reach_->add_cached(block.name, -1);
   }
 
-  /// The block is handed out again: its content can no longer be found in it.
+  /// The block loses its content, because it is handed out again.
   [[gnu::always_inline]] void give_up_name(BlockId b, Block& block) {
     const std::uint64_t name = block.name;
     block.name = kNoName;
@@ -303,7 +303,7 @@ class NamedBlocks {
       if (is_only_copy(next) && at(next).refs == 0) idle_.leave_spares(next);
   }
 
-  /// Joins the ring of `oldest` behind its youngest copy, or stays alone.
+  /// Adds the block to the ring of `oldest`, behind the youngest copy; without other copies it stays alone.
   void add_copy(BlockId block, std::uint64_t name, BlockId oldest) {
     at(block).name = name;
     at(block).oldest = oldest == kNoBlock;
@@ -326,7 +326,7 @@ class NamedBlocks {
   bool prefix_cache_;
   core::BlockListener* const& listener_;
   std::vector<Block> blocks_;   // by id, all blocks that were ever handed out
-  std::vector<Copies> copies_;  // likewise
+  std::vector<Copies> copies_;  // by id, as blocks_
   Idle idle_;
   BlockHolders holders_;
   Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block if there is none

@@ -1,10 +1,10 @@
-// Shared by allocators that give a request one range of memory: how much it reserves, once, at its first admission.
+// Shared by allocators that give a request one range of memory. It is reserved once, at the first admission:
 // - `oracle` reserves what the request will use (L + O - 1); `max` the longest request that the model allows; `pow2`
 //   the least power of two that holds L + O - 1; `output-pow2` the prompt and the least power of two that holds the
 //   output (without its last token, which is never written). None reserves more than `max`. With `buddy`, the three
 //   Orca baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1, are oracle, output-pow2 and max: a true
 //   output of 25 tokens reserves 32.
-// Also compaction: if idle slots would suffice but no range of them does, held ranges slide together.
+// Also compaction: if the free slots would suffice but no free range does, held ranges slide together.
 #pragma once
 
 #include <algorithm>
@@ -34,11 +34,11 @@ inline std::int64_t reserved_tokens(std::string_view reserve, const core::Worklo
   return std::min(as_it_is + power, max_model_len);
 }
 
-/// A reservation made once, at first admission, in one range. Members and their models decide which slots are
-/// free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
+/// A reservation made once, at first admission, in one range. Members and their models decide which slots are free,
+/// where a range goes, and how ranges slide: the lowest first, each as far down as it can.
 class OneRangeAllocator : public core::Allocator, public core::Placing {
  public:
-  /// `compaction`: its cost; absent where ranges do not slide.
+  /// `compaction`: the cost of sliding; absent where ranges do not slide.
   OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
                     const AllocatorRequest& request, const std::optional<CopyCost>& compaction = {})
       : layout_(layout),
@@ -68,7 +68,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
       KVPLAN_CHECK(address >= 0, slots);
     }
     if (address < 0) {
-      // the demand before it is rounded up
+      // compare the demand before it is rounded up
       const bool enough = layout_.alloc_units - held_ >= reservation(r);
       refusal_ = enough ? core::Refusal::kFragmented : core::Refusal::kTooShort;
       return false;
@@ -113,7 +113,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   /// Takes `slots` free slots in a row. Returns their address, or -1.
   virtual std::int64_t place(std::int64_t slots) = 0;
   virtual void put_back(std::int64_t address, std::int64_t slots) = 0;
-  /// Slides all held ranges down; calls `moved` for each that moves. Called only with compaction.
+  /// Slides all held ranges down, and calls `moved` for each that moved. Called only with compaction.
   virtual void slide_down() { KVPLAN_CHECK(false, held_); }
   struct Held {
     std::int64_t address, slots;
@@ -133,7 +133,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     moves_.push_back({range.request, range.address, to, range.slots, range.slots, true});
     at(range.request).address = core::entry_of_amount(to);
   }
-  /// Slots that a reservation of `slots` really takes, at least `slots`.
+  /// Slots that are taken for a reservation of `slots`, at least `slots`.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
   /// The longest range that an empty pool can give.
   [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.alloc_units; }
@@ -215,7 +215,7 @@ inline constexpr Param kCompactParam{.name = "compact",
 /// The layout; one slot is one token. Errors: a pool given in blocks, or of an impossible size.
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);
 
-/// The value of a parameter as text that outlives the choice: the descriptor's own copy.
+/// The value of a parameter as text that stays valid after the choice is gone: the copy in the descriptor.
 std::string_view lasting_text(const Choice& choice, std::string_view param);
 
 }  // namespace kvplan::memory

@@ -4,7 +4,7 @@
 
 namespace kvplan::memory {
 
-/// Puts the slot on the lists that it belongs to, and off the others.
+/// Puts the slot on the lists to which it belongs, and removes it from the others.
 void PageSlots::list(std::int64_t slot) {
   const Slot& s = slots_[at(slot)];
   const auto put = [&](std::set<std::int64_t>& slots, bool belongs) {

@@ -1,13 +1,13 @@
-// The pages that each request has mapped where its keys and values are contiguous in virtual memory
+// The pages that each request has mapped, where its keys and values are contiguous in virtual memory
 // (microsoft/vattention, commit ef3fff25db, vattention/vattention.cu and utils.h). A slot is a part of every tensor's
-// address space, used by one request at a time. Counts are in allocation units: one page for each of the equal tensors.
+// address space, used by one request at a time. Counts are in allocation units: one page of each equal tensor.
 //
-// Deferred reclaim: when a request ends, its pages stay mapped in its slot and serve the next request there. They are
-// unmapped when a request lacks pages: from the highest slot down, everything that a slot has beyond its need, until
-// there is enough. Eager reclaim: they are unmapped at once.
+// Deferred reclaim: when a request ends, its pages stay mapped in its slot and serve the next request there. Pages are
+// unmapped only when a request lacks pages: from the highest slot down, all pages that a slot has beyond its need,
+// until there are enough. Eager reclaim: pages are unmapped when their request ends.
 //
-// A new request takes the lowest idle slot; a higher idle one instead if it has enough pages mapped and fewer than the
-// one chosen so far.
+// A new request takes the lowest idle slot, unless a higher idle slot has enough pages mapped and fewer of them than
+// the best slot found before it.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class PageSlots {
  public:
   PageSlots(std::int64_t alloc_units, bool deferred) : unmapped_(alloc_units), deferred_(deferred) {}
 
-  /// Takes a slot for a request that will first need `prompt_alloc_units` and now needs `alloc_units`. REQUIRES
-  /// for this and `need`: the needs of all slots together are at most the pages that exist.
+  /// Takes a slot for a request that will first need `prompt_alloc_units` and now needs `alloc_units`. REQUIRES (also
+  /// for `need`): the needs of all slots together are at most the pages that exist.
   std::int64_t take(std::int64_t prompt_alloc_units, std::int64_t alloc_units, PageCalls& calls);
   /// The slot's request needs `alloc_units` in all, no fewer than before.
   void need(std::int64_t slot, std::int64_t alloc_units, PageCalls& calls);
@@ -59,8 +59,8 @@ class PageSlots {
 
   std::int64_t unmapped_;
   bool deferred_;
-  std::vector<BlockId> free_;  // ids that are not mapped now but were, the latest last
-  std::int64_t next_new_{0};   // ids from here on were never mapped
+  std::vector<BlockId> free_;  // ids that were mapped earlier and are not now, the latest last
+  std::int64_t next_new_{0};   // this id and higher ones were never mapped
   std::vector<Slot> slots_;
   std::set<std::int64_t> idle_;  // slots
   std::set<std::int64_t> over_;  // slots with more mapped than needed

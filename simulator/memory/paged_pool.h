@@ -1,4 +1,4 @@
-// Pool size and parameters shared by the paged allocator and its slow model: only arithmetic.
+// Arithmetic of pool size and parameters, shared by the paged allocator and its slow model.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -19,7 +19,7 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
 Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
                                                           const AllocatorRequest& request);
 
-/// The pool that `make_paged` returns if blocks cannot be told apart: the same pool without ids
+/// The pool that `make_paged` returns if no caller needs block ids: the same pool without ids
 /// (allocator_paged_runs.cpp). REQUIRES: request.block_ids is false, and no content can be hit by another
 /// request.
 std::unique_ptr<core::Allocator> make_paged_runs(core::MemoryLayout layout, const AllocatorRequest& request);

@@ -7,7 +7,7 @@
 namespace kvplan::memory {
 namespace {
 
-/// Contents that could ever be published, or some number beyond `most`.
+/// An upper bound of the number of contents that can be inserted, or some number beyond `most`.
 std::int64_t contents_of(const AllocatorRequest& request, const core::MemoryLayout& layout,
                          std::int64_t most) {
   const core::Workload& workload = *request.workload;

@@ -55,7 +55,7 @@ void PrefixReach::add_cached(std::uint64_t name, std::int64_t copies) {
   if (!node.reached) unreachable_ += copies;
 }
 
-/// Sets the content and all cached contents after it up to the first gap.
+/// Sets the state of the content and of all cached contents after it up to the first gap.
 void PrefixReach::set_reached(Slot slot, bool reached) {
   to_visit_.assign(1, slot);
   while (!to_visit_.empty()) {

@@ -1,8 +1,8 @@
-// Cached blocks that no lookup reaches. A lookup walks a prompt from its beginning and ends at the first content that
-// is not cached; descendants of a missing block in the tree of contents are unreachable.
+// Counts cached blocks that no lookup reaches. A lookup walks a prompt from its beginning and ends at the first content
+// that is not cached; descendants of a missing block in the tree of contents are unreachable.
 //
-// A content that appears, or vanishes with its last copy, changes the state of its descendants; each of them costs one
-// visit then. Where layers lie in groups, group_reach.h counts.
+// When a content appears, or vanishes with its last copy, the state of its descendants changes; each of them costs one
+// visit then. Where layers lie in groups, group_reach.h does this.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace kvplan::memory {
 
 class PrefixReach {
  public:
-  /// Both arguments outlive this. At first nothing is cached.
+  /// Both arguments outlive this object. At first nothing is cached.
   PrefixReach(const core::Workload& workload, const core::ContentNames& names)
       : order_(workload, names), nodes_(1) {}
 
@@ -22,7 +22,7 @@ class PrefixReach {
   /// cached.
   void appear(std::uint64_t name);
   void vanish(std::uint64_t name);
-  /// No request holds `copies` more (or fewer) copies of the content.
+  /// The number of copies of the content that no request holds changes by `copies`.
   void add_cached(std::uint64_t name, std::int64_t copies);
 
   /// Cached copies of contents that no lookup reaches.

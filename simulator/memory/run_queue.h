@@ -1,5 +1,5 @@
-// Blocks that no request holds, as runs in the order in which they are handed out, and what is known of their requests:
-// parts of allocator_paged_runs.cpp.
+// Parts of allocator_paged_runs.cpp: the queue of blocks that no request holds, as runs in the order in which they are
+// handed out, and the data about their requests.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ using LifeId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 inline constexpr std::int64_t kNothingGone = INT64_MAX;
 
-/// Consecutive blocks of the queue that no request holds.
+/// Consecutive blocks of the queue.
 struct Run {
-  std::int64_t low{0}, high{0};  ///< logical blocks; without an owner only their number counts
-  LifeId owner{kNone};           ///< kNone: no content can be found in them
-  std::int32_t admission{0};     ///< admission of the owner in which its blocks were inserted
+  std::int64_t low{0}, high{0};  ///< logical blocks; only their number matters if there is no owner
+  LifeId owner{kNone};           ///< the request to which the contents belong; kNone: no content can be found
+  std::int32_t admission{0};     ///< admission of the owner at which the blocks were inserted
   RunId queue_prev{kNone}, queue_next{kNone};
   RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
 };
@@ -26,7 +26,7 @@ struct Run {
 /// A request from its first admission until it has ended and none of its blocks are in the queue. The fields that a
 /// grant needs fill one cache line.
 struct alignas(64) Life {
-  /// Held logical blocks that were found, and where they had been made findable.
+  /// Held logical blocks that were prefix hits, and the admission at which they had been inserted.
   struct Piece {
     std::int64_t low, high;
     std::int32_t admission;
@@ -35,32 +35,32 @@ struct alignas(64) Life {
   bool held{false};       ///< it is admitted now
   bool forgotten{false};  ///< it has ended
   bool closed{false};     ///< has dropped a cell since its admission
-  bool dropped{false};    ///< it has dropped cells since all its contents were held
-  RunId runs{kNone};      ///< its blocks in the queue
+  bool dropped{false};    ///< it has dropped cells since it last held all its contents
+  RunId runs{kNone};      ///< its runs in the queue
   std::int32_t admission{0};
-  std::int32_t goal{0};              ///< tokens until it samples one, since its admission
-  std::int64_t published{0};         ///< leading blocks that have been made findable
+  std::int32_t goal{0};              ///< tokens that it computes before it samples one, since its admission
+  std::int64_t published{0};         ///< leading blocks that have been inserted into the cache
   std::int64_t end{0};               ///< length of the table
   std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two copies
 
   std::int64_t duplicates{0};             ///< its duplicate blocks in the queue, as PoolCounts counts them
-  std::int64_t unreachable{0};            ///< the same
-  std::vector<Piece> hits;                ///< [0, found) of the table, ascending
+  std::int64_t unreachable{0};            ///< its unreachable blocks in the queue, likewise
+  std::vector<Piece> hits;                ///< cover blocks [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
-  std::int64_t gap_begin{0}, gap_end{0};  ///< freed by the keep rule
-  std::int64_t scattered{0};              ///< freed by a course: these have no names
-  /// While `dropped`: the lowest block that lost its content since.
+  std::int64_t gap_begin{0}, gap_end{0};  ///< blocks freed by the keep rule
+  std::int64_t scattered{0};              ///< blocks freed by a course; they have no content to find
+  /// While `dropped`: the lowest block that has lost its content since then.
   std::int64_t first_gone{kNothingGone};
 };
 
-/// The queue. A run keeps its id while it is in the queue; ids of runs that have left are used again.
+/// The queue of runs. A run keeps its id while it is in the queue; ids of runs that have left are used again.
 class RunQueue {
  public:
   Run& run(RunId id) { return runs_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] RunId front() const { return front_; }  ///< kNone: the queue is empty
   [[nodiscard]] RunId back() const { return back_; }
 
-  /// Not in the queue yet; what it holds is left over from a run before. Ends the validity of references to runs.
+  /// Makes a run that is not in the queue yet; its fields have old values. References to runs become invalid.
   RunId new_run() {
     if (idle_.empty()) {
       runs_.emplace_back();
@@ -71,7 +71,7 @@ class RunQueue {
     return id;
   }
 
-  /// `place` kNone: at the front.
+  /// Inserts the run behind `place`; with kNone at the front.
   void insert_after(RunId id, RunId place) {
     RunId& next = place == kNone ? front_ : run(place).queue_next;
     run(id).queue_prev = place;
@@ -80,7 +80,7 @@ class RunQueue {
     next = id;
   }
 
-  /// The run as it was.
+  /// Removes the run and returns a copy of it.
   Run remove(RunId id) {
     const Run gone = run(id);
     (gone.queue_prev == kNone ? front_ : run(gone.queue_prev).queue_next) = gone.queue_next;

@@ -24,26 +24,26 @@ struct TokenBytes {
   friend bool operator==(const TokenBytes&, const TokenBytes&) = default;
 };
 
-/// Sorted by name. Errors of a choice among them: simulator/base/component.h.
+/// Formats sorted by name. Errors of a choice among them: simulator/base/component.h.
 Catalogue format_descriptors();
 /// The format that keeps the elements of the model as they are.
 Choice native_format();
 /// REQUIRES: as token_bytes.
 bool is_native(const Choice& format);
-/// Bytes of a token. `element_bytes`: those of the model's own elements, for "native". Errors: the format is not for
+/// Bytes of a token. `element_bytes`: bytes of the model's own elements, for "native". Errors: the format does not fit
 /// such layers. REQUIRES: a choice of family "format".
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);
 
-/// A format in which every token of a layer takes the same bytes: of family "format", or with its own rule.
+/// A format in which every token of a layer takes the same bytes: of family "format", or one with its own rule.
 struct KvFormat {
   Choice choice;
-  /// Like token_bytes. Keys (or values) of size 0 ask for the bytes of the values (or keys) alone, for a layer that
-  /// was checked as a whole.
+  /// Like token_bytes. With keys of size 0 it returns the bytes of the values alone, with values of size 0 those of the
+  /// keys, for a layer that was checked as a whole.
   Result<TokenBytes> (*rule)(const Choice&, const LayerCache&, std::int64_t element_bytes);
   /// If layers store tokens differently: the choice for each layer of the model. Empty: `choice` holds for all.
   std::vector<Choice> by_layer{};
 
-  // NOLINTNEXTLINE(google-explicit-constructor): a choice of family "format" is one.
+  // NOLINTNEXTLINE(google-explicit-constructor): a choice of family "format" is a format.
   KvFormat(Choice of, decltype(rule) by = token_bytes) : choice(std::move(of)), rule(by) {}
   /// Bytes for a layer of the model, or for a rank's share of it.
   [[nodiscard]] Result<TokenBytes> bytes(const LayerCache& cache, std::int64_t element_bytes,

@@ -29,19 +29,19 @@ struct LayerGroups {
   std::vector<LayerGroup> groups;  ///< ordered by the first layer of their kind
 };
 
-/// For a stage with layers [first, first + layers) of the model; layers below 0: all from there on. REQUIRES: it has
-/// some.
+/// The groups of a stage with layers [first, first + layers) of the model; `layers` below 0: all layers from `first`
+/// on. REQUIRES: the stage has layers.
 LayerGroups layer_groups(const ModelShape& shape, std::int64_t first = 0, std::int64_t layers = -1);
 
 /// The groups with the same window.
 struct LayerKind {
   std::int64_t window{0};  ///< as in LayerGroup
   std::int64_t groups{0};
-  std::int64_t layers{0};  ///< of all of them
+  std::int64_t layers{0};  ///< layers of all these groups
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
-/// Ordered by their first groups.
+/// The kinds, ordered by their first groups.
 std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups);
 
 /// Number of layers with a window of this many tokens.
@@ -53,7 +53,7 @@ struct WindowLayers {
 
 /// The different windows of groups, the smallest first.
 std::vector<WindowLayers> windows_of(const std::vector<LayerGroup>& groups);
-/// The same of a model's layers.
+/// The different windows of a model's layers, in the same way.
 std::vector<WindowLayers> windows_of(const ModelShape& shape);
 
 }  // namespace kvplan::model

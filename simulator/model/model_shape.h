@@ -49,19 +49,19 @@ struct LayerRun {
   LayerCache cache;
 };
 
-/// What determines the number of weights. Zero: the model has none of this kind.
+/// The sizes that determine the number of weights. Zero: the model has none of this kind.
 struct WeightShape {
   std::int64_t feed_forward{0};  ///< width of the dense feed-forward block
   std::int64_t matrices{3};      ///< matrices of a feed-forward block: 3 if gated, else 2
   std::int64_t vocabulary{0};
   bool tied{false};            ///< the output layer is the input embedding
-  std::int64_t key_size{0};    ///< of a query head
-  std::int64_t value_size{0};  ///< of a query head
-  std::int64_t query_rank{0};  ///< latent: rank of the query projection; 0: a full one
+  std::int64_t key_size{0};    ///< key size of a query head
+  std::int64_t value_size{0};  ///< value size of a query head
+  std::int64_t query_rank{0};  ///< latent: rank of the query projection; 0: it has full rank
   std::int64_t experts{0};     ///< routed experts of a layer
   std::int64_t experts_per_token{0};
   std::int64_t expert_feed_forward{0};
-  /// Width of the feed-forward blocks that every token passes beside its experts
+  /// Width of the feed-forward blocks that every token passes in addition to its experts
   std::int64_t shared_feed_forward{0};
   std::int64_t dense_layers{0};  ///< first layers without experts, in a model with experts
 };
@@ -69,9 +69,9 @@ struct WeightShape {
 /// Numbers of weights. Biases and learned positions, which are few, are not counted.
 struct WeightCounts {
   std::int64_t all{0};
-  /// Weights that multiply every token: those of its experts; without the input embedding
+  /// Weights that multiply every token: includes only the experts of the token, not the input embedding
   std::int64_t multiplied{0};
-  /// Weights that a step with many tokens reads: those of all experts; without the input embedding
+  /// Weights that a step with many tokens reads: includes all experts, not the input embedding
   std::int64_t read{0};
 };
 
@@ -93,11 +93,11 @@ struct ModelShape {
 
   /// Bytes of one token in all layers, on one rank that holds the whole model, ignoring windows.
   [[nodiscard]] std::int64_t kv_token_bytes() const;
-  /// The same if a model with a latent vector stored keys and values by query head; absent for other models.
+  /// As kv_token_bytes, if a model with a latent vector stored keys and values by query head; absent for other models.
   [[nodiscard]] std::optional<std::int64_t> unshared_token_bytes() const;
   /// Layers that see only a window.
   [[nodiscard]] std::int64_t window_layers() const;
-  /// Errors: something about the weights is unknown (field "model").
+  /// The numbers of weights. Errors: something about the weights is unknown (field "model").
   [[nodiscard]] Result<WeightCounts> weights() const;
   /// Floating-point operations of one query-key pair in all layers: scores, and weighted values.
   [[nodiscard]] std::int64_t pair_flops() const {

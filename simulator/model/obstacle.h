@@ -13,7 +13,7 @@ namespace kvplan::model {
 inline constexpr const char* kNoRoom =
     "weights-and-buffers";  ///< weights and buffers leave no room for one token of KV cache
 inline constexpr const char* kStartMemory =
-    "beside-the-share";  ///< other memory does not fit into what the rule leaves
+    "beside-the-share";  ///< other memory does not fit into the part that the rule leaves free
 /// A request of the engine's length limit does not fit
 inline constexpr const char* kLongestRequest = "longest-request";
 

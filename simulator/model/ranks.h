@@ -18,13 +18,13 @@
 
 namespace kvplan::model {
 
-/// What one of `tensor_ranks` ranks stores of a layer.
+/// The part of a layer that one of `tensor_ranks` ranks stores.
 LayerCache share_of(LayerCache cache, std::int64_t tensor_ranks);
 
-/// Would an engine start so? Query heads are divided evenly; KV heads are too, or each is stored on as many ranks
+/// True if an engine would start so. Query heads are divided evenly; KV heads too, or each lies on several ranks
 /// (vllm-project/vllm v0.15.1, vllm/config/model.py, verify_with_parallel_config; vllm/model_executor/models/llama.py).
 bool divides_heads(const ModelShape& shape, std::int64_t tensor_ranks);
-/// Errors, at deployment.tp and deployment.pp: ranks that do not divide the heads so, more stages than layers.
+/// Errors, at deployment.tp and deployment.pp: ranks for which divides_heads() is false, more stages than layers.
 Status check_ranks(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t stages);
 
 /// Layers of each stage. REQUIRES: 1 <= stages <= layers.

@@ -19,7 +19,7 @@ bool belongs_to_attention(std::string_view key);
 /// JSON without spaces.
 bool says_nothing(std::string_view key, std::string_view json);
 
-/// True if the key is read or does not change what the cache holds. REQUIRES: belongs_to_attention(key).
+/// True if the key is read or does not change the contents of the cache. REQUIRES: belongs_to_attention(key).
 bool is_understood(std::string_view key);
 
 }  // namespace kvplan::model

@@ -40,15 +40,15 @@ class Config {
   [[nodiscard]] Error wrong(std::string message, std::string_view key) const;
   /// The first of these synonymous keys that is present and not null.
   [[nodiscard]] const char* present(Keys keys) const;
-  /// Absent or null: nothing.
+  /// Returns nothing if the key is absent or null.
   [[nodiscard]] Result<std::optional<std::int64_t>> maybe(Keys keys, WholeRange range) const;
   [[nodiscard]] Result<std::int64_t> whole(Keys keys, std::int64_t most) const;
-  /// Where it may be left out.
+  /// For a key that may be left out.
   [[nodiscard]] Result<std::int64_t> whole_or(Keys keys, WholeRange range, std::int64_t fallback) const;
   [[nodiscard]] Result<std::optional<bool>> flag(const char* key, bool in_top = false) const;
-  /// A list of whole numbers; empty where the key is absent or null.
+  /// A list of whole numbers; empty if the key is absent or null.
   [[nodiscard]] Result<std::vector<std::int64_t>> numbers(const char* key, WholeRange range) const;
-  /// A list of texts; empty where the key is absent or null.
+  /// A list of texts; empty if the key is absent or null.
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* key) const;
   /// The first of these keys with a number, also with decimals.
   [[nodiscard]] std::optional<double> number(Keys keys) const;
@@ -57,16 +57,16 @@ class Config {
   /// A text; empty if the key is absent.
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] std::string own_text(const char* key) const;
-  /// An object inside it, read like itself; nothing where there is none.
+  /// An object inside this one, read in the same way; nothing if there is none.
   [[nodiscard]] std::optional<Config> inside(const char* key) const;
   /// The whole file.
   [[nodiscard]] const simdjson::dom::object& top() const;
   /// The language model's part of it.
   [[nodiscard]] const simdjson::dom::object& object() const;
-  /// How the checkpoint beside which the config lies is quantised; null: it is not.
+  /// The quantisation of the checkpoint that the config belongs to; null: it is not quantised.
   [[nodiscard]] const simdjson::dom::object* quantisation() const;
 
-  /// This family's layers depend on the key, and it is read.
+  /// Marks the keys as read: this family's layers depend on them.
   void claim(Keys keys) const { claimed_.insert(keys.begin(), keys.end()); }
   /// The first attention key that is set (not null, false, 0 or empty), neither understood nor claimed.
   [[nodiscard]] std::optional<std::string> unknown_attention_key() const;

@@ -11,7 +11,7 @@
 
 namespace kvplan::model {
 
-/// All of them, by name.
+/// All devices, by name.
 std::span<const DeviceShape> devices();
 /// The device with this name or alias. Errors: unknown name, with what exists.
 Result<const DeviceShape*> find_device(std::string_view name);

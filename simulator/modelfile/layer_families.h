@@ -1,9 +1,9 @@
-// Families of models with layers that do not all keep keys and values of every token, by `model_type`.
+// Families of models, by `model_type`, in which not all layers keep keys and values of every token.
 //
-// Such a config usually says which layers do, in keys that attention_keys.h knows. Keys with default values can be
-// left out of a file, and then only the family says that layers differ: read key by key, the file would look like one
-// with full attention in each layer. So a config of such a family has to have one of the keys that say which layers
-// keep what.
+// The config of such a model usually says which layers do, in keys that attention_keys.h knows. But keys with default
+// values can be left out of a file. Then only the family shows that layers differ; read key by key, the file would look
+// like a model with full attention in each layer. So the config of such a family must have one of the keys that say
+// which layers keep which tokens.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace kvplan::model {
 
 struct LayerFamily {
   std::string_view model_type;  ///< without the ending "_text" of language models inside larger ones
-  std::string_view what;        ///< what some layers have in place of full attention
-  /// Keys that say which layers; one of them has to be set. None: no layer has keys and values of each token.
+  std::string_view what;        ///< the mechanism that some layers have in place of full attention
+  /// Keys that say which layers these are; one of them has to be set. None: no layer has keys and values of each token.
   std::span<const char* const> keys;
 };
 

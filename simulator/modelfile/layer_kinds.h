@@ -1,4 +1,4 @@
-// Which layer of a config is of which kind.
+// The kind of each layer of a config.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ enum class LayerKind : std::uint8_t {
   kSliding,
   kChunked,
   kState,    ///< a state instead of keys and values of each token
-  kBoth,     ///< full attention and a state beside it
-  kExperts,  ///< experts alone
-  kDense,    ///< a dense feed-forward block alone
+  kBoth,     ///< full attention and also a state
+  kExperts,  ///< only experts
+  kDense,    ///< only a dense feed-forward block
 };
 
 struct LayerKinds {
   std::vector<LayerKind> of;
-  const char* key{""};  ///< that said so; empty: by default
+  const char* key{""};  ///< the key that determined the kinds; empty: they are defaults
   bool apart{false};    ///< feed-forward blocks are layers of their own
 };
 
-/// Errors: a list of another length, a word that is not known, with the key as field.
+/// Errors: a list of another length; an unknown word. The field is the key.
 Result<LayerKinds> read_kinds(const Config& config, std::int64_t layers);
 
 }  // namespace kvplan::model

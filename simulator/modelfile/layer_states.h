@@ -1,7 +1,7 @@
 // Layers with a state instead of keys and values of each token: bytes of the state of one sequence, and weights.
 //
-// A state has a part for a convolution over the last tokens, in the model's elements, and a recurrent part, perhaps in
-// four bytes. Shapes: vllm-project/vllm v0.15.1, vllm/model_executor/layers/mamba/mamba_utils.py.
+// A state has a part for a convolution over the last tokens, in the model's elements, and a recurrent part, which may
+// have elements of four bytes. Shapes: vllm-project/vllm v0.15.1, vllm/model_executor/layers/mamba/mamba_utils.py.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 
 namespace kvplan::model {
 
-/// Sets ModelShape::weight_shape, matrices and weights_miss, and notes of what is not counted. Errors: numbers out of
-/// their ranges.
+/// Sets ModelShape::weight_shape, matrices and weights_miss, and adds notes about what is not counted. Errors: numbers
+/// out of their ranges.
 Status read_weights(const Config& config, std::vector<LayerPlan>& layers, ModelShape& shape);
 
 }  // namespace kvplan::model

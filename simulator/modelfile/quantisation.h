@@ -38,20 +38,20 @@ class ModulePatterns {
 
  private:
   std::size_t count_{0};
-  std::unordered_set<std::string> names_;  ///< of modules of layers
-  std::vector<std::string> parts_;         ///< names without a layer
+  std::unordered_set<std::string> names_;  ///< of modules in layers
+  std::vector<std::string> parts_;         ///< names without a layer number
   std::vector<std::string> wildcards_;
   std::vector<std::regex> expressions_;
 };
 
 class Quantisation {
  public:
-  /// Of this `quantization_config`. `missing` says what of it is not understood, if anything is.
+  /// Reads a `quantization_config`. `missing` says which part of it is not understood, if any.
   static Quantisation read(const simdjson::dom::object& config, std::string& missing);
 
   /// Sets the precision of all matrices.
   void apply(ModelWeights& weights) const;
-  /// Experts in `expert_dtype` of the model's config, beside it.
+  /// Sets the precision of experts to `expert_dtype`, which the model's config has outside of `quantization_config`.
   void store_experts(Precision precision) { experts_ = precision; }
 
  private:

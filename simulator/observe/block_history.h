@@ -1,8 +1,8 @@
-// Every change of every block of a pool, so that its state at any moment can be found in either direction of time:
-// which requests hold a block, since when, and whether a lookup would find its content.
+// Every change of every block of a pool. From it the state of the pool at any moment is found, forward and backward in
+// time: which requests hold a block, since when, and whether a prefix lookup would find its content.
 //
-// Life cycle: an observer of a run on memory with block ids; then any number of BlockMoments read it. Memory: 12 bytes
-// per change, and a whole picture of the pool every so many changes.
+// Life cycle: an observer of a run on memory with block ids; after the run, any number of BlockMoments read it. Memory:
+// 12 bytes per change, and a copy of the state of all blocks after every `every_` changes.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +16,37 @@ namespace kvplan::observe {
 
 struct BlockChange {
   enum class Kind : std::uint8_t {
-    kGrant,    ///< the request holds it, and will fill it
-    kHit,      ///< the request holds it, with content that the cache had
-    kFree,     ///< the request lets it go and runs on: a window or a policy emptied it
+    kGrant,    ///< the request holds the block, and will fill it
+    kHit,      ///< the request holds the block, with content from the prefix cache
+    kFree,     ///< the request frees it and continues: a window or a policy emptied the block
     kPreempt,  ///< the request was preempted
     kFinish,   ///< the request finished
-    kInsert,   ///< its content can be found
-    kEvict,    ///< its content cannot be found any more
+    kInsert,   ///< prefix lookups can find the block's content
+    kEvict,    ///< prefix lookups can no longer find its content
   };
   std::int32_t block{0};
-  std::int32_t request{-1};  ///< -1: none, of kEvict
+  std::int32_t request{-1};  ///< -1: none, for kEvict
   Kind kind{Kind::kGrant};
 };
-/// True: of the kinds by which a request comes to hold a block.
+/// True for the kinds by which a request starts to hold a block.
 constexpr bool takes(BlockChange::Kind kind) {
   return kind == BlockChange::Kind::kGrant || kind == BlockChange::Kind::kHit;
 }
 
 struct BlockState {
   std::int32_t holders{0};
-  std::int32_t owner{-1};  ///< of the holders, the one that took it last; -1: none
-  std::int64_t since{0};   ///< ticks: when it was last taken or let go
-  bool findable{false};    ///< a lookup finds its content
+  std::int32_t owner{-1};  ///< the holder that took it last; -1: none
+  std::int64_t since{0};   ///< ticks: when it was last taken or freed
+  bool findable{false};    ///< prefix lookups can find its content
   bool operator==(const BlockState&) const = default;
 };
 
 class BlockHistory final : public core::Observer {
  public:
-  /// `blocks`: ids are 0 .. blocks-1.
+  /// `blocks`: number of block ids, which are 0 .. blocks-1.
   explicit BlockHistory(std::int64_t blocks);
 
-  /// A change and its moment.
+  /// A change and its time.
   struct Dated {
     std::int64_t tick{0};
     BlockChange change;
@@ -55,9 +55,9 @@ class BlockHistory final : public core::Observer {
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t size() const { return changes_.size(); }
   [[nodiscard]] const BlockChange& change(std::size_t i) const { return changes_[i]; }
-  /// Number of changes up to a moment, itself included.
+  /// Number of changes up to a time, including those at that time.
   [[nodiscard]] std::size_t until(std::int64_t tick) const;
-  /// The next or the last moment with a change, after or before this one; the same moment if there is none.
+  /// The next or the previous time at which something changes; `tick` itself if there is none.
   [[nodiscard]] std::int64_t next_moment(std::int64_t tick) const;
   [[nodiscard]] std::int64_t last_moment(std::int64_t tick) const;
   /// All changes of one block.
@@ -79,12 +79,12 @@ class BlockHistory final : public core::Observer {
  private:
   friend class BlockMoment;
   using Kind = BlockChange::Kind;
-  /// Everything at one place in the changes.
+  /// State of all blocks after the first `place` changes.
   struct Picture {
     std::size_t place{0};
     std::vector<BlockState> blocks;
     std::map<std::int32_t, std::vector<std::int32_t>>
-        shared;  ///< holders of blocks that have several, oldest first
+        shared;  ///< holders of the blocks that have several, oldest first
   };
   struct Moment {
     std::int64_t tick{0};
@@ -96,19 +96,19 @@ class BlockHistory final : public core::Observer {
   void let_go(RequestId request, Kind kind);
 
   std::int64_t blocks_;
-  std::size_t every_;  ///< changes between pictures
+  std::size_t every_;  ///< changes between two pictures
   std::vector<BlockChange> changes_;
   std::vector<Moment> moments_;
   std::vector<Picture> pictures_;
   Picture last_;
-  std::map<RequestId, std::vector<std::int32_t>> tables_;  // -1: freed
+  std::map<RequestId, std::vector<std::int32_t>> tables_;  // by request; -1: a freed block
   SimTime now_{};
 };
 
-/// The pool at one moment, which moves.
+/// The state of a pool at one time; `seek` changes the time.
 class BlockMoment {
  public:
-  /// `history` outlives this. Begins before the first change.
+  /// `history` must outlive this. Begins before the first change.
   explicit BlockMoment(const BlockHistory& history);
 
   void seek(std::int64_t tick);

@@ -1,5 +1,5 @@
-// The KV slots ("cells") of requests that follow courses (courses/course.h), summed: the part of the ledger that
-// changes with what a token policy keeps. Counts cells and knows no bytes.
+// Sums of the KV slots ("cells") of requests that follow courses (courses/course.h): the part of the ledger that
+// depends on the tokens that a policy keeps. It counts cells, not bytes.
 //
 // The ledger forwards its calls; a request is a member from `enter` to `leave`.
 #pragma once
@@ -25,37 +25,37 @@ class CourseAccount {
     if (shared_alloc_unit_tokens > 0) shared_.emplace(shared_alloc_unit_tokens);
   }
 
-  /// `found`: the blocks of its prefix hit, all full and inside the prompt; empty where no block is shared.
+  /// `found`: the blocks of its prefix hit, all full and inside the prompt; empty if no block can be shared.
   void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
   /// Allocation units [first, first + alloc_units) of a prompt's table. `blocks`: their ids, where blocks can
   /// be shared.
   void grant_prompt(RequestId request, std::int64_t first, std::int64_t alloc_units,
                     std::span<const BlockId> blocks);
-  /// What a request with a complete prompt needs for its next token: one allocation unit, or one for each of
+  /// Grants room for the next token of a request with a complete prompt: one allocation unit, or one for each of
   /// several tables.
   void grant_next(RequestId request, std::int64_t alloc_units, BlockId block);
   void chunk(RequestId request, std::int64_t tokens);
-  /// The change of each further step in a run of equal decode steps. REQUIRES: only decoding requests ran.
+  /// The change of held() with each further step of a run of equal decode steps. REQUIRES: only decoding requests ran.
   [[nodiscard]] core::HeldCells growth() const;
   /// `steps` steps have ended: their tokens are written, and all requests but `finishing` have dropped what
   /// their policy drops. Blocks that became empty are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
-  /// Frees `alloc_units` blocks after `written` tokens: first the blocks that the policy emptied, then those
-  /// that moved survivors left behind. `entries`: the emptied blocks.
+  /// Frees `alloc_units` blocks after `written` tokens: first the blocks that the policy emptied (`entries`), then the
+  /// blocks behind survivors that moved.
   void free_entries(RequestId request, std::int64_t written, std::int64_t alloc_units,
                     std::span<const std::int32_t> entries);
   void leave(RequestId request);
 
-  /// What the blocks of all members hold, shared blocks counted once.
+  /// Cells in the blocks of all members, shared blocks counted once.
   [[nodiscard]] core::HeldCells held() const { return shared_ ? held_ - shared_->surplus() : held_; }
-  /// What one member holds, shared blocks included. REQUIRES: it is a member.
+  /// Cells in the blocks of one member, shared blocks included. REQUIRES: it is a member.
   [[nodiscard]] const core::HeldCells& held(RequestId request) const { return member(request).held; }
-  /// Blocks with several holders; null where there can be none.
+  /// Blocks with several holders; null if blocks cannot be shared.
   [[nodiscard]] const SharedBlocks* shared() const { return shared_ ? &*shared_ : nullptr; }
-  /// Allocation units that all members hold, and that one member holds.
+  /// Allocation units that all members hold (first function) and that one member holds (second).
   [[nodiscard]] std::int64_t alloc_units() const { return alloc_units_; }
   [[nodiscard]] std::int64_t alloc_units(RequestId request) const { return member(request).alloc_units; }
-  /// Cells dropped so far.
+  /// Cells dropped since the beginning.
   [[nodiscard]] std::int64_t dropped_cells() const { return dropped_cells_; }
 
  private:
@@ -66,7 +66,7 @@ class CourseAccount {
     std::int64_t written{0};
     std::int64_t chunk{0};   ///< tokens computed in the step in progress
     std::int64_t beyond{0};  ///< contiguous memory: slots beyond what the request will ever write
-    bool whole{false};       ///< its prompt
+    bool whole{false};       ///< its prompt is complete
     bool finishing{false};
   };
   Member& member(RequestId r) { return members_[r]; }

@@ -45,7 +45,7 @@ void Decisions::on_decode_run(const core::DecodeRun& run) {
 }
 
 void Decisions::on_finish(SimTime time, const core::Release& release) {
-  // The end of a step is before the next one's pass: it belongs to the step that it begins.
+  // A step ends before the next pass begins: the decision is recorded with the step that begins then.
   add({Decision::Kind::kFinish, release.request, release.written}, time);
 }
 

@@ -1,5 +1,5 @@
-// What the scheduler decided, step by step: requests admitted, preempted and finished, and pieces of prompts computed.
-// The life of a request and the first step in which two runs differ follow from it.
+// The decisions of the scheduler, step by step: requests admitted, preempted and finished, and pieces of prompts that
+// are computed. They show the life of a request, and the first step in which two runs differ.
 //
 // Steps that only decode decide nothing and are counted, not stored. Memory grows with admissions, preemptions and
 // pieces of prompts.
@@ -19,7 +19,7 @@ struct Decision {
     kReadmit,  ///< after a preemption; `tokens` likewise
     kChunk,    ///< a piece of a prompt, or of what is recomputed; `tokens` are computed
     kPreempt,  ///< `tokens` had been written and are lost
-    kFinish,   ///< at the end of the step; `tokens` were written
+    kFinish,   ///< recorded with the step that begins then; `tokens` were written
   };
   Kind kind{Kind::kAdmit};
   RequestId request{kNoRequest};
@@ -30,8 +30,8 @@ struct Decision {
 /// A step with decisions.
 struct DecidedStep {
   std::int64_t step{0};  ///< its number among all steps of the replica, from 0
-  SimTime begin, end;    ///< `end` is that of the step; `begin` if no step followed the pass
-  std::size_t first{0};  ///< its first decision
+  SimTime begin, end;    ///< end of the step; `begin` if no step followed the pass
+  std::size_t first{0};  ///< index of its first decision
 };
 
 /// The observer for one replica.
@@ -57,7 +57,7 @@ class Decisions final : public core::Observer {
   std::vector<Decision> decisions_;
   std::vector<DecidedStep> steps_;
   SimTime now_{};
-  std::int64_t step_{0};  ///< number of the step that the pass decides
+  std::int64_t step_{0};  ///< number of the step that the current pass decides
 };
 
 }  // namespace kvplan::observe

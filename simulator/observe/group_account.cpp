@@ -12,7 +12,7 @@ using core::HeldCells;
 
 namespace {
 
-/// Every block has one holder: what a request holds is worked out from its lengths.
+/// For memory in which every block has one holder: the cells of a request are computed from its lengths.
 class GroupRequests final : public GroupAccount {
  public:
   GroupRequests(const core::Workload& workload, const core::MemoryLayout& layout,
@@ -103,7 +103,7 @@ GroupAccount::Places GroupAccount::add_places(Member& m, std::int64_t entries) {
   KVPLAN_CHECK(entries % groups == 0, entries);
   const std::int64_t from = m.slots;
   m.slots += entries / groups * alloc_unit_;
-  // Never more than its last block: a request takes no room after its last token.
+  // At most the rest of its last block: a request takes no room after its last token.
   const std::int64_t final_tokens = workload_.final_tokens(m.request);
   KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < alloc_unit_, m.slots, final_tokens);
   return {from, m.slots, std::min(m.slots, final_tokens) - from};

@@ -1,14 +1,14 @@
-// The cells of requests in a model with groups of layers (core::MemoryLayout::groups), summed: the part of the ledger
-// that changes with what windows show. Counts cells and knows no bytes.
+// Sums of the cells of requests in a model with groups of layers (core::MemoryLayout::groups): the part of the ledger
+// that depends on windows. It counts cells, not bytes.
 //
 // A cell is the slot of one token in one layer. In a group with a window W the last W - 1 written tokens are live,
 // since the next token sees them; earlier tokens are holes until their block is freed. A group with fewer layers than a
 // block has room for leaves the rest of each of its blocks as padding. Cells are counted by kind of group, that is by
 // window: groups with the same window differ only in their number of layers.
 //
-// There are two implementations: by request where no block is ever shared (blocks have no ids then), and by block where
-// prefixes can be hit. A shared block counts once; a cell of it is a hole if no holder sees it, which depends on the
-// holder that has written the fewest tokens.
+// There are two implementations. One counts by request, where no block is ever shared (blocks have no ids then). The
+// other counts by block, where prefixes can be hit: a shared block counts once, and a cell of it is a hole if no holder
+// sees it, which depends on the holder that has written the fewest tokens.
 //
 // The ledger forwards its calls; a request is a member from `enter` to `leave`.
 #pragma once
@@ -39,21 +39,21 @@ class GroupAccount {
   virtual ~GroupAccount() = default;
 
   void enter(const core::Admission& admission);
-  /// New entries of its table, whole logical blocks. REQUIRES for this and all below: the request is a member.
+  /// New entries of a request's table, whole logical blocks. REQUIRES for this and all below: the request is a member.
   virtual void grant(const core::Grant& grant) = 0;
   /// Frees blocks that windows have left behind.
   virtual void free_entries(RequestId request, std::span<const std::int32_t> entries) = 0;
   void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
-  /// Runs `steps` steps: requests with a chunk write it (steps is 1 then), requests with a complete prompt
-  /// write one token in each step. Returns the change of each step; all steps change by the same. REQUIRES:
-  /// steps >= 1.
+  /// Runs `steps` steps: requests with a chunk write it (steps is 1 then), requests with a complete prompt write
+  /// one token in each step. Returns the change per step, which is the same for all of them. REQUIRES: steps >=
+  /// 1.
   ByKind run(std::int64_t steps);
   void leave(RequestId request);
 
   [[nodiscard]] const std::vector<model::LayerKind>& kinds() const { return kinds_; }
-  /// What all members hold.
+  /// The cells that all members hold.
   [[nodiscard]] const ByKind& held() const { return held_; }
-  /// Tokens that windows have left behind since their request was admitted: cells divided by layers, rounded
+  /// Tokens that have left the windows since their request was admitted: cells divided by layers, rounded
   /// down.
   [[nodiscard]] std::int64_t left_tokens() const { return left_cells_ / layers_; }
 
@@ -61,11 +61,11 @@ class GroupAccount {
   struct Member {
     RequestId request{-1};
     std::int64_t written{0};
-    std::int64_t slots{0};         ///< tokens that its table has room for
+    std::int64_t slots{0};         ///< tokens for which its table has room
     std::int64_t chunk{0};         ///< tokens computed in the step in progress
     bool whole{false};             ///< true: its prompt, or what is recomputed, is complete
-    ByKind held{};                 ///< what it holds, where the account counts by request
-    std::vector<BlockId> table{};  ///< by entry, where the account counts by block
+    ByKind held{};                 ///< cells that it holds, if the account counts by request
+    std::vector<BlockId> table{};  ///< by entry, if the account counts by block
   };
 
   GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout,
@@ -93,7 +93,7 @@ class GroupAccount {
   ByKind held_{};
 
  private:
-  std::int64_t layers_{0};  // of all groups
+  std::int64_t layers_{0};  // layers of all groups
   std::vector<Member> members_;
   core::AccountColumns
       columns_;  // index of each member; tokens: one more than it has written, once it has sampled

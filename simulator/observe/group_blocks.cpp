@@ -43,7 +43,7 @@ void GroupBlocks::recount(BlockId b) {
   block.cells = now;
 }
 
-/// A block that no request held is still what it was when it was freed.
+/// A block that no request held has the state in which it was freed.
 void GroupBlocks::begin(Member& m, const core::Admission& admission) {
   m.table.assign(admission.hits.begin(), admission.hits.end());
   KVPLAN_CHECK(std::ssize(m.table) == m.slots / alloc_unit_ * std::ssize(groups_), m.request, m.slots);
@@ -92,7 +92,7 @@ void GroupBlocks::end(Member& m) {
     if (b != kNoBlock) drop_holder(b, m.request);
 }
 
-/// For each group: the blocks that it writes, and those of which its window shows less than before.
+/// For each group: updates the blocks that it writes, and the blocks of which its window now shows less than before.
 void GroupBlocks::write(Member& m, std::int64_t from) {
   const auto groups = std::ssize(groups_);
   for (std::int64_t g = 0; g < groups; ++g) {

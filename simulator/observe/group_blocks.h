@@ -1,5 +1,5 @@
-// The account of groups of layers (group_account.h) by block: which requests hold it, how much of it is written,
-// and which of its tokens no holder sees any more.
+// The account of groups of layers (group_account.h) that counts by block: the requests that hold each block, its
+// written tokens, and its tokens that no holder sees any more.
 #pragma once
 
 #include <vector>
@@ -20,12 +20,12 @@ class GroupBlocks final : public GroupAccount {
  private:
   /// A held block.
   struct Block {
-    /// Its entry in the tables of its holders; from that follow its group and first token
+    /// Its entry in the tables of its holders, which determines its group and first token
     std::int64_t entry{0};
     std::int64_t written{0};           ///< written tokens
     std::int64_t will_be{0};           ///< tokens that are written or that its first holder will write
     std::vector<RequestId> holders{};  ///< empty: the block is not held
-    core::HeldCells cells{};           ///< as it is counted
+    core::HeldCells cells{};           ///< its cells as they are counted now
   };
 
   void begin(Member& m, const core::Admission& admission) override;
@@ -35,7 +35,7 @@ class GroupBlocks final : public GroupAccount {
 
   Block& at(BlockId block);
   void drop_holder(BlockId block, RequestId request);
-  /// Counts the block again, in its present state.
+  /// Counts the cells of the block again, in its present state.
   void recount(BlockId block);
   [[nodiscard]] core::HeldCells cells_of(const Block& block);
 

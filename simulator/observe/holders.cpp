@@ -34,7 +34,7 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
   pool_.free = layout_.alloc_units;
 }
 
-// ---- what observers are told ----
+// ---- calls of the engine ----
 
 void Holders::on_admit(const core::Admission& a) {
   Table& t = at(a.request);
@@ -106,7 +106,7 @@ void Holders::write(RequestId r, std::int64_t tokens) {
     }
   }
   if (tokens == 0 || t.written < t.num_tokens) return;
-  t.whole = true;  // and a token was made of it
+  t.whole = true;  // and a token was sampled from it
   ++t.num_tokens;
   if (t.written < workload_.final_tokens(r) && keep_.evicts() && t.written > keep_.sink + keep_.recent)
     t.dropped_to = t.written - keep_.recent;
@@ -161,7 +161,7 @@ void Holders::take_before(SimTime time) {
 
 // ---- the table ----
 
-/// `window`: of a group of layers; 0: they see everything.
+/// `window`: window of a group of layers; 0: no window.
 bool Holders::keeps(const Table& t, std::int64_t window, std::int64_t position) const {
   if (window > 0) return position < t.written && position > t.written - window;
   return position < t.written && (position < keep_.sink || position >= t.dropped_to);
@@ -270,13 +270,13 @@ void Holders::take_cached(BlockId block, std::int64_t group) {
   add(std::move(row));
 }
 
-/// A request that has its memory to itself.
+/// Adds the memory of a request that shares none of it.
 void Holders::take_alone(RequestId r, const Table& t) {
   const bool tokens = layout_.of_tokens();
   HeldRow row{
       tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.alloc_units, -1, {r}, {}};
   const std::int64_t final_tokens = workload_.final_tokens(r);
-  // What a copy will bring is still to be written.
+  // Tokens that a copy will bring are still to be written.
   const std::int64_t written = copies_.count(r) != 0 ? 0 : t.written;
   const std::int64_t live = written == 0 ? 0 : kept(t);
   put_tokens(row.bytes, State::kLive, live);
@@ -295,7 +295,7 @@ void Holders::take_alone(RequestId r, const Table& t) {
   add(std::move(row));
 }
 
-/// Where requests follow courses: adds shared blocks, and blocks that no request holds but a lookup finds.
+/// If requests follow courses: adds shared blocks, and blocks that no request holds but a lookup finds.
 void Holders::take_shared() {
   std::set<BlockId> held;
   for (const RequestId r : running_) held.insert(at(r).ids.begin(), at(r).ids.end());
@@ -306,7 +306,7 @@ void Holders::take_shared() {
 }
 
 void Holders::take_course(RequestId r, const Table& t) {
-  const auto is_shared = [&](BlockId block) {  // rows are by block
+  const auto is_shared = [&](BlockId block) {  // rows are ordered by block
     const auto row = std::ranges::lower_bound(shared_, block, {}, &Ledger::SharedBytes::block);
     return row != shared_.end() && row->block == block;
   };

@@ -2,12 +2,12 @@
 // not after the time asked for.
 //
 // A table of everything in the pool: each block with its holders, each range or table that belongs to one request, the
-// old range of a copy in progress, each cached block, one row for idle memory and one for what no allocation unit
-// covers. Its columns are the ten states in bytes. The sum of each column must equal the ledger's; that is checked.
+// old range of a copy in progress, each cached block, one row for idle memory and one for memory outside allocation
+// units. Its columns are the ten states in bytes. The sum of each column must equal the ledger's; that is checked.
 //
-// An observer of a run with block ids in which each step is reported. It knows every cell and counts cells separately
-// from the ledger. Only for requests that follow courses it asks the ledger: one row for what a request holds alone,
-// one row for each shared block.
+// It is an observer for runs with block ids in which each step is reported. It knows every cell and counts cells
+// separately from the ledger. Only for requests that follow courses it uses the ledger: one row for the memory that one
+// request holds alone, one row for each shared block.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ struct HeldRow {
     /// the first page or block, or the address of the first tensor
     kTable,
     kCopied,   ///< a range that a copy reads until it ends
-    kCached,   ///< a block that no request holds and a lookup finds
-    kIdle,     ///< all allocation units that no request holds and no lookup finds; `id` means nothing
-    kPadding,  ///< what no request can ever hold; `id` means nothing
+    kCached,   ///< a block that no request holds, with content that a lookup can find
+    kIdle,     ///< all allocation units that no request holds and no lookup finds; `id` is not used
+    kPadding,  ///< memory that no request can ever hold; `id` is not used
   };
   Kind kind{Kind::kIdle};
   BlockId id{kNoBlock};
@@ -42,10 +42,10 @@ struct HeldRow {
 
 class Holders final : public core::Observer {
  public:
-  /// REQUIRES: the ledger is called before this observer; it and the workload outlive this.
+  /// REQUIRES: the ledger is called before this observer; ledger and workload outlive this object.
   Holders(const core::Workload& workload, const Ledger& ledger, const core::KeepRule& keep, SimTime moment);
 
-  /// The settled moment that was found. REQUIRES, as for the rows: the run has ended.
+  /// The settled moment that was found. REQUIRES, also for the rows: the run has ended.
   [[nodiscard]] SimTime settled_at() const { return settled_at_; }
   /// Ordered by kind, then id.
   [[nodiscard]] const std::vector<HeldRow>& rows() const { return rows_; }
@@ -83,7 +83,7 @@ class Holders final : public core::Observer {
 
  private:
   struct Table {
-    /// Blocks by entry of the table; for other forms as the allocator stores them
+    /// Block ids by entry of the table; for other forms the numbers that the allocator stores
     std::vector<BlockId> ids;
     std::int64_t alloc_units{0};
     std::int64_t tensor_tokens{0};
@@ -91,7 +91,7 @@ class Holders final : public core::Observer {
     std::int64_t num_tokens{0};  ///< prompt and generated tokens
     std::int64_t tokens_in_step{0};
     std::int64_t dropped_to{0};  ///< tokens [sink, dropped_to) are dropped
-    bool whole{false};           ///< its prompt
+    bool whole{false};           ///< its prompt is complete
   };
   struct Copy {
     std::int64_t from;  ///< an address
@@ -126,13 +126,13 @@ class Holders final : public core::Observer {
   std::map<RequestId, Table> tables_;      // requests that were admitted and have not ended
   std::vector<RequestId> running_;
   std::set<RequestId> held_back_;  // requests held back in the step in progress
-  bool courses_{false};            // requests follow some
-  // state at the last settled moment, as the members below
+  bool courses_{false};            // true: requests follow courses
+  // the state at the last settled moment, also in the members below
   std::map<RequestId, StateCounts> course_bytes_{};
   std::vector<Ledger::SharedBytes> shared_;
   std::map<BlockId, std::int64_t> written_;  // by block: written tokens, from the block's first one
   std::map<BlockId, std::int64_t> found_;    // cached blocks that a lookup can find, with their group
-  std::map<RequestId, Copy> copies_;         // that are not done
+  std::map<RequestId, Copy> copies_;         // copies that have not ended
   core::PoolCounts pool_{};
   StateCounts ledger_bytes_{};
   SimTime settled_at_{};

@@ -1,6 +1,6 @@
-// Values of an observer, one for each request in flight: memory grows with the number of such requests at once,
-// not with the trace. The index of a request's value is in a column of the whole run, which observers of all
-// replicas share, since a request is in one replica at a time.
+// An observer's values, one for each request in flight. Memory grows with the number of requests in flight at once, not
+// with the trace. The index of a request's value is in a column of the whole run, which observers of all replicas
+// share, since a request is in one replica at a time.
 #pragma once
 
 #include <cstdint>

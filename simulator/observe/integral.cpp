@@ -26,7 +26,7 @@ void Integrals::on_span(const LedgerSpan& span) {
   end_ = span.end;
   const std::int64_t more = span.series.steps - 1;
   if (more == 0) return;
-  // Jumps at the ends of all steps but the last, which the next span reports.
+  // There are jumps at the ends of all steps but the last, for which the next span reports the change.
   const Wide ends = sum_of_ends(span.begin.since_start.count, span.series, more);
   for (std::size_t s = 0; s < kStates; ++s) {
     if (span.growth[s] == 0) continue;
@@ -52,7 +52,7 @@ std::array<Wide, kStates> Integrals::cell_ticks() const {
   return sums;
 }
 
-/// Each scheduler step leaves less than the one before.
+/// Each scheduler step leaves less available memory than the one before.
 void Peak::on_decode_run(const LedgerDecodeRun& decode_run) {
   on_pass(decode_run.passes.back().time, decode_run.cells_after_passes(), decode_run.span.running);
 }

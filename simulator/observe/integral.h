@@ -1,7 +1,7 @@
 // Exact byte-time integrals: the sum over time of each state's cells, as 128-bit integers of cells x ticks.
 //
 // A quantity that starts at 0 and jumps by d_j at time t_j has the integral (last value) x (end) - sum of d_j x t_j. So
-// a state costs work only when it changes, however many spans are reported in between.
+// a state costs work only when it changes, no matter how many spans are reported in between.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace kvplan::observe {
 
-/// What integrals over the first n steps of a series are made of. A quantity that begins at `value` and
-/// changes by `growth` at each step's end has the integral
+/// Sums that give integrals over the first n steps of a series. A quantity that begins at `value` and changes by
+/// `growth` at each step's end has the integral
 ///   sum over k in [0, n) of (value + k * growth) * duration(k) = value * time + growth * moment. Exact.
 struct SeriesSums {
   Wide time{0};    ///< sum of duration(k)
@@ -69,7 +69,7 @@ class Integrals final : public LedgerSink {
  private:
   std::array<Jumps, kStates> states_{};
   Jumps running_{};
-  SimTime end_{};  // of the last span
+  SimTime end_{};  // end of the last span
   std::int64_t max_running_{0};
 };
 

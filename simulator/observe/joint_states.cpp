@@ -31,7 +31,7 @@ class JointStates::Track final : public LedgerSink {
     points_.push_back({0, 0, 0});
   }
 
-  /// What counts for the sums, from then on.
+  /// The values that count in the sums, from then on.
   struct Point {
     std::int64_t ticks;
     std::int64_t taken;
@@ -82,12 +82,12 @@ class JointStates::Track final : public LedgerSink {
 
   [[nodiscard]] bool wants_nothing_held() const override { return true; }
 
-  /// The first is merged and what counts, the others wait.
+  /// The first point is merged and counts in the sums, the others wait.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(entries_.size()); }
   [[nodiscard]] const Entry& entry(std::int64_t i) const { return entries_[static_cast<std::size_t>(i)]; }
 
-  /// All that begins before is merged; the latest of it is what counts.
+  /// Drops the points that begin before `until`, except the latest of them, which counts in the sums.
   void forget_before(SimTime until) {
     const auto erase_first = [](auto& from, std::size_t count) {
       from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(count));
@@ -112,7 +112,7 @@ class JointStates::Track final : public LedgerSink {
     OverlayCounts overlays{};
     std::vector<StateCounts> kinds;
   };
-  /// Stores the state at that moment, which has been reported.
+  /// Stores the state at this moment, which has been reported.
   void remember(SimTime moment) {
     std::size_t i = 0, pass = 0;
     find(moment, i, pass);
@@ -131,7 +131,7 @@ class JointStates::Track final : public LedgerSink {
     at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, alloc_unit_);
   }
 
-  /// Adds the state at that moment. REQUIRES: it has been reported and is not merged yet; moments ascend.
+  /// Adds the state at this moment. REQUIRES: it has been reported and is not merged yet; moments ascend.
   void add_to(Sum& sum, SimTime moment) {
     find(moment, asked_entry_, asked_pass_);
     const Entry& e = entries_[asked_entry_];
@@ -141,7 +141,7 @@ class JointStates::Track final : public LedgerSink {
   }
 
   AtPeak at_peak;
-  bool any_holes{false};  // so far
+  bool any_holes{false};  // true: there have been holes
   std::int64_t hole_entry{0}, hole_step{0}, holes{0};
   bool waits_for_holes{false};  // it is in the queue of holes
 
@@ -151,12 +151,12 @@ class JointStates::Track final : public LedgerSink {
     BesideStates beside;
   };
 
-  /// Moves to the latest entry that begins by then, and to its first scheduler step.
+  /// Moves to the latest entry that begins by `moment`, and to its first scheduler step.
   void find(SimTime moment, std::size_t& entry, std::size_t& pass) const {
     for (; entry + 1 < entries_.size() && entries_[entry + 1].begin <= moment; ++entry)
       pass += entries_[entry].passes;
   }
-  /// The counts of that entry at that moment.
+  /// The counts of this entry at this moment.
   [[nodiscard]] StateCounts cells_in(const Entry& e, std::size_t pass, SimTime moment) const {
     const std::int64_t step = core::step_at(e.series, (moment - e.begin).count);
     StateCounts cells = e.cells;
@@ -188,9 +188,9 @@ class JointStates::Track final : public LedgerSink {
   std::vector<StateCounts> latest_kinds_;  // held, then growth; empty where layers lie in no groups
   std::optional<SimTime> idle_since_;      // nothing was held then; already reported
   std::vector<Point> points_;
-  std::vector<Entry> entries_;  // the first is what counts, the others wait
+  std::vector<Entry> entries_;  // the first entry counts in the sums, the others wait
   std::vector<StateCounts> entry_kinds_;
-  std::vector<Passed> passes_;                  // of all entries, one after the other
+  std::vector<Passed> passes_;                  // passes of all entries, one entry after the other
   std::size_t asked_entry_{0}, asked_pass_{0};  // position of the latest requested moment
 };
 
@@ -235,9 +235,9 @@ void JointStates::merge(SimTime until) {
   for (const auto& track : tracks_) track->forget_before(until);
 }
 
-// Most of the time the sum is far below its greatest value so far. So time is cut into slices, and in each slice the
-// greatest value of every replica is found first: if even their sum is no more than the greatest so far, nothing in
-// the slice needs to be ordered.
+// Most of the time the sum is far below its largest value. So time is cut into slices, and in each slice the largest
+// value of every replica is found first. If even their sum is no more than the largest value so far, nothing in the
+// slice needs to be ordered.
 
 void JointStates::merge_available(std::int64_t until) {
   std::int64_t begin = INT64_MAX, end = 0, waiting = 0;
@@ -287,7 +287,7 @@ void JointStates::merge_available(std::int64_t until) {
   }
 }
 
-/// Points before `end`, in their order.
+/// The points before `end`, in their order.
 void JointStates::merge_slice(std::int64_t end, std::vector<std::size_t>& merged) {
   order_.clear();
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
@@ -298,7 +298,7 @@ void JointStates::merge_slice(std::int64_t end, std::vector<std::size_t>& merged
   std::sort(order_.begin(), order_.end());
   for (std::size_t i = 0; i < order_.size();) {
     const std::int64_t now = order_[i].ticks;
-    bool passes = false;  // memory is taken only by scheduler steps; before the first there is no peak
+    bool passes = false;  // memory is taken only by scheduler steps, so before the first one there is no peak
     for (; i < order_.size() && order_[i].ticks == now; ++i) {
       const auto t = static_cast<std::size_t>(order_[i].track);
       const auto& points = tracks_[t]->points();

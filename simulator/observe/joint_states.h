@@ -1,9 +1,9 @@
-// What several replicas reach together at one instant: the earliest moment of least available memory with its states,
-// the largest sum of batches, the most holes.
+// Extremes of the sums over several replicas at one instant: the earliest moment of least available memory with its
+// states, the largest sum of batches, the most holes.
 //
-// Replicas report independently of each other, not in step. Their spans wait here until nothing earlier can come any
-// more and are then merged in order of time. At one moment the passes of all replicas count before sums are taken.
-// Memory use is that of the waiting spans. Each replica may report from a thread of its own.
+// Replicas report independently of each other, not in step. Their spans wait here until no earlier span can come, and
+// are then merged in order of time. At one moment the passes of all replicas count before sums are taken. This object
+// needs memory only for the waiting spans. Each replica may report from a thread of its own.
 #pragma once
 
 #include <memory>
@@ -25,20 +25,20 @@ class JointStates {
 
   /// The sink for the ledger of this replica; valid as long as this object.
   [[nodiscard]] LedgerSink& sink_of(std::int64_t replica);
-  /// Number of changes that wait to be merged.
+  /// Number of reported changes that wait to be merged.
   [[nodiscard]] std::int64_t waiting() const;
   /// Sums over all replicas.
   struct Sum {
     StateCounts cells{};
     std::int64_t running{0};  ///< requests in all running lists
   };
-  /// The sums after the last passes of a tick. REQUIRES: every replica has reported all that begins by then;
-  /// nothing of it was merged; moments do not go back.
+  /// The sums after the last passes of a tick. REQUIRES: every replica has reported everything that begins up to then,
+  /// and none of it was merged; moments do not go back.
   [[nodiscard]] Sum sum_at(SimTime moment);
-  /// Merges what begins before `until`. REQUIRES: every replica has reported all of that.
+  /// Merges all changes that begin before `until`. REQUIRES: every replica has reported all of them.
   void merge(SimTime until);
 
-  // REQUIRES for all below: every replica has ended, and everything was merged.
+  // REQUIRES for the functions below: every replica has ended, and everything was merged.
 
   [[nodiscard]] SimTime peak_time() const { return peak_time_; }
   /// States of one replica at the peak.
@@ -81,9 +81,9 @@ class JointStates {
   void merge_holes(std::int64_t until);
 
   std::vector<std::unique_ptr<Track>> tracks_;
-  Sums now_{0, 0};  // sums of what is merged so far
+  Sums now_{0, 0};  // sums of the changes merged so far
   std::int64_t most_taken_{INT64_MIN}, max_running_{0};
-  std::vector<PointAt> order_;  // of one slice
+  std::vector<PointAt> order_;  // the changes of one slice of time
   SimTime peak_time_{};
   Moments holes_next_;
   std::int64_t holes_{0}, most_holes_{0};

@@ -17,7 +17,7 @@ std::int64_t KeepAccount::holes(BlockId block) const {
   return end - first;
 }
 
-/// Does one more of its cells become a hole with every step in which all its droppers slide?
+/// True: one more cell of the block becomes a hole with every step in which all requests that drop in it slide.
 bool KeepAccount::grows(BlockId block) const {
   const Erosion& e = erosion_[at(block)];
   return e.active > 0 && e.active + e.past == refs_[at(block)];

@@ -1,5 +1,5 @@
-// The requests that hold each block, and the cells in it that a keep rule (core/engine.h) drops: the part of the ledger
-// with a closed form. Counts tokens and knows no state but holes; course_account.h does the same for courses.
+// The requests that hold each block, and its cells that a keep rule (core/engine.h) drops: the part of the ledger with
+// a closed form. It counts tokens and knows no state but holes; course_account.h does the same for courses.
 //
 // Where blocks have ids, several requests may hold one; a cell of it is a hole when all of them have dropped it.
 // Elsewhere (`alone`: contiguous memory, allocation units without ids) each request has its own memory, and every cell
@@ -26,7 +26,7 @@ class KeepAccount {
               core::RequestPlaces places)
       : keep_(keep), alloc_unit_tokens_(alloc_unit_tokens), alone_(alone), sliders_(std::move(places)) {}
 
-  // Holders of blocks, where blocks have ids.
+  // Holders of blocks, if blocks have ids.
 
   /// A block that no request held gets one holder.
   void hold_fresh(BlockId block) {
@@ -55,15 +55,15 @@ class KeepAccount {
   // Dropped cells.
 
   void drop(const core::Drop& drop) { alone_ ? drop_alone(drop) : drop_of_blocks(drop); }
-  /// Where requests are alone: this many allocation units of the request are freed.
+  /// If requests are alone: this many allocation units of the request are freed.
   void free_alone(RequestId request, std::int64_t alloc_units) {
     sliders_[request].freed += alloc_units;
     holes_ -= alloc_units * alloc_unit_tokens_;
   }
-  /// The request stops sliding, if it did; call this before its blocks are freed. Returns the tokens in blocks
-  /// that it has freed where it is alone.
+  /// The request stops sliding, if it did; call this before its blocks are freed. Returns the number of tokens in
+  /// blocks that it has freed, if requests are alone.
   std::int64_t leave(RequestId request);
-  /// `steps` steps have ended; end_step() reports the last of them.
+  /// `steps` steps have ended, not counting the last of the run, which end_step() reports.
   void run(std::int64_t steps) {
     holes_ += growing_ * steps;
     clock_ += steps;
@@ -72,13 +72,13 @@ class KeepAccount {
   /// The drops of one step; the requests in `finishing` drop nothing. REQUIRES: slides().
   void end_step(std::span<const RequestId> finishing);
 
-  /// Holes, in tokens: in total, how many more with each step, and of one request that is alone.
+  /// Holes, in tokens: in total, how many more with each step, and the holes of one request if requests are alone.
   [[nodiscard]] std::int64_t holes() const { return holes_; }
   [[nodiscard]] std::int64_t growth() const { return growing_; }
   [[nodiscard]] std::int64_t holes_alone(RequestId request) const;
   /// True: some request slides.
   [[nodiscard]] bool slides() const { return sliding_ > 0; }
-  /// Tokens dropped so far, counted for each request separately.
+  /// Tokens dropped since the beginning, counted for each request separately.
   [[nodiscard]] std::int64_t dropped_tokens() const { return dropped_tokens_; }
 
  private:
@@ -93,7 +93,7 @@ class KeepAccount {
   };
   struct Slider {
     std::int64_t base{0};   ///< the request has dropped up to clock_ + base
-    std::int64_t freed{0};  ///< allocation units freed since it began to slide; counted where it is alone
+    std::int64_t freed{0};  ///< allocation units freed since it began to slide, if requests are alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};
@@ -103,7 +103,7 @@ class KeepAccount {
   [[nodiscard]] std::int64_t dropped_to(RequestId r) const { return clock_ + sliders_[r].base; }
   [[nodiscard]] std::int64_t holes(BlockId block) const;
   [[nodiscard]] bool grows(BlockId block) const;
-  /// Runs `change`, then adds to the totals what it changed in the block's holes and growth.
+  /// Runs `change`, then updates the totals by the difference in the block's holes and growth.
   template <class Change>
   void with_block(BlockId block, Change change);
   void share_eroded(BlockId block);
@@ -117,10 +117,10 @@ class KeepAccount {
   core::KeepRule keep_;
   std::int64_t alloc_unit_tokens_;
   bool alone_;
-  std::vector<std::int32_t> refs_;  // by block, for all that were ever held: number of holders
-  std::vector<Erosion> erosion_;    // by block, only where the keep rule evicts
+  std::vector<std::int32_t> refs_;  // by block, for all blocks that were ever held: number of holders
+  std::vector<Erosion> erosion_;    // by block, only if the keep rule evicts
   InFlight<Slider> sliders_;
-  std::int64_t clock_{0};  // steps so far in which sliding requests dropped a cell
+  std::int64_t clock_{0};  // number of steps in which sliding requests dropped a cell
   std::int64_t sliding_{0};
   std::int64_t growing_{0};  // blocks, or requests that are alone, that get one more hole with each step
   std::int64_t holes_{0};

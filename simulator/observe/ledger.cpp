@@ -13,7 +13,7 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Counts per token slot, for requests without courses; none if tokens have no slots.
+/// Counts per token slot, for requests without courses; 0 if tokens have no slots.
 std::int64_t counts_of_token(const core::MemoryLayout& layout) {
   switch (layout.form) {
     case core::TableForm::kBlocks:
@@ -71,7 +71,7 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
   for (LedgerSink* sink : sinks_) sink->on_pool(observed_until_, pool, refusal_);
 }
 
-// ---- what is not written ----
+// ---- unwritten cells ----
 
 /// The unwritten cells [from, to) of a request's table: those before its final token will be written; after it, the
 /// rest of the last needed allocation unit is tail, and everything after that over-reservation.
@@ -85,7 +85,7 @@ inline Ledger::Unwritten Ledger::unwritten(RequestId request, std::int64_t from,
   return {writable_end - from, tail_end - writable_end, to - tail_end};
 }
 
-/// Cells of positions [from, to) of a request's table come (+1) or go (-1) unwritten.
+/// Adds (+1) or removes (-1) positions [from, to) of a request's table, all of them unwritten.
 void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign) {
   if (from >= to) return;
   const Unwritten cells = unwritten(request, from, to);
@@ -140,8 +140,8 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
 
 // ---- ranges that move ----
 
-/// A range that slides keeps its states. Until a copy ends, the part of the old range that it reads is live,
-/// dropped or not; the rest of the old range is of no use, and the new range is still to be written.
+/// A range that slides keeps its states. Until a copy ends, the part of the old range that it reads counts as live,
+/// dropped or not; the rest of the old range is unusable, and the new range is still to be written.
 void Ledger::on_move(const core::Move& move) {
   const core::RangeMove& range = move.range;
   if (range.slides) return;
@@ -167,14 +167,14 @@ void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
   set_pool(pool);
 }
 
-// ---- sharing and giving back ----
+// ---- sharing and freeing ----
 
 void Ledger::on_admit(const core::Admission& admission) {
   if (groups_) {
     groups_->enter(admission);
     return set_groups();
   }
-  if (layout_.tree()) return;  // what it found is the pool's to count
+  if (layout_.tree()) return;  // the pool counts the pages of the hit
   if (courses_) {
     found_.assign(admission.hits.begin(), admission.hits.end());  // until its course is known
     return;
@@ -183,7 +183,7 @@ void Ledger::on_admit(const core::Admission& admission) {
     cell(State::kLive) += admission.hit_tokens;
     return;
   }
-  // A block's new holder keeps its dropped tokens.
+  // A new holder of a block keeps tokens that others have dropped.
   for (const BlockId block : admission.hits)
     if (kept_.share(block)) cell(State::kLive) += layout_.alloc_unit_tokens;
   if (keep_.evicts()) set_holes();
@@ -219,7 +219,7 @@ void Ledger::give_back_alone(const core::Release& release) {
     add_unwritten(release.request, release.written, release.alloc_units * layout_.alloc_unit_tokens, -1);
   } else {
     add_table(release.request, release.alloc_units, -1);
-    cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
+    cell(State::kReserved) += release.written * token_counts_;  // written cells are live, or holes
     tensor_tokens_.erase(release.request);
   }
   const std::int64_t freed = kept_.leave(release.request);
@@ -255,7 +255,7 @@ void Ledger::on_end(SimTime time) {
 // ---- scheduler steps and model steps ----
 
 void Ledger::on_pass_begin(SimTime time) {
-  if (time > observed_until_) {  // nothing ran since
+  if (time > observed_until_) {  // nothing ran since then
     if (groups_) tell_kinds(groups_->held(), {});
     const LedgerSpan idle{
         observed_until_, time, {time - observed_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
@@ -296,7 +296,7 @@ void Ledger::on_steps(const core::Steps& steps) {
   evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, holes_now, most_holes});
   observed_until_ = steps.end;
   steps_in_progress_ = steps.series.steps;
-  if (courses_) return;  // they move when the last step ends
+  if (courses_) return;  // cells change when the last step ends
   if (groups_) {
     evictions_.tokens = groups_->left_tokens();
     return set_groups();
@@ -337,8 +337,8 @@ void Ledger::on_decode_run(const core::DecodeRun& decode_run) {
     next_grant += count;
     grants.cached = (pass.pool.cached - before->cached) * alloc_unit_counts_;
     grants.free = (pass.pool.free - before->free) * alloc_unit_counts_;
-    // All checks of a scheduler step. The other numbers only fall or only grow, so the check at the end of the decode
-    // run covers them.
+    // This replaces all checks of a scheduler step. The other numbers only fall or only grow, so the check at the end
+    // of the decode run covers them.
     KVPLAN_CHECK(cell(State::kReserved) + sum.reserved >= written * pass.step, pass.step, written);
     KVPLAN_CHECK(grants.reserved + grants.tail + grants.internal + grants.cached + grants.free == 0,
                  grants.reserved, grants.cached, grants.free);
@@ -471,7 +471,7 @@ void Ledger::set_groups() {
   set_held(held);
 }
 
-/// The steps of a span; what each of them adds.
+/// The change of the states by the steps of a span, per step.
 StateCounts Ledger::run_groups(std::int64_t steps) {
   const GroupAccount::ByKind held = groups_->held();
   const GroupAccount::ByKind growth = groups_->run(steps);

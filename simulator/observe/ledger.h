@@ -1,19 +1,19 @@
 // The ledger: every byte of KV memory is in exactly one state, at every moment.
 //
-// It is an observer. The seven held states are counted from what requests were granted, wrote, dropped and freed;
-// `cached`, `stranded` and `free` are the pool's own counts. No state is computed as a remainder. So comparing the sum
-// with the capacity checks two independent accounts against each other. This check runs at construction, at the end of
-// every pass and of every step, and when what the end of a step frees is free (on_settled). A difference stops the
-// program. What a new state has to touch: simulator/docs/measurements.md, "The ledger".
+// It is an observer. The seven held states are counted from the tokens that requests were granted, wrote, dropped and
+// freed; `cached`, `stranded` and `free` are the pool's own counts. No state is computed as a remainder. So comparing
+// the sum with the capacity checks two independent accounts against each other. This check runs at construction, at the
+// end of every pass and of every step, and when everything that the end of a step frees is free (on_settled). A
+// difference stops the program. How to add a state: simulator/docs/measurements.md, "The ledger".
 //
-// Three accounts know which request holds which cells and keeps which: keep_account.h for keep rules, course_account.h
-// for courses, group_account.h for groups of layers. The ledger sums, checks and reports.
+// Three accounts know which cells each request holds and which of them it keeps: keep_account.h for keep rules,
+// course_account.h for courses, group_account.h for groups of layers. The ledger sums, checks and reports.
 //
-// It counts in tokens. Where a token policy tells the cells of a token apart (courses, groups of layers) and where
-// allocation units do not hold whole tokens, it counts in bytes: see MemoryLayout::count_bytes.
+// It counts in tokens. Where a token policy treats the cells of a token separately (courses, groups of layers) and
+// where allocation units do not hold whole tokens, it counts in bytes: see MemoryLayout::count_bytes.
 //
-// Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by a fixed
-// amount per step. Integrals, timelines and peaks are sums over spans.
+// For the time between two changes it gives its sinks a `LedgerSpan`: a series of steps during which each state changes
+// by a fixed amount per step. Integrals, timelines and peaks are sums over spans.
 #pragma once
 
 #include <array>
@@ -36,10 +36,10 @@ namespace kvplan::observe {
 
 /// Results of eviction, counted beside the ledger.
 struct EvictionCounts {
-  /// Tokens dropped, counted for each request; if cells of a token are dropped separately, cells divided,
-  /// rounded down
+  /// Tokens dropped, counted for each request; if cells of a token are dropped separately, cells divided by cells per
+  /// token, rounded down
   std::int64_t tokens{0};
-  /// Blocks that running requests freed because nothing in them was kept (any more, or by that request)
+  /// Blocks that running requests freed because nothing in them was kept (any more, or by the request)
   std::int64_t blocks_freed{0};
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
   std::int64_t compactions{0};
@@ -48,7 +48,7 @@ struct EvictionCounts {
 
 class Ledger final : public core::Observer {
  public:
-  /// `columns`: unused ones, shared by the ledgers of a run; null: this ledger makes its own.
+  /// `columns`: unused columns, shared by the ledgers of a run; null: this ledger makes its own.
   Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
          std::vector<LedgerSink*> sinks, const core::AccountColumns* columns = nullptr);
 
@@ -95,7 +95,7 @@ class Ledger final : public core::Observer {
 
  private:
   std::int64_t& cell(State s) { return cells_[index(s)]; }
-  /// Cells that are not written, by what will become of them.
+  /// Cells that are not written, by their state.
   struct Unwritten {
     std::int64_t reserved, tail, internal;
   };
@@ -115,14 +115,14 @@ class Ledger final : public core::Observer {
   }
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
-  /// True: counts are kept in bytes of cells, as sinks get them, because an account knows the states.
+  /// True: counts are stored in bytes of cells, as sinks get them, because an account knows all states.
   [[nodiscard]] bool by_cell() const { return courses_ || groups_ || layout_.tables > 1; }
-  /// Converts counts to those that sinks get. Unless counts are by cell, they are kept in tokens; where each
-  /// token has metadata (scales), a live token becomes bytes of two states.
+  /// Converts stored counts to those that sinks get. Unless by_cell(), counts are stored in tokens; where each token
+  /// has metadata (scales), a live token becomes bytes of two states.
   [[nodiscard]] StateCounts told(const StateCounts& counts) const;
   /// The current state, converted.
   const StateCounts& told_now() { return told_as_kept_ ? cells_ : told_ = told(cells_); }
-  /// Decides whether counts are kept as sinks get them; called again when requests turn out to follow courses.
+  /// Decides whether counts are stored as sinks get them; called again when requests turn out to follow courses.
   void find_how_told();
   void set_courses();
   void set_groups();
@@ -136,11 +136,11 @@ class Ledger final : public core::Observer {
   core::MemoryLayout layout_;
   core::KeepRule keep_;
   std::vector<LedgerSink*> sinks_;
-  std::vector<LedgerSink*> none_held_sinks_;  // those that want on_nothing_held
+  std::vector<LedgerSink*> none_held_sinks_;  // sinks that want on_nothing_held
   StateCounts cells_{};                       ///< see told()
-  StateCounts told_{};                        // of told_now()
+  StateCounts told_{};                        // the result of told_now()
   bool told_as_kept_{false};
-  std::vector<LedgerGrants> decode_run_passes_;  // of on_decode_run
+  std::vector<LedgerGrants> decode_run_passes_;  // used by on_decode_run
   core::PoolCounts told_pool_{};
   core::Refusal told_refusal_{core::Refusal::kNone};
   EvictionCounts evictions_;
@@ -154,7 +154,7 @@ class Ledger final : public core::Observer {
   /// request.
   bool alone_;
   std::int64_t token_counts_;          // counts of one token, where requests follow no courses
-  std::int64_t own_bytes_;             // bytes of such a count
+  std::int64_t own_bytes_;             // bytes of one such count
   std::int64_t alloc_unit_counts_{0};  // counts of an allocation unit, in the unit kept here
   std::int64_t check_bytes_{0};        // bytes of a count, in the unit kept here
   core::AccountColumns columns_;       // columns of kept_, courses_ or groups_, whichever is used

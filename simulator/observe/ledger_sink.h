@@ -1,4 +1,4 @@
-// What the ledger reports: the ten states over time, as spans in which each changes by a fixed amount per step.
+// The reports of the ledger: the ten states over time, as spans in which each changes by a fixed amount per step.
 // Integrals, timelines, peaks and overlays are sinks.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace kvplan::observe {
 
-/// The states in order of decision: a byte is in the first state that matches (simulator/docs/measurements.md).
+/// The states in order of precedence: a byte is in the first state that matches (simulator/docs/measurements.md).
 enum class State : std::uint8_t {
   kMetadata,  ///< block table, index or accumulator placed in the pool, or scales of a live cell
   kLive,      ///< held, written, and kept by at least one holder
@@ -41,7 +41,7 @@ inline constexpr std::array<std::string_view, kStates> kStateNames{
 inline constexpr std::array<std::size_t, 7> kHeldStates{0, 1, 2, 3, 4, 5, 6};
 static_assert(kStateNames[6] == "internal" && kStateNames[7] == "cached");
 
-/// True: the pool's counts beside the ten states are the same.
+/// True: the pool's counts other than the ten states are the same.
 constexpr bool same_beside_states(const core::PoolCounts& a, const core::PoolCounts& b) {
   return a.duplicates == b.duplicates && a.unreachable == b.unreachable && a.sharers == b.sharers;
 }
@@ -57,7 +57,7 @@ struct LedgerSpan {
   std::int64_t waiting;
 };
 
-/// What a pass inside a decode run moves from idle memory to held memory.
+/// The change from idle to held memory by a pass inside a decode run.
 struct LedgerGrants {
   SimTime time;
   std::int64_t step;                      ///< steps of the decode run before this pass
@@ -70,7 +70,7 @@ void add_grants(StateCounts& cells, const LedgerGrants& pass);
 /// A run of decode steps with passes between them that only grant blocks (core::DecodeRun).
 struct LedgerDecodeRun {
   LedgerSpan span;                       ///< from begin to end of the run, as if no pass granted anything
-  std::span<const LedgerGrants> passes;  ///< not empty; they ascend
+  std::span<const LedgerGrants> passes;  ///< in ascending order, not empty
   std::span<const core::GrantingPass> granted;  ///< the same passes, as the engine reports them
   bool pool_changes;                            ///< true: some pass changes what LedgerSink::on_pool reports
   core::PoolCounts pool_before;                 ///< before the first pass
@@ -98,17 +98,17 @@ class LedgerSink {
   /// A decode run as a whole. The default calls on_span, on_pool and on_pass one by one; a sink that only sums
   /// can override it with something faster.
   virtual void on_decode_run(const LedgerDecodeRun& decode_run);
-  /// The pool from `time` on, for the spans and passes that follow. Called when the counts beside the states
-  /// change (duplicates, unreachable, sharers), or `refusal`: why the latest pass left idle memory stranded.
-  /// Before the first call nothing is shared or cached and all memory is free.
+  /// Gives the pool from `time` on, for the spans and passes that follow. Called when the counts beside the states
+  /// change (duplicates, unreachable, sharers), or `refusal`: why the latest pass left idle memory stranded. Before the
+  /// first call nothing is shared or cached and all memory is free.
   virtual void on_pool(SimTime /*time*/, const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
-  /// With groups of layers (core::MemoryLayout::groups): for the span or pass that is reported next, the held
-  /// states by kind of group, in the order of model::kinds_of, and what each step adds. Their sum over the
-  /// kinds is that of the span or pass.
+  /// With groups of layers (core::MemoryLayout::groups), for the span or pass that is reported next: the held states by
+  /// kind of group, in the order of model::kinds_of, and their change per step. The sum over the kinds is that of the
+  /// span or pass.
   virtual void on_kinds(std::span<const StateCounts> /*held*/, std::span<const StateCounts> /*growth*/) {}
   /// The settled state after a pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
-  /// The settled state after steps when no memory is held: what the next span will say if no pass is due at
+  /// The settled state after steps, when no memory is held. The next span will have the same state if no pass is due at
   /// once. The span itself is reported when it ends.
   virtual void on_nothing_held(SimTime /*time*/, const StateCounts& /*cells*/) {}
   [[nodiscard]] virtual bool wants_nothing_held() const { return false; }

@@ -1,4 +1,4 @@
-// How the ledger reports its counts: which counts are bytes of which states.
+// How the ledger reports its counts: the conversion of counts to bytes of states.
 #include <array>
 #include <span>
 #include <tuple>
@@ -66,7 +66,7 @@ StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
   return counts;
 }
 
-/// Entries of tables are beside the cells: of every allocation unit that is held.
+/// Table entries are bytes in addition to the cells, for every allocation unit that is held.
 void Ledger::set_courses() {
   set_held(courses_->held());
   cell(State::kMetadata) += courses_->alloc_units() * layout_.entry_bytes;

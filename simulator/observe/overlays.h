@@ -1,8 +1,8 @@
-// Amounts that are reported beside the ten states and never added to them: how much memory a request could still get,
-// why idle memory is stranded, which part of the cache is useless, what sharing saves.
+// Amounts that are reported in addition to the ten states and never added to them: how much memory a request could
+// still get, why idle memory is stranded, which part of the cache is useless, what sharing saves.
 //
-// A sink of the ledger, in the ledger's counts. What follows from the ledger's states (available is the sum of three,
-// and the two kinds of stranded sum to one) is taken from there, so a run that strands and shares nothing pays nothing.
+// A sink of the ledger, in the ledger's counts. Amounts that follow from the ledger's states are taken from there
+// (available sums three; the two kinds of stranded sum to one), so a run that strands and shares nothing pays nothing.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ enum class Overlay : std::uint8_t {
   kStrandedFragmented,
   kCachedDuplicate,    ///< cached, and a lookup finds an older copy of the content first
   kCachedUnreachable,  ///< cached, but no lookup reaches it, because an earlier block of its prefix is gone
-  kSavedBySharing,     ///< how much more would be held if every holder had its own copy
+  kSavedBySharing,     ///< how much more memory would be held if every holder had its own copy
 };
 inline constexpr std::size_t kOverlays = 6;
 using OverlayCounts = std::array<std::int64_t, kOverlays>;
@@ -39,7 +39,7 @@ OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool
 
 class Overlays final : public LedgerSink {
  public:
-  /// Remembers the overlays at the peak. REQUIRES: the ledger calls `peak` before this sink; both outlive the
+  /// Stores the overlays at the peak. REQUIRES: the ledger calls `peak` before this sink; both outlive the
   /// run.
   Overlays(const core::MemoryLayout& layout, const Peak& peak)
       : alloc_unit_(layout.alloc_unit_counts()), peak_(peak) {}
@@ -49,7 +49,7 @@ class Overlays final : public LedgerSink {
   void on_decode_run(const LedgerDecodeRun& decode_run) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
-  /// Sums over time until `end`, in counts x ticks. `states`: the same sums of the ledger's states.
+  /// Sums over time until `end`, in counts x ticks. `states`: the same sums for the ledger's states.
   [[nodiscard]] std::array<Wide, kOverlays> count_ticks(const std::array<Wide, kStates>& states,
                                                         SimTime end) const;
   /// At the peak.

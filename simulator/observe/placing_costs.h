@@ -1,6 +1,6 @@
-// The costs of placing in a replica: ranges copied to grow, ranges that slid so that another fits, and the time
-// that both, compaction of survivors and other work of the allocator add to steps. In reports it is the group
-// `placement`.
+// The costs of placing in a replica: ranges copied to grow, ranges that slid to make room for another range, and the
+// time that steps take longer because of both, of compaction of survivors and of other work of the allocator. In
+// reports it is the group `placement`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct PlacingCosts {
   std::int64_t copied_tokens{0};  ///< tokens written in those ranges
   std::int64_t compactions{0};    ///< passes in which ranges slid
   std::int64_t slid_tokens{0};    ///< tokens written in those ranges
-  Ticks delay;                    ///< of all steps together
+  Ticks delay;                    ///< added to all steps together
   friend bool operator==(const PlacingCosts&, const PlacingCosts&) = default;
 };
 
@@ -29,7 +29,7 @@ class PlacingRecords final : public core::Observer {
 
  private:
   PlacingCosts costs_;
-  bool slid_{false};  ///< in this pass
+  bool slid_{false};  ///< a range slid in this pass
 };
 
 }  // namespace kvplan::observe

@@ -1,5 +1,5 @@
-// Sparse attention (core::ReadRule) over a replica's whole run: tokens that decode queries saw, and those of them
-// that were not fetched.
+// Sums for sparse attention (core::ReadRule) over a replica's whole run: tokens that decode queries saw, and how many
+// of them were not fetched.
 #pragma once
 
 #include "simulator/base/units.h"
@@ -9,7 +9,7 @@ namespace kvplan::observe {
 
 /// Sums over decoding requests and steps.
 struct DecodeReads {
-  Wide seen{0};    ///< visible tokens, each step's own included
+  Wide seen{0};    ///< visible tokens, the step's own included
   Wide unread{0};  ///< tokens not fetched by the layers with sparse attention
   Wide ranked{0};  ///< tokens of which the metadata was read
 

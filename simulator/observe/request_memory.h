@@ -1,7 +1,7 @@
-// The memory that each request held, and for how long: its whole table, whatever is in it. A block that several
-// requests hold counts for each of them; so the sum over requests is held memory plus what sharing saves.
-//
-// Counts allocation units; exact integers of allocation units x ticks.
+// The memory that each request held, and for how long. The whole table of a request counts, with everything in it. A
+// block that several requests hold counts for each of them, so the sum over requests is held memory plus what sharing
+// saves.
+// Amounts are allocation units, and exact integers of allocation units x ticks.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace kvplan::observe {
 
 struct RequestHeld {
-  Wide alloc_unit_ticks{0};  ///< over all its admissions, until `since`
+  Wide alloc_unit_ticks{0};  ///< sum over all its admissions, until `since`
   /// Most at one moment; while a range is copied, old and new range both count
   std::int64_t most_alloc_units{0};
   std::int64_t alloc_units{0};  ///< held now
-  SimTime since{};              ///< start of the time with this number
+  SimTime since{};              ///< time from which it has held `alloc_units`
 };
 
 /// The observer for one replica.

@@ -26,7 +26,7 @@ void RequestRecords::on_chunk(const core::Chunk& chunk) {
 
 void RequestRecords::count_computed(const core::Release& release) {
   const std::int64_t before = at(release.request).latest_hit_tokens;
-  // All at first, then one more in each step: the numbers from before + 1 to written.
+  // All tokens in the first step, then one more in each step: the sum of the numbers from before + 1 to written.
   at(release.request).computed_tokens += recomputes_
                                              ? (release.written - before) * (release.written + before + 1) / 2
                                              : release.written - before;

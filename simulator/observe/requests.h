@@ -1,4 +1,4 @@
-// What happened to each request, and the counts of tokens and steps that follow from it.
+// The history of each request, and the counts of tokens and steps that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace kvplan::observe {
 
 enum class RequestStatus : std::uint8_t { kNotArrived, kRejected, kUnfinished, kCompleted };
 
-/// Times are since the trace's first arrival; valid as far as `status` and the counts say that the request got
-/// there.
+/// Times are since the trace's first arrival. A time is valid only if `status` and the counts say that the request got
+/// that far.
 struct RequestRecord {
   RequestStatus status{RequestStatus::kNotArrived};
   bool scheduled{false};
   bool has_first_token{false};
   std::int32_t preemptions{0};
   SimTime arrival, first_scheduled, first_token, finish;
-  std::int64_t computed_tokens{0};    ///< over all its admissions
-  std::int64_t rehit_tokens{0};       ///< hit tokens at all admissions but the first
-  std::int32_t prefix_hit_tokens{0};  ///< at that one
-  /// While it runs: hit tokens at its latest admission; where no KV is stored, all tokens but one of its first
-  /// step.
+  std::int64_t computed_tokens{0};    ///< sum over all its admissions
+  std::int64_t rehit_tokens{0};       ///< hit tokens at its later admissions
+  std::int32_t prefix_hit_tokens{0};  ///< hit tokens at its first admission
+  /// While it runs: hit tokens at its latest admission. If no KV is stored: the tokens of its first step minus
+  /// one.
   std::int32_t latest_hit_tokens{0};
 };
 static_assert(sizeof(RequestRecord) == 64, "there are millions of them");

@@ -13,7 +13,7 @@ std::size_t position(std::int64_t i) {
 
 }  // namespace
 
-// ---- what members drop ----
+// ---- drops of members ----
 
 /// Calls drop_in(logical block, track, positions) for the drops of a member after each number of tokens from `from`
 /// to `to`, block by block.
@@ -67,7 +67,7 @@ void SharedBlocks::wrote(RequestId r, std::int64_t written) {
   });
 }
 
-/// What a member had dropped of blocks that it held alone until now.
+/// Adds the earlier drops of a member in blocks that it has held alone until now.
 void SharedBlocks::look_back(Member& m, const std::vector<std::int64_t>& logical_blocks) {
   if (m.written < m.course->shape().prompt || m.course->dropped_cells(m.written) == 0) return;
   const std::int64_t last = logical_blocks.back();  // they ascend
@@ -93,7 +93,7 @@ void SharedBlocks::add_surplus(const Shared& shared, std::int64_t sign) {
 void SharedBlocks::hold(RequestId r, std::int64_t logical, BlockId block) {
   KVPLAN_CHECK(index(block) < only_.size(), block);
   const RequestId first = only_[index(block)];
-  if (first == kNoRequest) {  // cached until now
+  if (first == kNoRequest) {  // it has been cached until now
     only_[index(block)] = r;
     return;
   }
@@ -198,7 +198,7 @@ std::vector<SharedBlocks::Row> SharedBlocks::rows() const {
   std::vector<Row> out;
   out.reserve(shared_.size());
   for (const auto& [block, shared] : shared_) {
-    // While one of its holders still computes it, no holder has dropped anything of it.
+    // While a holder still computes the block, no holder has dropped anything in it.
     std::int64_t written = alloc_unit_tokens_;
     for (const RequestId r : shared.holders)
       written = std::min(written, members_.at(r).written - shared.logical * alloc_unit_tokens_);

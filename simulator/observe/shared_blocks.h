@@ -1,9 +1,9 @@
-// Blocks that several requests hold at once, where requests follow courses (courses/course.h) and drop cells in place:
-// each request for itself, and a cell is a hole only when all holders have dropped it. A course counts the cells of all
-// blocks of its request; this class counts by how much the sum over courses exceeds what is really there.
+// Blocks that several requests hold at once, if requests follow courses (courses/course.h) and drop cells in place.
+// Each request drops for itself, and a cell is a hole only when all holders have dropped it. A course counts the cells
+// of all blocks of its request; this class counts by how much the sum over courses exceeds the cells that exist.
 //
-// For a block with one holder only the holder is stored. For a shared one: how many holders have dropped each cell, and
-// which cells each holder has dropped. A block has the same position in the table of every request that hits it.
+// For a block with one holder only the holder is stored; for a shared block, how many holders have dropped each cell,
+// and which cells each of them has dropped. A block has the same position in the table of every request that hits it.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class SharedBlocks {
  public:
   explicit SharedBlocks(std::int64_t alloc_unit_tokens) : alloc_unit_tokens_(alloc_unit_tokens) {}
 
-  // A request is a member from `enter` to `leave`. The calls report changes of its table:
+  // A request is a member from `enter` to `leave`. These calls report changes of its table:
 
-  /// The table begins with these blocks of a prefix hit. REQUIRES: all courses leave holes, say which
-  /// tokens are dropped, and have as many units; those that hold one block have the same tracks.
+  /// The table begins with these blocks of a prefix hit. REQUIRES: all courses leave holes, know which tokens are
+  /// dropped, and have equally many units; those that hold the same block have the same tracks.
   void enter(RequestId request, const core::Course& course, std::span<const BlockId> found);
   /// These blocks follow; no other request holds them.
   void grant(RequestId request, std::span<const BlockId> blocks);
-  /// The request has written this many tokens; once its prompt is complete, the drops after each number of
-  /// tokens have happened. REQUIRES: written < final tokens.
+  /// The request has written this many tokens. Once its prompt is complete, it has made all drops up to this number of
+  /// tokens. REQUIRES: written < final tokens.
   void wrote(RequestId request, std::int64_t written);
   /// Frees these entries.
   void free_entries(RequestId request, std::span<const std::int32_t> entries);
@@ -36,7 +36,7 @@ class SharedBlocks {
 
   /// True: some block has several holders.
   [[nodiscard]] bool any() const { return !shared_.empty(); }
-  /// By how much the courses of all members count more live cells and holes than there are.
+  /// Live cells and holes that the sum over the members' courses counts in excess of the existing ones.
   [[nodiscard]] const core::HeldCells& surplus() const { return surplus_; }
 
   /// A block with several holders.
@@ -55,12 +55,12 @@ class SharedBlocks {
   using Cells = std::vector<bool>;
   struct Member {
     const core::Course* course{nullptr};
-    std::span<const std::int32_t> track_units{};        ///< of the course
+    std::span<const std::int32_t> track_units{};        ///< track_units() of its drops
     std::vector<BlockId> table;                         ///< kNoBlock where it was freed
     std::int64_t written{0};                            ///< tokens; drops are counted up to here
-    std::int64_t shares{0};                             ///< number of its blocks that others hold too
+    std::int64_t shares{0};                             ///< number of its blocks that other requests hold too
     std::unordered_map<std::int64_t, Cells> dropped{};  ///< by logical block, for shared blocks
-    std::int64_t dropped_cells{0};                      ///< in all these blocks
+    std::int64_t dropped_cells{0};                      ///< dropped cells in all these blocks
   };
   struct Shared {
     std::int64_t logical{0};
@@ -68,7 +68,7 @@ class SharedBlocks {
     /// Number of holders that have dropped each cell; empty: no cell is dropped
     std::vector<std::int32_t> dropped_by;
     std::int64_t dropped{0};  ///< dropped cells, summed over holders
-    std::int64_t holes{0};    ///< cells that all of them have dropped
+    std::int64_t holes{0};    ///< cells that all holders have dropped
   };
 
   [[nodiscard]] std::size_t cell_of(std::int64_t track, std::int64_t position) const {
@@ -84,7 +84,7 @@ class SharedBlocks {
   void each_drop(const Member& member, std::int64_t from, std::int64_t to, DropIn drop_in);
 
   std::int64_t alloc_unit_tokens_;
-  std::int64_t units_{0};  // of every course
+  std::int64_t units_{0};  // units of every course
   std::unordered_map<RequestId, Member> members_;
   std::vector<RequestId> only_;                 // by block: its first holder, or kNoRequest
   std::unordered_map<BlockId, Shared> shared_;  // blocks with at least two holders

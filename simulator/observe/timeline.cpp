@@ -8,7 +8,7 @@
 namespace kvplan::observe {
 namespace {
 
-/// What the rows hold during step `step` of a span.
+/// The value of a row during step `step` of a span.
 std::int64_t value_of(const LedgerSpan& span, std::size_t row, std::int64_t step) {
   if (row < kStates) return span.cells[row] + step * span.growth[row];
   return row == kStates ? span.running : span.waiting;
@@ -107,7 +107,7 @@ void Timeline::close_bins_until(SimTime time) {
     settle(bins_[current_], bins_[current_].end);
 }
 
-/// Adds `steps` whole steps from `step` on, or a piece of that one step, from `from` until `until`: all in the bin.
+/// Adds `steps` whole steps from `step` on, or a part of that one step, from `from` until `until`: all in the bin.
 void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
                    SimTime from, SimTime until) {
   if (!bin.seen) {
@@ -153,7 +153,7 @@ void Timeline::on_end(SimTime time, const StateCounts& /*cells*/) {
   if (current_ < bins_.size()) settle(bins_[current_], time);
 }
 
-/// A span that ends after the bin in which it begins.
+/// Adds a span that ends after the bin in which it begins.
 void Timeline::add_across(const LedgerSpan& span, SimTime until) {
   std::int64_t step = 0;  // the first step that is not reported completely
   for (SimTime from = span.begin; from < until;) {

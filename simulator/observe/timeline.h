@@ -1,9 +1,9 @@
-// The ledger over time in equal bins: exact mean, least and greatest of every state, of running and of waiting
+// The ledger over time in equal bins: exact mean, minimum and maximum of every state, of running and of waiting
 // requests.
 //
 // The bins divide [0, end) of a run with a known end: bin i covers [end*i/n, end*(i+1)/n), rounded down to ticks. A run
-// is deterministic, so a first run can find the end and a second one fill the bins. Where any bin width will do (a
-// picture), one run is enough: `joined` starts with bins for the part of the run that is known beforehand and joins
+// is deterministic, so a first run can find the end and a second one fill the bins. If any bin width will do (for a
+// picture), one run is enough: `joined` starts with bins for the part of the run that is known beforehand, and joins
 // them in pairs when they run out.
 #pragma once
 
@@ -32,10 +32,10 @@ class Timeline final : public LedgerSink {
  public:
   /// REQUIRES: bins >= 1. `end` is the run's last moment; spans are cut there.
   Timeline(SimTime end, std::int64_t bins);
-  /// Bins of one width: a power of two of ticks, found on the way. When the run is over and `end_at` was
-  /// called, there are at most `most` bins, and more than half of that unless the run is very short. `reached`:
-  /// a moment that the run surely reaches, or 0; the nearer to the end, the fewer joins are needed, and the
-  /// final bins are the same. REQUIRES: most >= 2, even; the run does not end before `reached`.
+  /// Bins of equal width, a power of two of ticks that is found during the run. When the run is over and `end_at` was
+  /// called, there are at most `most` bins, and more than half of that unless the run is very short. `reached`: a
+  /// moment that the run surely reaches, or 0; the nearer it is to the end, the fewer joins are needed; the final bins
+  /// do not depend on it. REQUIRES: most >= 2, even; the run does not end before `reached`.
   static Timeline joined(std::int64_t most, SimTime reached = {});
   /// Cuts the bins at the run's last moment. REQUIRES: made by `joined`; every span was reported.
   void end_at(SimTime end);
@@ -43,7 +43,7 @@ class Timeline final : public LedgerSink {
   /// REQUIRES: every span up to the end of the run, or of the last bin, was reported.
   [[nodiscard]] const std::vector<TimelineBin>& bins() const { return bins_; }
   [[nodiscard]] std::vector<TimelineBin> take_bins() && { return std::move(bins_); }
-  /// The largest batch; the batch of a step without length is in no bin.
+  /// The largest batch, including steps of length zero, which are in no bin.
   [[nodiscard]] std::int64_t max_running() const { return max_running_; }
 
   void on_span(const LedgerSpan& span) override;
@@ -60,12 +60,12 @@ class Timeline final : public LedgerSink {
 
   std::vector<TimelineBin> bins_;
   std::size_t current_{0};
-  // Most rows do not change from one span to the next. So a row is summed only when it changes and when the bin
-  // ends; these are its value, and since when it has it.
+  // Most rows do not change from one span to the next. So a row is summed only when it changes and when the bin ends.
+  // These members are its value, and the time since when it has this value.
   std::array<std::int64_t, kTimelineRows> held_{};
   std::array<SimTime, kTimelineRows> since_{};
   std::int64_t max_running_{0};
-  std::int64_t width_{0};  ///< width of a bin in ticks, where bins may be joined; 0: they may not
+  std::int64_t width_{0};  ///< width of a bin in ticks, if bins may be joined; else 0
 };
 
 }  // namespace kvplan::observe

@@ -12,7 +12,7 @@
 namespace kvplan::picture {
 namespace {
 
-/// What is called of librsvg and of what it brings along: Cairo and GLib.
+/// The functions that are called in librsvg and in the libraries that it loads: Cairo and GLib.
 struct Library {
   decltype(&rsvg_handle_new_from_data) new_from_data{nullptr};
   decltype(&rsvg_handle_render_document) render_document{nullptr};
@@ -32,7 +32,7 @@ Error not_there(const std::string& why) {
 }
 
 Result<Library> load() {
-  // Stays loaded: what it keeps for later pictures (fonts, types) cannot be unloaded.
+  // The library stays loaded: what it caches for later pictures (fonts, types) cannot be unloaded.
   void* const handle = ::dlopen("librsvg-2.so.2", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const why = ::dlerror();

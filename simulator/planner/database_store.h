@@ -1,5 +1,5 @@
-// The cases of a plan as rows of a sweep's database (simulator/sweep): `kvplan report` reads it. Two tables stand
-// beside those of a sweep: `plan_path` (position, case, why, outcome), the steps of the search in their order, and
+// The cases of a plan as rows of a sweep's database (simulator/sweep), which `kvplan report` reads. There are two more
+// tables than in a sweep's: `plan_path` (position, case, why, outcome), the steps of the search in their order, and
 // `plan_numbers` (case, name, value), the values of the targets by which the search judged.
 #pragma once
 
@@ -19,7 +19,7 @@ struct DatabaseOptions {
   std::vector<std::pair<std::string, std::string>> inputs;  ///< files and their digests
 };
 
-/// `first`: a scenario of the space. Errors: the file exists (without resume); it belongs to another plan.
+/// `first`: a scenario of the space. Errors: the file exists (without resume); or it belongs to another plan.
 Result<std::unique_ptr<Store>> open_database_store(const DatabaseOptions& options, const Space& space,
                                                    const std::vector<Target>& targets,
                                                    const runs::Scenario& first);

@@ -1,4 +1,4 @@
-// What a plan keeps of a case that it ran: enough to judge it by any limits, and to go on after an interruption.
+// What a plan keeps of a case that it ran: enough to judge it by any limits, and to continue after an interruption.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace kvplan::planner {
 
 struct CaseOutcome {
-  std::string error;                ///< why it could not run; empty: it ran
+  std::string error;                ///< why the case could not run; empty: it ran
   std::vector<TargetValue> values;  ///< parallel to the targets
   bool saturated{false};            ///< requests arrived faster than they were served
-  std::optional<double> met;        ///< target.h, met_fraction
-  std::int64_t late{0};             ///< requests that are not in time
+  std::optional<double> met;        ///< see met_fraction in target.h
+  std::int64_t late{0};             ///< requests that missed a limit
   std::optional<double> output_tokens_per_s;
   std::optional<double> prefix_hit_share;  ///< of prompt tokens of completed requests; absent without any
   std::int64_t preemptions{0};
@@ -25,10 +25,10 @@ struct CaseOutcome {
 
 CaseOutcome outcome_of(const runs::RunResult& result, const std::vector<Target>& targets);
 
-/// By these targets, which may have other limits than those of the run.
+/// Judges the outcome by these targets, which may have other limits than those of the run.
 Verdict verdict_of(const CaseOutcome& outcome, const std::vector<Target>& targets);
 
-/// All numbers of an outcome by their names, for a database. An infinite number is a percentile that did not complete.
+/// All numbers of an outcome by name, for a database. An infinite number is a percentile of an incomplete request.
 using NamedNumbers = std::vector<std::pair<std::string, std::optional<double>>>;
 NamedNumbers numbers_of(const CaseOutcome& outcome, const std::vector<Target>& targets);
 CaseOutcome outcome_from(const std::string& error, const NamedNumbers& numbers,

@@ -1,4 +1,4 @@
-// What a plan settles before it runs anything: prices, the space, which shapes start, targets, the trace and its slice.
+// All that is known about a plan before any run: prices, the space, shapes that start, targets, trace and slice.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace kvplan::planner {
 
 /// A shape that can be searched.
 struct LiveShape {
-  std::size_t shape{0};  ///< in the space
-  std::size_t group{0};  ///< its device
-  std::int64_t gpus{1};  ///< of a replica
+  std::size_t shape{0};  ///< number in the space
+  std::size_t group{0};  ///< group of its device
+  std::int64_t gpus{1};  ///< of one replica
   std::int64_t pool_tokens{0};
   std::optional<std::int64_t> pool_low_tokens{}, pool_high_tokens{};  ///< set where the pool is derived
 };
@@ -25,17 +25,17 @@ struct Prepared {
   std::optional<runs::PriceList> prices;
   std::vector<LiveShape> shapes;
   std::vector<Refusal> refused;
-  runs::Scenario first;  ///< of the first live shape
+  runs::Scenario first;  ///< scenario of the first live shape
   std::vector<Target> targets;
   runs::TracePtr trace, slice;
   std::int64_t longest_tokens{0};  ///< prompt and output tokens of the longest request
   std::vector<std::string> notes;  ///< whole sentences
 
-  /// Price of GPUs of a group in an hour; without a price list their number.
+  /// Price of GPUs of a group per hour; without a price list, their number.
   [[nodiscard]] double cost(std::size_t group, std::int64_t gpus) const;
 };
 
-/// Errors: those of make_plan that need no run.
+/// Errors: those of make_plan that are found without a run.
 Result<Prepared> prepare(const PlanRequest& request);
 
 }  // namespace kvplan::planner

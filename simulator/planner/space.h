@@ -1,6 +1,6 @@
 // The space of a plan: all combinations of rates, shapes and numbers of replicas. A shape is a device, the ranks of a
-// replica and the values of whatever else may vary. Every combination has a number, as the cases of a sweep have, so a
-// plan's database is one of a sweep.
+// replica, and the values of all else that may vary. Every combination has a number, like the cases of a sweep, so the
+// database of a plan has the form of a sweep's.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace kvplan::planner {
 
-/// The axis of a database that says on what a case was run: `whole`, or `busiest`, a slice of the trace.
+/// The axis of a database that states on which requests a case ran: `whole`, or `busiest`, a slice of the trace.
 inline constexpr const char* kSliceAxis = "plan.slice";
 
-/// A setting that the plan chose.
+/// A setting with the plan as its source.
 runs::Setting planned(std::string path, std::string text);
 
 struct SpaceOptions {
@@ -23,13 +23,13 @@ struct SpaceOptions {
   std::vector<std::string> devices;       ///< empty: the scenario's, or none
   std::vector<std::string> tensor_ranks;  ///< values of deployment.tp; at least one
   std::vector<std::string> stages;        ///< values of deployment.pp; at least one
-  std::vector<runs::Vary> may;            ///< paths that may have other values too
+  std::vector<runs::Vary> may;            ///< paths that may also have other values
   std::int64_t most_gpus{0};
 };
 
 class Space {
  public:
-  /// Errors: a path twice.
+  /// Errors: a path occurs twice.
   static Result<Space> of(SpaceOptions options);
 
   [[nodiscard]] std::size_t shapes() const { return shapes_; }

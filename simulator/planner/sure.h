@@ -10,7 +10,7 @@ namespace kvplan::planner {
 
 /// The share of the resamples inside an interval.
 inline constexpr double kLevel = 0.9;
-/// Between 5 % and 95 % of the values, 4 % wider: blocks of time are drawn from few. Absent: no values.
+/// The 5th to the 95th percentile of the values, widened by 4 %, since blocks are drawn from few. Absent: no values.
 std::optional<Interval> interval_of(std::vector<double> values);
 
 }  // namespace kvplan::planner

@@ -33,12 +33,12 @@ struct Target {
   [[nodiscard]] std::string value_text(double value) const;
 };
 
-/// What the options of a command say of targets.
+/// The targets that the options of a command set.
 struct TargetOptions {
-  std::vector<runs::Setting> settings;  ///< they replace all targets of a scenario; empty without options
+  std::vector<runs::Setting> settings;  ///< they replace all targets of the scenario; empty without options
   std::optional<double> goodput_per_s;
 };
-/// Errors: no such target, a unit that does not fit (field: the text), one target twice.
+/// Errors: an unknown target, a unit that does not fit (field: the text), a target that occurs twice.
 Result<TargetOptions> parse_targets(const std::vector<std::string>& texts);
 
 /// All targets of a scenario, in a fixed order.
@@ -51,18 +51,18 @@ using TargetValue = std::optional<double>;
 std::vector<TargetValue> values_of(const runs::RunSummary& result, const std::vector<Target>& targets);
 
 [[nodiscard]] bool holds(const Target& target, const TargetValue& value);
-/// The target with a limit that is easier to reach: latencies `share` longer, `share` more requests that may miss, a
-/// goodput lower by `share`.
+/// The target with a limit that is easier to reach: latencies longer by `share`, more requests that may miss by
+/// `share`, a goodput lower by `share`.
 Target looser(Target target, double share);
-/// How near the values are to the limits: the largest value / limit (limit / value for at least, missed requests for
-/// the met share). At most 1 if all hold; infinite if a percentile is a request that did not complete.
+/// How near the values are to the limits: the largest value / limit (limit / value if the limit is a minimum; missed
+/// requests for the share `met`). At most 1 if all hold; infinite if a percentile is a request that did not complete.
 double tightness(const std::vector<Target>& targets, const std::vector<TargetValue>& values);
-/// Of one target.
+/// The tightness of one target.
 double tightness(const Target& target, const TargetValue& value);
 
-/// A latency of a completed request in seconds; 0 where it has none (TPOT of one token).
+/// A latency of a completed request in seconds; 0 if the request has none (TPOT of one token).
 double request_latency_s(const runs::RunResult& result, std::size_t request, runs::LatencyKind kind);
-/// The kind that the name of a target begins with; absent: it is none of a latency.
+/// The kind of latency with which the target's name begins; absent: it is not a target of a latency.
 std::optional<runs::LatencyKind> latency_kind(std::string_view name);
 
 /// The share of arrived requests (in the window of targets) that keep every latency limit: those for each request,

@@ -1,5 +1,5 @@
-// Runs the cases of a plan: each once, on any number of threads, with its outcome kept in memory and, if there is a
-// store, there too. And runs other scenarios that a plan asks about.
+// Runs the cases of a plan: each once, on any number of threads. Outcomes are kept in memory, and in the store if there
+// is one. It also runs other scenarios that a plan needs.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace kvplan::planner {
 
 /// A case that a plan tried.
 struct Step {
-  std::int64_t number{0};  ///< in the space
+  std::int64_t number{0};  ///< number in the space
   std::size_t rate{0};
   Trial trial;
   CaseOutcome outcome;
@@ -26,18 +26,18 @@ struct Step {
 /// "meets the targets", "misses ttft.p99: 3.10 s", "cannot run: ...".
 std::string outcome_text(const Step& step, const std::vector<Target>& targets);
 
-/// Outcomes that survive the process. Called from one thread.
+/// Stores outcomes beyond the end of the process. Called from one thread.
 class Store {
  public:
   virtual ~Store() = default;
-  /// The outcome of a case from before; nothing: it was not run.
+  /// The stored outcome of a case; nothing if the case was not run.
   virtual Result<std::optional<CaseOutcome>> find(std::int64_t number) = 0;
-  /// A case was run. `figures`: of its report; empty if it could not run.
+  /// Stores a case that was run. `figures`: those of its report; empty if it could not run.
   virtual Status add(const Step& step, const runs::Varied& varied,
                      const std::vector<runs::FigureValue>& figures) = 0;
-  /// Step `position` of the search, whether run now or before.
+  /// Stores step `position` of the search, whether the case was run now or before.
   virtual Status note(std::int64_t position, const Step& step, const std::string& outcome) = 0;
-  /// Writes what was added; afterwards nothing can lose it.
+  /// Writes what was added, so that it cannot be lost.
   virtual Status commit() = 0;
 };
 
@@ -53,7 +53,7 @@ struct TrialOptions {
   std::function<void()> on_run;  ///< called after each run; may be empty
 };
 
-/// A scenario, and what is wanted of it.
+/// A scenario to run, and the results that are wanted.
 struct Job {
   std::vector<runs::Setting> settings;
   runs::TracePtr trace;
@@ -66,14 +66,14 @@ class Trials {
 
   /// Outcomes of the trials at a rate, in their order. Errors: interrupted; those of the store.
   Result<std::vector<CaseOutcome>> run(std::size_t rate, const std::vector<Trial>& trials);
-  /// The outcome of a case on the whole trace; null: it was not tried.
+  /// The outcome of a case on the whole trace; null: the case was not tried.
   [[nodiscard]] const CaseOutcome* known(std::size_t rate, std::size_t shape, std::int64_t replicas) const;
   /// All steps of the search so far.
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
 
-  /// Results of scenarios, with results by request; absent: it cannot run. Errors: interrupted.
+  /// Results of scenarios, with results for each request; absent if a scenario cannot run. Errors: interrupted.
   Result<std::vector<std::optional<runs::RunResult>>> results(const std::vector<Job>& jobs);
-  /// Only their outcomes, by these targets.
+  /// The same with only their outcomes, judged by these targets.
   Result<std::vector<CaseOutcome>> outcomes(const std::vector<Job>& jobs, const std::vector<Target>& targets);
 
   [[nodiscard]] const TrialOptions& options() const { return options_; }

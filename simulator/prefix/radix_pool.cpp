@@ -56,7 +56,7 @@ void RadixPool::settle(Holding& holding, const TokenSequence& sequence, std::int
   } else {
     settled_ += tokens - holding.settled_tokens;
   }
-  // The end that is no whole page is settled too, though it is not in the tree.
+  // The incomplete last page is settled too, though it is not in the tree.
   holding.settled_tokens = tokens;
 }
 

@@ -1,13 +1,13 @@
 // SGLang's memory of one replica: a pool of slots and the radix tree over their contents (sgl-project/sglang v0.5.5:
-// python/sglang/srt/mem_cache/{radix_cache,chunk_cache,allocator,common}.py). Slots are counted, not told apart: no
-// decision depends on which slot a token gets.
+// python/sglang/srt/mem_cache/{radix_cache,chunk_cache,allocator,common}.py). It counts slots but gives them no ids,
+// since no decision depends on which slot a token gets.
 //
-// Calls for one request: match -> lock -> (make_room, extend, settle)* -> finish, or drop and match again later. What a
-// request holds is a value (`Holding`) that the caller keeps; the pool stores nothing about requests.
+// Calls for one request: match -> lock -> (make_room, extend, settle)* -> finish, or drop and match again later. The
+// memory of a request is a value (`Holding`) that the caller keeps; the pool stores nothing about requests.
 //
 //   available + evictable + protected + private = capacity
-// where private is what requests hold outside the tree. Without prefix cache (SGLang's ChunkCache) there are no hits,
-// locks do nothing, nothing is evictable, and `protected` is the number of settled tokens.
+// where `private` is the memory that requests hold outside the tree. Without prefix cache (SGLang's ChunkCache) there
+// are no hits, locks do nothing, nothing is evictable, and `protected` is the number of settled tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace kvplan::prefix {
 
-/// What a request holds.
+/// The memory that a request holds.
 struct Holding {
   std::int64_t settled_tokens{0};  ///< its first tokens: their slots belong to the tree
   NodeId node{kRoot};              ///< node of the tree; locked for the request once `lock` was called
@@ -38,7 +38,7 @@ class RadixPool {
   /// See RadixTree::tell_evicted.
   void tell_evicted(std::vector<RadixTree::Pages>* evicted) { tree_.tell_evicted(evicted); }
 
-  /// Totals so far.
+  /// Totals since the beginning.
   struct Evictions {
     std::int64_t calls{0};
     std::int64_t tokens{0};
@@ -53,12 +53,12 @@ class RadixPool {
 
   /// If fewer than `tokens` are available, evicts `tokens` tokens (the full number, not just the missing ones).
   void make_room(std::int64_t tokens);
-  /// Takes slots for a request that had room for its first `from` tokens and needs it for `to`: whole pages.
-  /// REQUIRES: they are available.
+  /// Takes slots for a request that had room for its first `from` tokens and now needs room for `to`, in whole pages.
+  /// REQUIRES: the slots are available.
   void extend(std::int64_t from, std::int64_t to);
 
-  /// The first `tokens` tokens are written, and the request goes on (cache_unfinished_req): their whole pages
-  /// go into the tree, its own copies of what the tree had are freed, and its lock moves to their end.
+  /// The first `tokens` tokens are written, and the request goes on (cache_unfinished_req): their whole pages go into
+  /// the tree, its own copies of pages that the tree already had are freed, and its lock moves to the end of its pages.
   void settle(Holding& holding, const TokenSequence& sequence, std::int64_t tokens);
   /// The same for a request that has ended (cache_finished_req): the last incomplete page is freed too, and its
   /// lock is released.

@@ -138,7 +138,7 @@ NodeId RadixTree::new_node(NodeId parent, TokenSequence key) {
   }
   at(id).key = std::move(key);
   at(id).last_access = ++clock_;
-  ++clock_;  // its time of creation, which nothing asks for
+  ++clock_;  // its time of creation, which is not used
   hang(id, parent);
   return id;
 }

@@ -10,8 +10,8 @@
 // in the order of the path, the root included; a new node takes two, the first of which is its access time. Only the
 // order of readings decides anything.
 //
-// Costs: an operation takes time by nodes and runs on its path, not by tokens; evicting a leaf takes the logarithm of
-// the number of leaves. (SGLang makes a heap of all leaves for each call; the leaves are evicted in the same order.)
+// Costs: the time of an operation grows with the nodes and runs on its path, not with tokens; evicting a leaf takes the
+// logarithm of the number of leaves. (SGLang makes a heap of all leaves for each call, with the same order.)
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class RadixTree {
   /// The longest prefix of the first `tokens` tokens that is in the tree. Splits the node in which it ends.
   /// With less than a page nothing is found, and no clock reading is taken.
   Match match(const TokenSequence& sequence, std::int64_t tokens);
-  /// The number of tokens that such a match would find; splits nothing and takes no clock reading.
+  /// The number of tokens that `match` would find; splits nothing and takes no clock reading.
   [[nodiscard]] std::int64_t peek(const TokenSequence& sequence, std::int64_t tokens) const;
   /// Inserts the first `tokens` tokens; returns how many of them were in the tree before. The rest becomes one
   /// leaf. REQUIRES: whole pages.
@@ -94,7 +94,7 @@ class RadixTree {
     std::int32_t children{0};
     std::int64_t locks{0};
     std::uint64_t last_access{0};
-    std::uint64_t slot{0};       // where children_ has it
+    std::uint64_t slot{0};       // index of its entry in children_
     std::int64_t first_page{0};  // number of its first page; its other pages follow
   };
   struct Walk {
@@ -126,7 +126,7 @@ class RadixTree {
   std::map<std::uint64_t, NodeId> idle_leaves_;              // by access time: leaves without a lock
   std::uint64_t clock_{0};
   std::int64_t evictable_{0}, protected_{0}, locked_{0};
-  std::int64_t pages_{0};  // that ever went in
+  std::int64_t pages_{0};  // number of pages that were ever inserted
   std::vector<Pages>* told_evicted_{nullptr};
 };
 

@@ -7,7 +7,7 @@
 namespace kvplan::prefix {
 namespace {
 
-/// Token of a request that no other request has, by its position. Above all tokens made from ids.
+/// A token of a request that no other request has, by its position. Its number is above all tokens made from ids.
 Token own_token(RequestId request, std::int64_t place) {
   return (Token{1} << 63) | (static_cast<Token>(request) << 32) | static_cast<Token>(place);
 }

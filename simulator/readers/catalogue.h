@@ -1,4 +1,4 @@
-// All sparse attention methods ("readers"), and how a user's text names them.
+// All sparse attention methods ("readers"), and the parsing of their names.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ extern const ReaderKind kMember;
 
 /// All members, in the order in which lists show them.
 std::span<const ReaderKind* const> readers();
-/// Reads everything, like the first layers of other readers.
+/// The reader that reads everything, like the first layers of other readers.
 inline constexpr const ReaderKind& kFullReader = full::kMember;
 /// Their descriptors, for parsing, `list` and `explain`.
 Catalogue reader_descriptors();

@@ -1,4 +1,4 @@
-// The error of the attention output if some tokens are read and others estimated.
+// The error of the attention output if some tokens are read and others are only estimated.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Runs sparse attention methods (readers) on the queries, keys and values of a recording: what each query reads, its
-// share of the attention, how far the output moves, and the bytes.
+// Runs sparse attention methods (readers) on the queries, keys and values of a recording: the tokens that each query
+// reads, their share of the attention, the error of the output, and the bytes.
 //
 // Every layer of every sequence counts, and in it each query head at each decode step counts the same. All readers
 // run in one pass over a layer's rows. Threads take layers of sequences; their results are added in the order of
@@ -21,7 +21,7 @@ namespace kvplan::readers {
 /// A reader as the user asked for it.
 struct Lane {
   ReaderChoice reader;
-  std::optional<std::int64_t> budget{};  ///< from outside
+  std::optional<std::int64_t> budget{};  ///< a budget given beside the text
 };
 
 struct Request {
@@ -33,11 +33,11 @@ struct Request {
   bool keep_records{false};  ///< fill Result::records
 };
 
-/// The reads of one KV head at one step.
+/// The tokens that one KV head reads at one step.
 struct Record {
   std::int32_t sequence{0};
   std::int32_t layer{0};
-  std::int32_t head{0};  ///< among the recorded ones
+  std::int32_t head{0};  ///< index of the KV head among the recorded ones
   std::int64_t t{0};
   Tally tally;
 };
@@ -58,7 +58,7 @@ struct LayerResult {
 struct StepResult {
   std::int32_t sequence{0};
   std::int64_t t{0};
-  Tally tally;  ///< of all layers
+  Tally tally;  ///< sums over all layers
 };
 
 /// The results of one reader.
@@ -68,7 +68,7 @@ struct LaneResult {
   std::vector<HeadResult> heads;    ///< by layer, then by head
   std::vector<StepResult> steps;    ///< by sequence, then by t
   std::vector<Record> records;      ///< by sequence, layer, t, head (Request::keep_records)
-  /// After the last token of each sequence, summed over sequences and layers.
+  /// Bytes stored after the last token of each sequence, summed over sequences and layers.
   std::int64_t kept_bytes{0};
   std::int64_t kept_metadata_bytes{0};
 };
@@ -76,7 +76,7 @@ struct LaneResult {
 struct Evaluation {
   std::vector<LaneResult> lanes;  ///< in the order of the request
   std::int64_t sequences{0};
-  std::int64_t tokens{0};                ///< of these sequences
+  std::int64_t tokens{0};                ///< tokens of these sequences
   std::int64_t steps{0};                 ///< decode steps of these sequences
   std::vector<std::string> assumptions;  ///< whole sentences, each once
 };

@@ -15,10 +15,10 @@ struct KeyClusters {
   std::vector<std::vector<std::int32_t>> members{};  ///< [cluster] positions, ascending; may be empty
 };
 
-/// The centre to which a token is assigned in the end.
+/// How a token is assigned to a centre in the end.
 enum class Nearest : std::uint8_t {
-  kDistance,  ///< the nearest, as in the rounds of k-means
-  /// The one with the greatest cosine, the lower index of equals; a centre of length 0 has cosine 0
+  kDistance,  ///< to the nearest centre, as in the rounds of k-means
+  /// To the centre with the greatest cosine, the lower index of equals; a centre of length 0 has cosine 0
   kCosine,
 };
 

@@ -28,7 +28,7 @@ bool is_dense(const Lane& lane, std::int32_t layer) {
   return lane.reader.kind->dense_layers && layer < lane.reader.choice.integer("dense_layers");
 }
 
-/// Positions that any of the sets has, ascending.
+/// Positions that are in any of the sets, ascending.
 ReadSet union_of(std::span<const ReadSet> sets) {
   ReadSet out;
   for (const ReadSet& set : sets) out.insert(out.end(), set.begin(), set.end());
@@ -126,7 +126,7 @@ class LayerRun {
     return out;
   }
 
-  /// One query head.
+  /// Measures one query head.
   void measure(std::int64_t t, std::int32_t query_head, const ReadSet& set,
                std::span<const Estimate> estimates, Tally& to) {
     const RowView row = rows_->row(query_head);
@@ -159,7 +159,7 @@ class LayerRun {
   std::vector<std::unique_ptr<LayerReader>> readers_;  ///< [lane]
   std::vector<LayerFound> found_;                      ///< [lane]
   std::vector<ReadSet> sets_;                          ///< [query head]
-  std::vector<std::vector<double>> outputs_;           ///< [query head] of everything; empty without values
+  std::vector<std::vector<double>> outputs_;           ///< [query head] over all tokens; empty without values
   ReadSet best_;
   std::vector<double> weights_;
 };

@@ -16,7 +16,7 @@ struct LayerFound {
   std::vector<Tally> heads;  ///< [KV head]
   std::vector<Tally> steps;  ///< [t - prompt]
   std::vector<Record> records;
-  std::int64_t kept_bytes{0};  ///< after the last token
+  std::int64_t kept_bytes{0};  ///< bytes stored after the last token
   std::int64_t kept_metadata_bytes{0};
 };
 
@@ -27,7 +27,7 @@ struct LayerRequest {
   bool keep_records{false};
 };
 
-/// [lane]. REQUIRES: the layer exists, with at least `prompt` tokens.
+/// The results, in the order of lanes. REQUIRES: the layer exists, with at least `prompt` tokens.
 Result<std::vector<LayerFound>> run_layer(const attention::Recording& recording, const LayerRequest& request,
                                           std::span<const Lane> lanes, const Pause& pause);
 

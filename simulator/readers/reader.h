@@ -8,8 +8,8 @@
 // A set has no token that the layer's window hides. It need not contain t: in some methods it does not.
 //
 // Fetched bytes. A query head fetches the keys and values of its set; a token that several query heads of a KV head
-// read is fetched once. In addition a reader fetches the metadata by which it chose (bounds of pages, centres of
-// clusters, parts of keys). The rest of the cache stays in device memory; moving it elsewhere would need a tier,
+// read is fetched once. A reader also fetches the metadata by which it chooses (bounds of pages, centres of clusters,
+// parts of keys). The rest of the cache stays in device memory; moving it elsewhere would need another memory tier,
 // which is not modelled.
 //
 // Arithmetic is that of doubles in a fixed order; products of a query and a key are added as in
@@ -37,7 +37,7 @@ namespace kvplan::readers {
 
 inline constexpr std::string_view kFamily = "reader";
 
-/// What a reader of one layer of one sequence is made from. All of it outlives the reader.
+/// The input from which a reader of one layer of one sequence is made. All of it outlives the reader.
 struct ReaderInput {
   const Choice& choice;
   const attention::LayerTensors& tensors;
@@ -77,15 +77,15 @@ class LayerReader {
 /// A KV head of a model's layer without a recording: in a run only lengths are known.
 struct UnrecordedHead {
   const Choice& choice;
-  std::int32_t layer{0}, head{0};  ///< of the model
+  std::int32_t layer{0}, head{0};  ///< numbers of layer and head in the model
   std::int32_t heads{1};           ///< KV heads of a layer
-  std::int64_t query_heads{1};     ///< of this one
+  std::int64_t query_heads{1};     ///< query heads of this KV head
   std::int64_t key_size{0};
   std::int64_t element_bytes{2};                   ///< bytes of one element in the model's cache
   std::span<const attention::HeadTable> tables{};  ///< as in ReaderInput
 };
 
-/// Reads that follow from lengths, in a decode step with n visible tokens, its own included.
+/// Reads that follow from lengths alone, in a decode step with n visible tokens, the step's own included.
 struct CountedReads {
   core::ReadRule rule{};
   std::int64_t metadata_bytes{0};  ///< bytes stored and read for each `metadata_tokens` tokens
@@ -97,21 +97,21 @@ struct CountedReads {
 /// One member of the family.
 struct ReaderKind {
   Descriptor descriptor;
-  /// The parameter for the number of tokens that a query head reads, which budgets from outside replace; empty: none.
+  /// The parameter for the number of tokens that a query head reads, which --budget of commands sets; empty: none.
   std::string_view budget{};
-  /// It chooses by products of queries and keys, which has no meaning if a layer adds a bias by position.
+  /// True: it chooses by products of queries and keys, which does not work if a layer adds a bias by position.
   bool ranks_products{true};
-  /// It has the parameter `dense_layers`: number of first layers of the model that read everything and have no
-  /// metadata.
+  /// True: it has the parameter `dense_layers`: the number of first layers of the model that read everything and have
+  /// no metadata.
   bool dense_layers{false};
   Status (*check)(const ReaderInput&) = nullptr;  ///< checks combinations of parameters; may be null
-  /// Its reads from lengths, for runs. Null: how much it reads depends on the keys. `dense_layers` is handled by the
-  /// caller.
+  /// The number of tokens that it reads, from lengths, for runs. Null: it depends on the keys. The caller handles
+  /// `dense_layers`.
   Result<CountedReads> (*counted)(const UnrecordedHead&) = nullptr;
   std::unique_ptr<LayerReader> (*make)(const ReaderInput&);
 };
 
-// Shared by members.
+// Functions that members share.
 
 /// Query heads per KV head.
 inline std::int32_t group_of(const attention::LayerTensors& tensors) {

@@ -1,4 +1,4 @@
-// Sums of what was read of a recording, and of its share of the attention.
+// Sums over a recording: the tokens and bytes that were read, and their share of the attention.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct Tally {
     full_bytes += other.full_bytes;
   }
 
-  /// Absent without samples.
+  /// `sum` divided by the samples; absent without samples.
   [[nodiscard]] std::optional<double> mean(double sum) const { return over(sum, samples); }
   [[nodiscard]] std::optional<double> mean_error() const { return over(error, error_samples); }
   [[nodiscard]] std::optional<double> greatest_error() const {

@@ -32,13 +32,13 @@ class Arc {
   void insert(const Use& use) {
     recall(use.id);
     put(state_[use.id] == kAbsent ? kT1 : kT2, use.id);
-    // For a pool, if evict did not make room; otherwise never exceeded.
+    // Only for a pool where evict did not make room; otherwise the limit is never exceeded.
     if (sizes_[kT1] + sizes_[kB1] > capacity_) forget(kB1);
     if (size() + sizes_[kB1] + sizes_[kB2] > 2 * capacity_) forget(kB2);
   }
   template <class May>
   Id evict(const Use& incoming, const May& may) {
-    bool once = true;  // not in B1 and not in B2
+    bool once = true;  // true: the block is in neither B1 nor B2
     bool from_b2 = false;
     if (incoming.id != kNoId) {
       recall(incoming.id);
@@ -77,7 +77,7 @@ class Arc {
   void may_go(Id id) { links_.may_go(id); }
 
  private:
-  // The lists; in none; in none, but it was in B1 or B2 when it was referenced.
+  // The lists; in no list; in no list, but in B1 or B2 when it was referenced.
   static constexpr std::uint8_t kT1 = 0, kT2 = 1, kB1 = 2, kB2 = 3, kAbsent = 4, kRecalledB1 = 5,
                                 kRecalledB2 = 6;
 

@@ -13,7 +13,7 @@ namespace {
 /// Of blocks that are never used again, the one deepest in its prompt is evicted, then the lower id. So a block does
 /// not outlive the block before it, since its next use is never earlier than that one's.
 struct Key {
-  std::uint64_t sooner;  // less for a later next use; 0: never
+  std::uint64_t sooner;  // smaller for a later next use; 0: never used again
   std::uint32_t shallower;
   Id id;
   friend auto operator<=>(const Key&, const Key&) = default;

@@ -1,5 +1,5 @@
-// CLOCK: FIFO with a second chance. A use sets a block's bit. A block that is due for eviction with its bit set
-// loses the bit and moves to the young end instead.
+// CLOCK: FIFO with a second chance. A use sets a block's bit. A block with its bit set is not evicted when its turn
+// comes: it loses the bit and moves to the young end.
 #include <vector>
 
 #include "simulator/replacement/links.h"

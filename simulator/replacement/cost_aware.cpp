@@ -1,6 +1,6 @@
-// Greedy dual by the cost of recomputing: priority = L + cost (times uses); the least is evicted and L becomes its
-// priority. A block costs `flat` for the work of every token, and 1 for each block before it in its prompt, to which
-// it attends.
+// Greedy dual by the cost of recomputing: priority = L + cost (times uses). The block of least priority is evicted, and
+// L becomes its priority. A block costs `flat` for the work of every token, and 1 for each block before it in its
+// prompt, because it attends to those.
 #include <array>
 #include <compare>
 #include <vector>
@@ -11,14 +11,14 @@
 namespace kvplan::replacement::cost_aware {
 namespace {
 
-/// The priority is computed anew at every use, with the depth of that use. Of blocks with equal priority the one
-/// with the oldest priority is evicted. Deep blocks stay longer than the blocks before them, without which they
-/// are useless: so use `leaves`.
+/// The priority is computed anew at every use, with the depth of that use. Of blocks with equal priority the one with
+/// the oldest priority is evicted. Deep blocks stay longer than the blocks before them, without which they are useless,
+/// so use the parameter `leaves`.
 class CostAware {
  public:
   struct Params {
     std::int64_t flat{60};
-    bool count_uses{true};  ///< cost times the uses since it came
+    bool count_uses{true};  ///< the cost is multiplied by the uses since the block was inserted
   };
   CostAware(const Room& room, const Params& params) : params_(params), heap_(room.ids), uses_(room.ids, 0) {}
   void grow(Id ids) {

@@ -28,11 +28,11 @@ std::vector<Interval> reuses(const References& refs) {
   return out;
 }
 
-/// Takes out the intervals that lie where never more than `capacity` overlap: they are always kept. What is left.
+/// Removes the intervals during which never more than `capacity` overlap, because they can always be kept.
 std::vector<Interval> contended(std::vector<Interval> intervals, std::int64_t references,
                                 std::int64_t capacity) {
   std::vector<std::int64_t> tight(static_cast<std::size_t>(references) +
-                                  1);  // gaps before k that are too full
+                                  1);  // number of too full gaps before gap k
   for (const Interval& i : intervals) {
     ++tight[static_cast<std::size_t>(i.begin)];
     --tight[static_cast<std::size_t>(i.end)];
@@ -68,8 +68,8 @@ void add_edge(Graph& graph, std::size_t from, std::size_t to, std::int64_t capac
   boost::put(boost::edge_weight, graph, back, -cost);
 }
 
-/// Each unit of capacity is a unit of flow through the ends of the intervals in order of time. An edge from one end
-/// to the next costs 1, an interval as much as the edges that it replaces, minus 1. So costs are never negative, and
+/// Each unit of capacity is a unit of flow through the ends of the intervals in order of time. An edge from one end to
+/// the next costs 1; an interval costs as much as the edges that it replaces, minus 1. So costs are never negative, and
 /// paths differ in cost only by their intervals.
 std::int64_t most_kept(const std::vector<Interval>& intervals, std::int64_t capacity) {
   if (intervals.empty()) return 0;
@@ -80,7 +80,7 @@ std::int64_t most_kept(const std::vector<Interval>& intervals, std::int64_t capa
   const auto place = [&](std::int64_t at) {
     return static_cast<std::size_t>(std::lower_bound(ends.begin(), ends.end(), at) - ends.begin()) + 1;
   };
-  const std::size_t last = ends.size();  // node 0 lets `capacity` units in
+  const std::size_t last = ends.size();  // `capacity` units enter at node 0
   Graph graph(last + 1);
   add_edge(graph, 0, 1, capacity, 0);
   for (std::size_t node = 1; node < last; ++node) add_edge(graph, node, node + 1, capacity, 1);
@@ -105,7 +105,7 @@ Result<FlowBound> flow_bound(const References& refs, std::int64_t capacity, bool
   const std::vector<Interval> all = reuses(refs);
   const std::vector<Interval> left = contended(all, refs.count(), capacity);
   FlowBound bound{.hits = 0, .method = "min-cost-flow", .intervals = static_cast<std::int64_t>(left.size())};
-  // More units than intervals change nothing.
+  // More units than intervals make no difference.
   const std::int64_t units = std::min(capacity, std::max<std::int64_t>(1, bound.intervals));
   if (bound.intervals <= most_work / units) {
     bound.hits = static_cast<std::int64_t>(all.size() - left.size()) + most_kept(left, units);

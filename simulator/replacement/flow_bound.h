@@ -1,5 +1,5 @@
-// An upper bound for every cache of equal blocks, with any policy and any bypass: the most reuses that fit, as a
-// flow.
+// An upper bound on the hits of every cache of equal blocks, whatever its policy, even if blocks may bypass it: the
+// largest number of reuses that fit, computed as a flow.
 #pragma once
 
 #include <string_view>
@@ -11,17 +11,17 @@ namespace kvplan::replacement {
 /// Between two consecutive uses of a block lies an interval; the second use is a hit only if the block is kept
 /// all through it. The largest set of intervals of which never more than `capacity` overlap is a minimum-cost
 /// flow (FOO: Berger, Beckmann, Harchol-Balter 2018), integral for blocks of one size. In the flow a block may
-/// bypass the cache, so no policy that must admit every block does better, nor one that counts prefix hits.
-/// Belady's rule with bypass reaches the bound; it solves instances that are too large for the flow algorithm,
-/// just as exactly.
+/// bypass the cache, so the bound also holds for policies that must admit every block, and for counts of prefix
+/// hits. Belady's rule with bypass reaches the bound; it is used for instances too large for the flow, and is as
+/// exact.
 struct FlowBound {
   std::int64_t hits{0};
   std::string_view method;  ///< "min-cost-flow" or "greedy"
-  /// Number of intervals that the flow had to choose from: those where more than `capacity` overlap
+  /// Number of intervals among which the flow had to choose: those where more than `capacity` overlap
   std::int64_t intervals{0};
 };
 
-/// Instances with at most this product (intervals to choose from x capacity) use the flow algorithm: some
+/// The flow algorithm is used if intervals to choose from x capacity is at most this: it then takes some
 /// seconds.
 inline constexpr std::int64_t kMostFlowWork = 4'000'000;
 

@@ -12,14 +12,14 @@ namespace kvplan::replacement::hyperbolic {
 namespace {
 
 /// Time is counted in uses of all blocks; the use with which a block is inserted counts as a use and as time. Blocks
-/// are drawn without repetition; so if no more blocks may be evicted than the sample has, the choice is exact and no
-/// draw matters. Of blocks with equal priority the one inserted first is evicted.
+/// are drawn without repetition. So if no more blocks may be evicted than the sample has, the choice is exact and the
+/// draws do not matter. Of blocks with equal priority the one inserted first is evicted.
 ///
-/// Blocks are in an array from which positions are drawn; which block has which position is part of what a seed
-/// means. A new block goes to the end, the last block fills a gap, and a drawn block changes places with the first of
-/// those not drawn yet. A block that may not be evicted leaves the array when it is drawn. At the first eviction at
-/// which it may be evicted it is at the end again, earlier inserted blocks first: when exactly may_go was called
-/// makes no difference.
+/// Blocks are in an array from which positions are drawn, so the positions of blocks are part of the meaning of a seed.
+/// A new block goes to the end, the last block fills a gap, and a drawn block changes places with the first of those
+/// not drawn yet. A block that may not be evicted leaves the array when it is drawn. At the first eviction at which it
+/// may be evicted it is at the end again, earlier inserted blocks first; so it does not matter when exactly may_go was
+/// called.
 class Hyperbolic {
  public:
   struct Params {
@@ -84,12 +84,12 @@ class Hyperbolic {
  private:
   // Marks in `place`.
   static constexpr std::uint32_t kAbsent = UINT32_MAX;
-  static constexpr std::uint32_t kAside = UINT32_MAX - 1;  // passed over, out of the row
+  static constexpr std::uint32_t kAside = UINT32_MAX - 1;  // set aside, not in the row
 
   struct Node {
-    std::int64_t came{0};  // uses of all blocks before that
+    std::int64_t came{0};  // uses of all blocks before its insertion
     std::uint32_t uses{0};
-    std::uint32_t place{kAbsent};  // in the row
+    std::uint32_t place{kAbsent};  // position in the row
   };
 
   /// Priorities are compared as fractions, exactly.
@@ -114,7 +114,7 @@ class Hyperbolic {
   std::uint64_t sample_;
   std::vector<Node> nodes_;
   std::vector<Id> row_;
-  // blocks set aside, by time of insertion; may be evicted as far as was reported
+  // blocks set aside, by time of insertion; they may be evicted if may_go was called for them
   std::map<std::int64_t, Id> back_;
   Random random_;
   std::int64_t now_{0};

@@ -68,8 +68,8 @@ class KeyedHeap {
     push(id, key);
   }
 
-  /// The id with the least key that may be evicted; kNoId: none may. An id that may not be evicted is looked at
-  /// again only after may_go.
+  /// The id with the least key that may be evicted; kNoId: none may. An id that may not be evicted is not tried again
+  /// before may_go is called for it.
   template <class May>
   Id first(const May& may) {
     while (!entries_.empty()) {
@@ -82,7 +82,7 @@ class KeyedHeap {
     return kNoId;
   }
 
-  /// The id may be evictable again. Any id, in this heap or not, passed over or not.
+  /// The id may be evictable again. It can be any id, also one that is not in this heap or was never set aside.
   void may_go(Id id) {
     const auto at = aside_.find(id);
     if (at == aside_.end()) return;

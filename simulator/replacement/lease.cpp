@@ -1,5 +1,5 @@
-// Leases: a use of a cached block gives it a lease for some time; a new block has none. The block with the
-// earliest lease end is evicted: a block that was used again outlives new ones until its lease ends.
+// Leases: a use of a cached block gives it a lease for some time; a new block has no lease. The block with the earliest
+// lease end is evicted, so a block that was used again outlives new blocks until its lease ends.
 #include <array>
 #include <compare>
 
@@ -10,7 +10,7 @@
 namespace kvplan::replacement::lease {
 namespace {
 
-/// Of equal lease ends the least recently used is evicted. Leased blocks can be evicted: if all are leased, one
+/// Of equal lease ends the least recently used block is evicted. Leased blocks can be evicted: if all are leased, one
 /// must be.
 class Lease {
  public:

@@ -14,8 +14,8 @@
 
 namespace kvplan::replacement {
 
-/// Blocks in a forest: each follows the block before it in the prompt in which it was first seen, or none.
-/// Counted are the followers that protect a block from eviction; the user decides which followers do.
+/// Blocks in a forest: each follows the block before it in the prompt in which it was first seen, or no block. Only
+/// followers that protect a block from eviction are counted; the user decides which followers do.
 class Leaves {
  public:
   /// The block follows `before` (kNoId: none). Only the first call for a block counts. REQUIRES: this was
@@ -27,16 +27,16 @@ class Leaves {
     node.known = true;
     node.before = before;
   }
-  /// From now on it protects the block before it. REQUIRES: follows was called; it does not protect it yet.
+  /// From now on the block protects the block before it. REQUIRES: follows was called; it does not protect it yet.
   void enter(Id id) {
     if (const Id before = nodes_[id].before; before != kNoId) ++nodes_[before].behind;
   }
-  /// It no longer protects the block before it. Returns that block if it is a leaf now, else kNoId.
+  /// The block no longer protects the block before it. Returns the latter if it is a leaf now, else kNoId.
   Id leave(Id id) {
     const Id before = nodes_[id].before;
     return before != kNoId && --nodes_[before].behind == 0 ? before : kNoId;
   }
-  /// True: no follower protects it. REQUIRES: follows was called.
+  /// True: no follower protects the block. REQUIRES: follows was called.
   [[nodiscard]] bool is_leaf(Id id) const { return nodes_[id].behind == 0; }
 
  private:

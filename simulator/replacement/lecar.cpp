@@ -1,5 +1,5 @@
-// LeCaR: two experts, LRU and LFU, each with a weight. One of them, drawn by weight, names the victim, and that is
-// remembered. If the victim is used again, it was evicted too early: the expert that named it loses weight.
+// LeCaR: two experts, LRU and LFU, each with a weight. An expert drawn by weight names the victim, which is remembered.
+// If the victim is used again, it was evicted too early, and the expert that named it loses weight.
 #include <algorithm>
 #include <array>
 #include <compare>
@@ -22,7 +22,7 @@ class Lecar {
  public:
   struct Params {
     double rate{0.45};
-    std::int64_t history_blocks{0};  ///< that each expert's history remembers
+    std::int64_t history_blocks{0};  ///< number of blocks that each expert's history remembers
     std::uint64_t seed{0};
   };
   Lecar(const Room& room, const Params& params)
@@ -90,7 +90,7 @@ class Lecar {
 
   struct Key {
     std::uint32_t uses;
-    std::uint64_t time;  // of the latest
+    std::uint64_t time;  // time of the latest use
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
@@ -104,7 +104,7 @@ class Lecar {
     (expert == kByRecency ? by_recency : by_count) *= factor;
     recency_weight_ = std::clamp(by_recency / (by_recency + by_count), 0.01, 0.99);
   }
-  /// Its uses stay known until it is inserted or remembered again.
+  /// Its uses stay stored until it is inserted or remembered again.
   void forget(Id id) {
     links_.remove(id);
     --remembered_[named_by_[id]];
@@ -131,7 +131,7 @@ class Lecar {
   KeyedHeap<Key> heap_;
   Random random_;
   std::vector<std::uint32_t> uses_;
-  std::vector<std::uint64_t> went_;  // time, of those remembered
+  std::vector<std::uint64_t> went_;  // time of eviction, for remembered blocks
   std::vector<std::uint8_t> named_by_;
   double recency_weight_{0.5};
   std::uint64_t now_{0};

@@ -9,7 +9,7 @@
 namespace kvplan::replacement::lfu {
 namespace {
 
-/// A list for each count, from oldest to youngest, so that nothing is sorted.
+/// There is a list for each count, from oldest to youngest, so that nothing has to be sorted.
 class Lfu {
  public:
   struct Params {};

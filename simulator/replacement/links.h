@@ -67,8 +67,8 @@ class Links {
   /// The next younger one that is not set aside; kNoId after the youngest.
   [[nodiscard]] Id younger(Id id) const { return id_at(nodes_[id + kLists].younger); }
 
-  /// The oldest id of the list that may be evicted; kNoId: none may. An id that may not be evicted is looked at
-  /// again only after may_go.
+  /// The oldest id of the list that may be evicted; kNoId: none may. An id that may not be evicted is not tried again
+  /// before may_go is called for it.
   template <class May>
   Id first(std::uint32_t list, const May& may) {
     if constexpr (!std::is_same_v<May, AllMayGo>) {
@@ -83,7 +83,7 @@ class Links {
     return id_at(nodes_[list].younger);
   }
 
-  /// The id may be evictable again. Any id, passed over or not.
+  /// The id may be evictable again. It can be any id, also one that was never set aside.
   void may_go(Id id) {
     const Node node = nodes_[id + kLists];
     if (node.older == kSetAside) aside_.may_go(node.younger);
@@ -94,7 +94,7 @@ class Links {
   static constexpr std::uint32_t kUnlinked = UINT32_MAX;
   static constexpr std::uint32_t kSetAside = UINT32_MAX - 1;
 
-  /// Indices: a list's own number is its end, both before the oldest and after the youngest; ids come behind.
+  /// Indices: a list's own number is its sentinel, before the oldest and after the youngest id; ids come behind.
   struct Node {
     std::uint32_t older{kUnlinked};
     std::uint32_t younger{kUnlinked};

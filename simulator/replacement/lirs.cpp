@@ -43,7 +43,7 @@ class Lirs {
     } else {
       stack_.push(0, id);
       queues_.renew(kQueue, id);
-      prune();  // where nothing is LIR the stack stays empty
+      prune();  // if no block is LIR, the stack stays empty
     }
   }
 
@@ -94,12 +94,12 @@ class Lirs {
   void may_go(Id id) { queues_.may_go(id); }
 
  private:
-  // The last: in S, and remembered when it was referenced.
+  // kRecalled: in S, and remembered when it was referenced.
   static constexpr std::uint8_t kAbsent = 0, kLir = 1, kHir = 2, kRemembered = 3, kRecalled = 4;
-  // Resident HIR blocks; remembered ones, as they went; LIR blocks in the order that they have in S.
+  // Lists: resident HIR blocks; remembered blocks in order of eviction; LIR blocks in their order in S.
   static constexpr std::uint32_t kQueue = 0, kHistory = 1, kMember = 2;
 
-  /// REQUIRES: it is the youngest of the stack and in no queue.
+  /// REQUIRES: the block is the youngest of the stack and in no queue.
   void make_lir(Id id) {
     kind_[id] = kLir;
     queues_.push(kMember, id);
@@ -113,7 +113,7 @@ class Lirs {
     }
     prune();
   }
-  /// The oldest of the stack is LIR, or the stack is empty.
+  /// Removes blocks until the oldest of the stack is LIR, or the stack is empty.
   void prune() {
     for (Id id = stack_.oldest(0); id != kNoId && kind_[id] != kLir; id = stack_.oldest(0)) {
       stack_.remove(id);
@@ -136,7 +136,7 @@ class Lirs {
     kind_[oldest] = kAbsent;
     stack_.remove(oldest);
   }
-  /// Only where no HIR block may go: the oldest LIR block that may.
+  /// The oldest LIR block that may be evicted. Used only if no HIR block may be.
   template <class May>
   Id evict_lir(const May& may) {
     const Id victim = queues_.first(kMember, may);

@@ -5,7 +5,7 @@
 namespace kvplan::replacement::lru {
 namespace {
 
-/// The policy concept: see policy.h. In a pool a block counts as used until its last holder frees it.
+/// Has the functions of policy.h. In a pool a block counts as used until its last holder frees it.
 class Lru {
  public:
   struct Params {};

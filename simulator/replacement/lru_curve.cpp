@@ -16,7 +16,7 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// Counts by distance become counts up to each distance.
+/// Turns counts by distance into counts up to each distance.
 void add_up(std::vector<std::int64_t>& counts) {
   for (std::size_t d = 1; d < counts.size(); ++d) counts[d] += counts[d - 1];
 }
@@ -34,7 +34,7 @@ Result<LruCurve> lru_curve(const References& refs, bool (*stop_asked)()) {
   curve.hits.resize(std::size_t{refs.distinct} + 1);
   for (std::size_t r = 0; r < refs.prompts(); ++r) {
     if (stop_asked != nullptr && r % 1024 == 0 && stop_asked()) return interrupted_error();
-    // A prompt's block is found in order from the size that holds it and all before it.
+    // A prefix hit of a prompt's block needs a size that holds it and all blocks before it.
     std::uint32_t most = 0;
     for (std::uint64_t k = refs.offsets[r]; k < refs.offsets[r + 1]; ++k) {
       const std::uint32_t distance = distances.use(refs.ids[k]);
@@ -72,9 +72,9 @@ SampledCurve::Estimate SampledCurve::at(std::int64_t capacity) const {
 
 Result<SampledCurve> sampled_lru_curve(const References& refs, const Fraction& rate, std::uint64_t seed,
                                        bool (*stop_asked)()) {
-  // Hashes below the limit are sampled; their order within it says in which part they are.
+  // Blocks with hashes below the limit are sampled; the hash also decides the part to which a block belongs.
   const auto limit = static_cast<std::uint64_t>((Wide{1} << 48) * rate.numerator / rate.denominator);
-  std::vector<Id> dense(refs.distinct, kNoId);  // of the sampled blocks, from 0
+  std::vector<Id> dense(refs.distinct, kNoId);  // numbers of the sampled blocks, from 0
   std::vector<std::uint8_t> part(refs.distinct, 0);
   Id ids = 0;
   for (Id id = 0; id < refs.distinct; ++id) {

@@ -1,6 +1,6 @@
-// The hit curve of LRU for all cache sizes in one pass. LRU keeps in a larger cache everything that it keeps in a
-// smaller one; so a reference is a hit from some size on: the number of different blocks from the last use of its
-// block to this one, its stack distance (Mattson, Gecsei, Slutz, Traiger 1970).
+// The hit curve of LRU for all cache sizes in one pass. A larger LRU cache holds everything that a smaller one holds.
+// So a reference is a hit from some size on: its stack distance, the number of different blocks from the last use of
+// its block to this use (Mattson, Gecsei, Slutz, Traiger 1970).
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@ struct LruCurve {
 /// Error: interrupted, if `stop_asked` is not null and returns true.
 Result<LruCurve> lru_curve(const References& refs, bool (*stop_asked)());
 
-/// The curve of object hits estimated from some of the blocks, chosen by a hash of their ids (SHARDS with the
-/// adjustment of its first bucket: Waldspurger, Park, Garthwaite, Ahmad 2015). A distance among n of d blocks
+/// The curve of object hits, estimated from a sample of the blocks, chosen by a hash of their ids (SHARDS with the
+/// adjustment of its first bucket: Waldspurger, Park, Garthwaite, Ahmad 2015). A stack distance d within the sample
 /// stands for d / rate.
 class SampledCurve {
  public:

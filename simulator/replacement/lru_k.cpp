@@ -60,8 +60,8 @@ class LruK {
 
  private:
   struct Key {
-    bool complete;       // K uses are known
-    std::uint64_t time;  // of the K-th last use, or of the last
+    bool complete;       // true: K uses are known
+    std::uint64_t time;  // time of the K-th last use, or of the last
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   /// The latest uses of a block, the last one first.
@@ -76,7 +76,7 @@ class LruK {
     const bool complete = known_[id] == params_.uses;
     return {complete, times_of(id)[complete ? params_.uses - 1 : 0]};
   }
-  /// A referenced block leaves the history and keeps its uses.
+  /// Removes a referenced block from the history; its uses are kept.
   void recall(Id id) {
     if (!history_.linked(id)) return;
     history_.remove(id);
@@ -97,8 +97,8 @@ class LruK {
   Params params_;
   KeyedHeap<Key> heap_;
   Links<1> history_;
-  std::vector<std::uint8_t> known_;   // uses that are known, by id
-  std::vector<std::uint64_t> times_;  // K by id
+  std::vector<std::uint8_t> known_;   // number of known uses, by id
+  std::vector<std::uint64_t> times_;  // K times for each id
   std::uint64_t now_{0};
   std::int64_t size_{0}, remembered_{0};
 };

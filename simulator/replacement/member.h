@@ -1,4 +1,4 @@
-// Makes the entry of a member from its class. For the files of the members.
+// Makes the catalogue entry of a policy from its class. Included by the files of the members.
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace kvplan::replacement {
 
-/// The last parameter of every member that does not know the future.
+/// The last parameter of every member except those that know the future.
 inline constexpr Param kLeavesParam{
     .name = "leaves",
     .help = "Whether a block can be evicted only after the cached blocks that follow it in their prompts",
     .kind = ParamKind::kFlag,
     .fallback = "false",
     .default_unsaid = true};
-/// The parameters of a member that has only this one.
+/// The parameters of a member that has only kLeavesParam.
 inline constexpr std::array<Param, 1> kLeavesAlone{{kLeavesParam}};
 
-/// The share of `whole` that a parameter names, rounded down; exact if the text is a fraction with parts below
+/// The share of `whole` that a parameter gives, rounded down; exact if the text is a fraction with parts below
 /// 2^31, such as 0.1. REQUIRES: the parameter is a decimal that is not negative; the product is below 2^63.
 Result<std::int64_t> part_of(const Choice& choice, std::string_view param, std::int64_t whole);
 
@@ -51,7 +51,7 @@ constexpr ReplacementEntry member(const Descriptor& descriptor) {
   }>(descriptor);
 }
 
-/// The entry with the price of a case beyond that of any policy: nanoseconds for each block.
+/// The entry with the price of a case in addition to the price of any policy: nanoseconds for each block.
 constexpr ReplacementEntry priced(std::int64_t block_ns, ReplacementEntry entry) {
   entry.price.block_ns = block_ns;
   return entry;

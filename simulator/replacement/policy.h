@@ -1,4 +1,4 @@
-// What a replacement policy must have, and an interface for callers that do not know its class.
+// The functions that a replacement policy must have, and an interface for callers that do not know its class.
 //
 // A policy is a class with inline calls, so that replaying references costs no virtual call. It has
 //   P(room, params)   an empty cache
@@ -11,8 +11,8 @@
 //   erase(id)         a cached id is removed for other reasons, and is not remembered
 //   grow(ids)         from now on ids are below `ids`
 //   may_go(id)        may(id) may have become true. Any id
-// and where it makes a difference
-//   unpin(use)        the last holder of a cached id frees it: for recency it was used until now
+// and, if the policy needs them:
+//   unpin(use)        the last holder of a cached id frees it: for recency, the id was in use until now
 //   expire(now, may, told)   evicts ids by time alone, whether room is needed or not
 #pragma once
 

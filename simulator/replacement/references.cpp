@@ -21,7 +21,7 @@ Result<References> references_of(const traces::Trace& trace) {
     refs.times_ns.push_back(latest - trace.arrival_ns.front());
   }
   if (!trace.tenant.empty()) {
-    // Rows without a tenant are a category, too.
+    // Rows without a tenant form a category of their own.
     refs.category_count = static_cast<std::uint32_t>(trace.tenant_names.size()) + 1;
     for (const std::int32_t tenant : trace.tenant)
       refs.categories.push_back(static_cast<std::uint32_t>(tenant + 1));

@@ -23,16 +23,16 @@ struct References {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(ids.size()); }
 };
 
-/// References of a trace, prompts in file order. A prompt that arrived before its predecessor counts as arriving
-/// with it. Category: the tenant, if the trace names tenants. Errors: the trace has no prefix hashes, or no
-/// prompts, or too many ids.
+/// References of a trace, prompts in file order. A prompt that arrived before the prompt before it in the file counts
+/// as arriving with that one. Category: the tenant, if the trace names tenants. Errors: the trace has no prefix hashes,
+/// or no prompts, or too many ids.
 Result<References> references_of(const traces::Trace& trace);
 
 /// Hits of one replay, counted in two ways. The cache content is the same for both: while the leading blocks of a
 /// prompt are hits, nothing is evicted.
 struct Hits {
   std::int64_t object{0};  ///< references with a cached block
-  std::int64_t prefix{0};  ///< of those, the ones with hits for all blocks of the prompt before them
+  std::int64_t prefix{0};  ///< of those, references with hits for all earlier blocks of their prompt too
   friend bool operator==(const Hits&, const Hits&) = default;
 };
 

@@ -16,9 +16,9 @@ namespace kvplan::replacement {
 struct ReplacementEntry {
   Descriptor descriptor;
   bool uses_time{false};  ///< true: the arrival times of requests matter
-  /// Replays references through an empty cache of `capacity` blocks, at least 1. Errors: an impossible
-  /// parameter; interrupted, if `stop_asked` is not null and returns true. Null for the rule of a pool itself,
-  /// which means nothing here.
+  /// Replays references through an empty cache of `capacity` blocks, at least 1. Errors: an impossible parameter;
+  /// interrupted, if `stop_asked` is not null and returns true. Null for the member that stands for a pool's own rule,
+  /// since a replay has no pool.
   Result<Hits> (*replay)(const Choice&, const References&, std::int64_t capacity, bool (*stop_asked)());
   /// Makes the policy for a cache or a pool. Null for a member that knows the future, and for a pool's own
   /// rule.
@@ -26,12 +26,12 @@ struct ReplacementEntry {
   /// The hits of every capacity follow from one pass over the references (stack_curve.h).
   bool one_pass_curve{false};
   bool optimal{false};  ///< knows the future, and no policy has more hits
-  CasePrice price{};    ///< of a case with this member, beyond that of any policy
+  CasePrice price{};    ///< additional time of a case with this member
 };
 
 std::span<const ReplacementEntry* const> replacements();
 Catalogue replacement_descriptors();
-/// True: a pool can use it: its own rule, or a policy that does not know the future.
+/// True: a pool can use the member: it is the pool's own rule, or a policy that does not know the future.
 inline bool serves_pools(const ReplacementEntry& entry) {
   return entry.make != nullptr || entry.replay == nullptr;
 }

@@ -10,7 +10,7 @@
 
 namespace kvplan::replacement {
 
-/// Every block may be evicted.
+/// The rule that every block may be evicted.
 struct AnyGoes {
   template <class P>
   void make_room(P& policy, const Use& incoming, Id /*before*/) {
@@ -24,8 +24,8 @@ struct AnyGoes {
   }
 };
 
-/// A block is evicted only after the cached ones that follow it (leaves.h). The block before the new one also
-/// stays, as a running request would hold it, unless nothing else is left.
+/// The rule that a block is evicted only after the cached blocks that follow it (leaves.h). The block before the new
+/// one also stays, as a running request would hold it, unless no other block can be evicted.
 class LeavesGo {
  public:
   template <class P>
@@ -42,7 +42,7 @@ class LeavesGo {
     leaves_.follows(use.id, before);
     leaves_.enter(use.id);
   }
-  /// The evicted block may make a leaf of the one before it, and that one may have expired, too.
+  /// Evicting a block may make the block before it a leaf, which may have expired too.
   template <class P>
   void expire(P& policy, std::int64_t now_ns) {
     if constexpr (requires { policy.expire(now_ns, May{}, [](Id) {}); }) {
@@ -68,8 +68,8 @@ class LeavesGo {
   Leaves leaves_;
 };
 
-/// Demand caching: every miss is inserted; if the cache is full, a block is evicted first. Ends early with an
-/// error if `stop_asked` returns true (null: never). `rule`: which blocks may be evicted.
+/// Demand caching: every miss is inserted; if the cache is full, a block is evicted first. Ends early with an error if
+/// `stop_asked` returns true (null: never). `rule` decides which blocks may be evicted.
 template <class P, class Rule>
 Result<Hits> replay(P& policy, Rule rule, const References& refs, std::int64_t capacity,
                     bool (*stop_asked)()) {

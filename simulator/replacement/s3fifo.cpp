@@ -16,10 +16,10 @@ namespace {
 class S3Fifo {
  public:
   struct Params {
-    std::int64_t small_blocks{0};  ///< the main queue gives blocks up while it has more than all but these
-    std::int64_t ghost_blocks{0};  ///< ids that are remembered
+    std::int64_t small_blocks{0};  ///< the main queue evicts while it has more than all blocks but these
+    std::int64_t ghost_blocks{0};  ///< number of remembered ids
     std::uint32_t promote_uses{2};
-    /// Until the first eviction, new blocks go to the main queue when the small queue has its share.
+    /// Until the first eviction, new blocks go to the main queue once the small queue has its share.
     bool fill_main{false};
   };
   S3Fifo(const Room& room, const Params& params)
@@ -49,7 +49,7 @@ class S3Fifo {
     if (victim == kNoId) victim = from_main(may);
     if (victim == kNoId && main_first) {
       victim = from_small(may);
-      if (victim == kNoId) victim = from_main(may);  // what has just moved there
+      if (victim == kNoId) victim = from_main(may);  // a block that has just moved there
     }
     return victim;
   }
@@ -62,7 +62,7 @@ class S3Fifo {
 
  private:
   static constexpr std::uint32_t kSmall = 0, kMain = 1, kGhost = 2;  // lists
-  // The state of a block: kUses x list + uses so far; remembered; none; none, but it was remembered when it was
+  // The state of a block: kUses x list + number of uses; remembered; none; none, but remembered when it was
   // referenced.
   static constexpr std::uint8_t kUses = 4, kRemembered = 8, kAbsent = 9, kRecalled = 10;
 

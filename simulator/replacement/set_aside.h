@@ -1,6 +1,6 @@
-// Blocks that were passed over in a search for a victim, because a request holds them. They leave their list, so
-// that they are not passed over again, and keep their rank in it. Those that may be evicted again come first:
-// everything that is still in the list is younger. If every block may be evicted this is empty and costs nothing.
+// Blocks that were passed over in a search for a victim, because a request holds them. They leave their list, so that
+// they are not tried again, and keep their rank in it. When they may be evicted again, they come first: everything that
+// is still in the list is younger. If every block may be evicted this is empty and costs nothing.
 #pragma once
 
 #include <compare>
@@ -19,10 +19,10 @@ class SetAside {
   using Ticket = std::uint32_t;
 
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  /// Sets an id aside. REQUIRES: it is the oldest of those in the list, and not set aside.
+  /// Sets an id aside. REQUIRES: it is the oldest id in the list, and not set aside.
   Ticket add(std::uint32_t list, Id id);
   void remove(Ticket ticket);
-  /// The block may be evictable again. Required, otherwise `first` does not find it.
+  /// The block may be evictable again. Without this call, `first` does not find it.
   void may_go(Ticket ticket);
   /// The oldest id of a list that was set aside, evictable or not; kNoId: none was.
   [[nodiscard]] Id oldest(std::uint32_t list) const;

@@ -31,7 +31,7 @@ class Sieve {
   template <class May>
   Id evict(const Use& /*incoming*/, const May& may) {
     Id at = hand_;
-    // Once around clears every bit that can be cleared, a second time finds what may go.
+    // One round clears every bit that can be cleared, a second round finds a block that may be evicted.
     for (std::int64_t passed = 0; passed <= 2 * size_; ++passed) {
       if (at == kNoId) at = links_.oldest(0);
       if (at == kNoId) break;
@@ -60,7 +60,7 @@ class Sieve {
 
   Links<1> links_;
   std::vector<std::uint8_t> state_;
-  Id hand_{kNoId};  // kNoId: the oldest
+  Id hand_{kNoId};  // kNoId: the hand is at the oldest block
   std::int64_t size_{0};
 };
 

@@ -37,7 +37,7 @@ class Ttl {
     links_.push(0, use.id);
     ++size_;
   }
-  /// A block that came, or was renewed, at t lives in [t, t + life).
+  /// A block that was inserted or renewed at t lives in [t, t + life).
   template <class May, class Told>
   void expire(std::int64_t now_ns, const May& may, const Told& told) {
     for (Id id = links_.first(0, may); id != kNoId; id = links_.first(0, may)) {
@@ -60,7 +60,7 @@ class Ttl {
 
  private:
   Params params_;
-  Links<1> links_;  // by since_ns_, as times never decrease
+  Links<1> links_;  // in order of since_ns_, because times never decrease
   std::vector<std::int64_t> since_ns_;
   std::int64_t size_{0};
 };

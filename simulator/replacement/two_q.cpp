@@ -9,12 +9,12 @@
 namespace kvplan::replacement::two_q {
 namespace {
 
-/// A remembered block that is referenced is forgotten before a victim is chosen.
+/// A remembered block that is referenced leaves the history before a victim is chosen.
 class TwoQ {
  public:
   struct Params {
-    std::int64_t in_blocks{0};   ///< A1in gives blocks up while it has more than these
-    std::int64_t out_blocks{0};  ///< blocks that A1out remembers
+    std::int64_t in_blocks{0};   ///< A1in evicts while it has more blocks than this
+    std::int64_t out_blocks{0};  ///< number of blocks that A1out remembers
   };
   TwoQ(const Room& room, const Params& params)
       : params_(params), links_(room.ids), state_(room.ids, kAbsent) {}
@@ -59,7 +59,7 @@ class TwoQ {
   void may_go(Id id) { links_.may_go(id); }
 
  private:
-  // The lists; in none; in none, but remembered when it was referenced.
+  // The lists; in no list; in no list, but remembered when it was referenced.
   static constexpr std::uint8_t kIn = 0, kMain = 1, kOut = 2, kAbsent = 3, kRecalled = 4;
 
   void recall(Id id) {

@@ -1,4 +1,4 @@
-// How often ids were used lately, approximately, in a few bits for each block of the cache: a count-min sketch
+// Counts approximately how often ids were used lately, in a few bits for each block of the cache: a count-min sketch
 // with four rows of counters up to 15, which are all halved from time to time.
 #pragma once
 

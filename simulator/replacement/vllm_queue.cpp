@@ -1,6 +1,6 @@
-// A paged pool's rule without a policy, as in vLLM: blocks that no request holds are handed out in the order in
-// which they were freed, whether a lookup can find their content or not. It does not rank contents, so it has a
-// meaning only in pools, where blocks are held.
+// A paged pool's rule without a policy, as in vLLM: blocks that no request holds are handed out in the order in which
+// they were freed, whether a lookup can find their content or not. It does not rank contents, so it makes sense only in
+// pools, where requests hold blocks.
 #include "simulator/replacement/replacements.h"
 
 namespace kvplan::replacement::vllm_queue {

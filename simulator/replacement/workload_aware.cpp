@@ -85,7 +85,7 @@ class WorkloadAware {
   }
 
  private:
-  /// The latest times of something, and their mean.
+  /// The latest times of one kind, and their mean.
   class Recent {
    public:
     explicit Recent(std::int64_t window) : window_(static_cast<std::size_t>(window)) {}
@@ -117,7 +117,7 @@ class WorkloadAware {
   };
   struct Key {
     std::int64_t time_ns;
-    std::uint32_t depth_down;  // less for a deeper block
+    std::uint32_t depth_down;  // smaller for a deeper block
     Id id;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -148,7 +148,7 @@ class WorkloadAware {
     mean = mean < 1 ? 1 : mean;
     return exponential(-age / mean) * (1 - exponential(-life / mean));
   }
-  /// REQUIRES: both are the first of their heaps.
+  /// REQUIRES: both blocks are the first of their heaps.
   [[nodiscard]] bool goes_before(Id a, Id b) const {
     const Key& x = heaps_[last_[a].category].key(a);
     const Key& y = heaps_[last_[b].category].key(b);

@@ -11,14 +11,14 @@
 namespace kvplan::replacement::wtinylfu {
 namespace {
 
-/// Every use is counted in a sketch. If the window has room for a new block, the main part evicts one. Otherwise the
-/// oldest of the window is evicted, unless it was used more often than the main part's victim: then it replaces that
-/// victim, as the youngest on probation.
+/// Every use is counted in a sketch. If the window has room for a new block, the main part evicts one of its blocks.
+/// Otherwise the oldest block of the window is evicted, unless it was used more often than the main part's victim; then
+/// it replaces that victim, as the youngest block on probation.
 class WTinyLfu {
  public:
   struct Params {
     std::int64_t window_blocks{1};     ///< at least 1
-    std::int64_t protected_blocks{0};  ///< of the main part
+    std::int64_t protected_blocks{0};  ///< blocks of the main part
   };
   WTinyLfu(const Room& room, const Params& params)
       : params_(params), links_(room.ids), list_(room.ids, kAbsent), sketch_(room) {}

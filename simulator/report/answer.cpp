@@ -18,7 +18,7 @@ using runs::Comparison;
 using runs::RunSummary;
 using runs::Shortage;
 
-/// Variants that have a sentence of their own; of more, only those that the comparison names.
+/// At most this many variants get a sentence each; if there are more, only those that the comparison names get one.
 constexpr std::size_t kMostSentences = 12;
 /// A loss below this share is not named.
 constexpr double kWorthWords = 0.01;
@@ -113,7 +113,7 @@ std::optional<Pair> larger_batch(const View& view) {
   };
   std::vector<std::size_t> those = users;
   if (runs::shortage_of(view.result(first)) == Shortage::kNever) {
-    // Compared with the variants that were short of memory, if there are any.
+    // Compare with the variants that were short of memory, if there are any.
     std::erase_if(those, [&](std::size_t v) {
       return v != first && (runs::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
     });
@@ -187,7 +187,7 @@ std::string throughput_sentence(const View& view) {
          " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
-/// Variants in which requests come faster than they are served: their latencies say nothing.
+/// Names the variants in which requests arrive faster than they are served: their latencies mean nothing.
 std::string saturation_sentence(const View& view) {
   std::vector<std::size_t> those;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
@@ -226,7 +226,7 @@ std::string wait_sentence(const View& view) {
   return out + ".";
 }
 
-/// What keeping buys: the variant that keeps nothing beside the fastest of those that do.
+/// What a KV cache gains: the variant without one, compared with the fastest of those with one.
 std::string cache_sentence(const View& view) {
   std::optional<std::size_t> without, with;
   const auto speed = [&](std::size_t v) { return view.result(v).output_tokens_per_s.value_or(0); };
@@ -327,7 +327,7 @@ void add_apart(const View& view, std::vector<std::string>& out) {
                   " more variants did other work and are left out of the ratios.");
 }
 
-/// What one variant did with the memory and how many requests that let run.
+/// What one variant did with the memory, and how many concurrent requests that allowed.
 std::string variant_sentence(const View& view, std::size_t v) {
   const RunSummary& r = view.result(v);
   std::string out = view.names.label(v);
@@ -348,7 +348,7 @@ std::string variant_sentence(const View& view, std::size_t v) {
   return out + (limit.empty() ? "." : "; " + limit + ".");
 }
 
-/// What is varied is the load itself.
+/// The sentence for comparisons in which the varied value is the load itself.
 std::string load_sentence(const Comparison& comparison) {
   for (const runs::Vary& vary : comparison.varies)
     if (vary.path.rfind("workload.rate_scale", 0) == 0)
@@ -402,7 +402,7 @@ std::string metric_text(std::string_view metric, double value) {
 
 namespace {
 
-/// What is said of variants in relation to each other.
+/// Sentences that compare variants with each other.
 std::vector<std::string> relations(const View& view) {
   const Comparison& comparison = view.comparison;
   std::vector<std::string> out;
@@ -421,7 +421,7 @@ std::vector<std::string> relations(const View& view) {
       add(saturation_sentence(view));
       add(wait_sentence(view));
     };
-    if (buys) {  // the question is what to buy; the memory comes after that
+    if (buys) {  // the question is which devices to buy; the memory is secondary
       add(goodput_sentence(view));
       add(fewest_gpus_sentence(view));
       add(cheapest_sentence(view));

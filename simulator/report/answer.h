@@ -1,4 +1,4 @@
-// A comparison as an answer: sentences computed from the numbers of simulator/study/answer.h, and the figures behind
+// Puts a comparison into sentences, computed from the numbers of simulator/study/answer.h, and gives the figures behind
 // them. Text, JSON and HTML print the same.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace kvplan::report {
 
-/// The sentences, the most important first. A sentence that relates two variants names the best variant that did the
-/// same work as the first, and the first; if the first is the best, the best and the worst.
+/// The sentences, the most important first. A sentence about two variants names the best variant that did the same work
+/// as the first variant, and the first one; if the first is the best, it names the best and the worst.
 std::vector<std::string> answer_sentences(const runs::Comparison& comparison);
 
-/// The same without the sentences about single variants, which repeat tables; with them if there are no others.
+/// As answer_sentences, without sentences about single variants, which repeat tables (unless there are no others).
 std::vector<std::string> short_answer_sentences(const runs::Comparison& comparison);
 
 /// A sentence for each knee, after one that says what a knee is. Empty without knees.

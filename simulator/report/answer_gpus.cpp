@@ -17,7 +17,7 @@ std::string kind_of(const View& view, std::size_t v) {
   return device == nullptr ? std::string() : std::string(device->name);
 }
 
-/// Of the variants that ran, in their order.
+/// The kinds of devices of the variants that ran, in their order.
 std::vector<std::string> kinds_of(const View& view) {
   std::vector<std::string> kinds;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
@@ -57,12 +57,12 @@ double nearness(const RunSummary& r) {
 
 /// Among variants with targets: those with the fewest devices that meet them often enough.
 struct Fewest {
-  std::optional<std::size_t> meets;        ///< that one
-  std::optional<std::size_t> best;         ///< which is nearest to them
-  std::int64_t least{INT64_MAX}, most{0};  ///< devices
+  std::optional<std::size_t> meets;        ///< the variant with the fewest devices that meets them
+  std::optional<std::size_t> best;         ///< the variant that is nearest to the targets
+  std::int64_t least{INT64_MAX}, most{0};  ///< numbers of devices of all judged variants
 };
 
-/// Among variants with devices of this kind; any where it is null.
+/// Looks at variants with devices of this kind only; at all variants if it is null.
 Fewest fewest_of(const View& view, const std::string* kind) {
   Fewest out;
   const auto met = [&](std::size_t v) { return nearness(view.result(v)); };

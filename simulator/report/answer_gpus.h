@@ -8,10 +8,10 @@
 
 namespace kvplan::report {
 
-/// Throughput per device, if the number of devices differs; else empty.
+/// The sentence about throughput per device, if the number of devices differs; else empty.
 std::string per_gpu_sentence(const View& view);
-/// Among variants with targets and the same load: the one with the fewest devices that meets the targets often
-/// enough; one for each kind of device, since different kinds cannot be compared by number. Empty if there is none.
+/// Among variants with targets and the same load: the one with the fewest devices that meets the targets often enough;
+/// one for each kind of device, since different kinds cannot be compared by number. Empty if there is none.
 std::string fewest_gpus_sentence(const View& view);
 /// Among variants with targets, prices and the same load: the cheapest that meets its targets often enough. Empty if
 /// there is none.

@@ -1,4 +1,4 @@
-// Sentences about the pool size beyond which a larger pool stops to help.
+// Sentences about the pool size beyond which a larger pool no longer helps.
 #include "simulator/report/answer.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/variant_names.h"

@@ -47,7 +47,7 @@ struct View {
   VariantNames names;
   std::size_t base;
   std::vector<std::size_t> same;   ///< variants with the same work as the first that ran, itself included
-  std::vector<std::size_t> apart;  ///< did not
+  std::vector<std::size_t> apart;  ///< variants with other work
   std::size_t served{0};           ///< variants that completed a request
 };
 
@@ -55,10 +55,10 @@ struct View {
 struct Pair {
   std::size_t best, other;
   double best_value, other_value;
-  std::int64_t alike{0};  ///< number of other variants that tie with the best
+  std::int64_t alike{0};  ///< number of other variants with equal values
 };
 
-/// Among `variants`. None if fewer than two have the figure.
+/// The pair among `variants`. None if fewer than two have the figure.
 inline std::optional<Pair> best_and_other(const View& view, const runs::Metric& metric,
                                           const std::vector<std::size_t>& variants) {
   std::vector<std::pair<double, std::size_t>> values;
@@ -77,7 +77,7 @@ inline std::optional<Pair> best_and_other(const View& view, const runs::Metric& 
               std::count_if(values.begin(), values.end(), is_best) - 1};
 }
 
-/// Among variants with the same work.
+/// The pair among variants with the same work.
 inline std::optional<Pair> best_and_other(const View& view, const runs::Metric& metric) {
   return best_and_other(view, metric, view.same);
 }

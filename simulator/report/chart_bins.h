@@ -15,8 +15,8 @@ struct Bins {
   std::array<std::vector<double>, observe::kTimelineRows> mean, least, greatest;  // bytes; requests
 };
 
-/// Rows are summed over replicas. More than 320 bins, about what the width can show, are joined without loss of
-/// exactness. REQUIRES: a timeline.
+/// Rows are summed over replicas. If there are more than 320 bins, about as many as the width can show, bins are joined
+/// without loss of exactness. REQUIRES: a timeline.
 Bins bins_of(const runs::RunResult& result);
 
 /// Values as coordinates.

@@ -44,7 +44,7 @@ void x_axis(Markup& svg, const Plot& plot, const Scale& scale, const std::vector
 void y_axis(Markup& svg, const Plot& plot, const Scale& scale, const std::vector<double>& ticks,
             const std::string& title, const std::function<std::string(double)>& text);
 
-/// Patterns of this chart, in <defs>.
+/// Writes the patterns of this chart, in <defs>.
 void hatches(Markup& svg, const std::string& id);
 /// Fill of a state, and the hatch over it (empty: none).
 std::string state_class(observe::State state);
@@ -53,7 +53,7 @@ std::string hatch_fill(observe::State state, const std::string& id);
 double state_legend(Markup& svg, const std::vector<observe::State>& states, const std::string& id,
                     double left, double top, double width);
 
-/// Moves label positions so that each is at least `gap` from the next and all are between `low` and `high`; keeps the
+/// Moves label positions so that neighbours are at least `gap` apart and all are between `low` and `high`; keeps the
 /// order.
 void part_labels(std::vector<double>& positions, double gap, double low, double high);
 

@@ -49,7 +49,7 @@ std::string in_theme(std::string_view svg, Theme theme) {
       return variable.name == svg.substr(0, end);
     });
     if (known == kVariables.end()) {
-      out += kBegin;  // words of a title, or a variable from elsewhere
+      out += kBegin;  // the number belongs to a title, or to a variable from elsewhere
       continue;
     }
     out += theme == Theme::kDark ? known->dark : known->light;
@@ -82,7 +82,7 @@ std::string chart_css() {
     css += ".chart .s-" + std::string(kStateNames[s]) +
            "{fill:" + (style.colour.empty() ? "var(--ink)" : std::string(style.colour)) + "}";
   }
-  // The hatch alone shows padding; free is the quiet ground.
+  // Padding is shown by its hatch alone; free memory is the plain background.
   css += "\n.chart .s-padding{fill-opacity:.08}.chart .s-free{fill-opacity:.35}\n";
   for (std::size_t i = 0; i < kLineColours.size(); ++i) {
     const std::string name = ".l" + std::to_string(i);

@@ -238,7 +238,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
   double low = 1e9;
   double high = 0;
   for (const Curve& curve : curves) {
-    // The shortest of the queue can be next to nothing: the axis begins where curves begin to rise.
+    // The shortest queueing time can be next to nothing: the axis begins where the curves begin to rise.
     const std::size_t hundredth = curve.sorted_s.size() / 100;
     if (!curve.sorted_s.empty() && curve.sorted_s[hundredth] > 0)
       low = std::min(low, curve.sorted_s[hundredth]);
@@ -247,7 +247,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
   }
   if (high <= 0) high = 1;
   low = std::clamp(low, 1e-6, high);
-  // Whole decades, so that the axis begins and ends with a tick; what is shorter is drawn at its beginning.
+  // The axis covers whole decades, so that it begins and ends with a tick; shorter times are drawn at its beginning.
   low = std::pow(10.0, std::floor(std::log10(low)));
   high = std::max(std::pow(10.0, std::ceil(std::log10(high) - 1e-9)), low * 10);
 
@@ -274,7 +274,7 @@ std::string latency_chart(const RunResult& r, const std::string& id) {
                          {"d", distribution_path(curve.sorted_s, x, y)}})
           .line_break();
   draw_targets(svg, plot, x, curves);
-  // Names beside their curves, at heights of their own.
+  // Names are drawn beside their curves, each at a height of its own.
   double at = 0.86;
   for (const Curve& curve : curves) {
     if (curve.sorted_s.empty()) continue;

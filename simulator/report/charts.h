@@ -16,7 +16,7 @@ struct Plot {
   double left{64}, right{700}, top{16}, bottom{276};
 };
 
-/// CSS that the charts need, once a page. `:root` holds the colours of both themes.
+/// CSS that the charts need, once per page. `:root` holds the colours of both themes.
 std::string chart_css();
 
 /// The states over time, stacked to the capacity: exact means of each bin, summed over replicas; with one
@@ -37,7 +37,7 @@ struct ShareRow {
 std::string share_chart(const std::vector<ShareRow>& rows, const std::string& id);
 
 enum class Theme : std::uint8_t { kLight, kDark };
-/// The same with every variable of chart_css replaced by its colour in a theme, for readers that know no variables.
+/// The chart with every variable of chart_css replaced by its colour in a theme, for viewers that lack variables.
 std::string in_theme(std::string_view svg, Theme theme);
 
 /// A chart as a file of its own.

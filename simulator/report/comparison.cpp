@@ -153,7 +153,7 @@ std::vector<std::string> failures(const Comparison& comparison) {
   return out;
 }
 
-/// "replicas=1: ", "variant 2, variant 3 and 4 others: ", "all but variant 2: "; empty where it is all that ran.
+/// "replicas=1: ", "variant 2, variant 3 and 4 others: ", "all but variant 2: "; empty if these are all that ran.
 std::string of_variants(const VariantNames& names, const std::vector<std::size_t>& said_by,
                         const std::vector<std::size_t>& ran) {
   if (said_by.size() == ran.size()) return {};
@@ -171,7 +171,7 @@ std::string of_variants(const VariantNames& names, const std::vector<std::size_t
   return out + ": ";
 }
 
-/// Each once, with the variants that it is of where it is not of all.
+/// Each note once, preceded by the variants that it applies to unless it applies to all.
 std::vector<std::string> notes(const Comparison& comparison,
                                const std::vector<std::string> RunResult::*lines) {
   std::vector<std::string> out;
@@ -195,8 +195,8 @@ std::vector<std::string> notes(const Comparison& comparison,
   return out;
 }
 
-/// No latency model was given, and variants got different ones, so that they differ by more than what was
-/// varied.
+/// For comparisons without a given latency model, in which variants got different ones: they then differ by more than
+/// the varied values. Says which latency models they got.
 std::string ways_of_step_times(const Comparison& comparison) {
   std::vector<std::string> ways;
   for (const Variant& variant : comparison.variants) {
@@ -218,7 +218,7 @@ std::string title_of(const Comparison& comparison) {
   return grouped(count) + (count == 1 ? " variant" : " variants") + " of one scenario";
 }
 
-/// Settings of the first variant that ran, all or those of the short form; what differs is called varied.
+/// Settings of the first variant that ran: all of them, or those of the short form. Settings that differ read "varied".
 Table common_scenario(const Comparison& comparison, bool all) {
   const RunResult& first = first_result(comparison);
   Table table = all ? run_content(first).scenario : settings_table(first.scenario);

@@ -10,7 +10,7 @@ namespace kvplan::report {
 
 /// One row per variant: its use of memory, and the service of requests.
 std::vector<Table> comparison_tables(const runs::Comparison& comparison);
-/// Warnings for readers of the JSON alone: variants that could not run, and the warnings of the others, without
+/// Warnings for users of the JSON alone: variants that could not run, and the warnings of the others, without
 /// repetition.
 std::vector<std::string> comparison_warnings(const runs::Comparison& comparison);
 
@@ -19,7 +19,7 @@ std::string comparison_json(const runs::Comparison& comparison);
 /// The answer, a row for each variant, and the settings that were given. `verbose`: also a sentence about each
 /// variant, every setting and every assumption.
 std::string comparison_text(const runs::Comparison& comparison, std::size_t width, bool verbose);
-/// `command`: the command line that makes this page again. Running requests are drawn for the variants with
+/// `command`: the command line that makes this page again. Running requests are drawn for variants that have
 /// timelines.
 std::string comparison_html(const runs::Comparison& comparison, const std::string& command);
 

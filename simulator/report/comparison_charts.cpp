@@ -12,7 +12,7 @@
 namespace kvplan::report {
 namespace {
 
-constexpr double kStrip = 58;  // height of a row, the gap beneath it included
+constexpr double kStrip = 58;  // height of a row, including the gap below it
 constexpr double kGap = 14;
 
 /// An axis for values from 0 to `most`, which may be 0.

@@ -20,7 +20,7 @@ Table scenario_table(const runs::Scenario& scenario) {
     for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
       if (scenario.texts[i].empty() || scenario.origin(i) != origin) continue;
       const std::string_view path = runs::scenario_fields()[i].path;
-      if (path == "memory.replacement" && own_order) continue;  // it is ignored
+      if (path == "memory.replacement" && own_order) continue;  // the run ignores this setting
       table.rows.push_back(
           {.label = std::string(path), .cells = {sources_text(scenario, i), scenario.texts[i]}});
     }
@@ -124,7 +124,7 @@ std::string_view overlay_words(observe::Overlay overlay) {
   return {};
 }
 
-/// Counts in addition to the states. Empty if they add nothing.
+/// Counts in addition to the states. Empty if they would add nothing.
 Table overlay_table(const RunSummary& r) {
   Table table{.title = "In addition to the states", .columns = {"mean", "at the peak"}, .rows = {}};
   if (!r.memory) return table;
@@ -141,7 +141,7 @@ Table overlay_table(const RunSummary& r) {
   return table;
 }
 
-/// What layers with a window hold, and those that see everything. Empty where no layers have blocks of their own.
+/// What layers with a window hold, and what layers that see everything hold. Empty if no layers have their own blocks.
 Table layer_group_table(const RunSummary& r) {
   Table table{.title = "Groups of layers",
               .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},
@@ -241,7 +241,7 @@ std::string sources_text(const runs::Scenario& scenario, std::size_t field) {
     std::string text = runs::source_text(each.source);
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   }
-  // What is derived of a default is not the default any more.
+  // A value derived from a default is no longer a default.
   if (texts.size() > 1 && scenario.sources[field].from == runs::Source::From::kDefault)
     texts.erase(texts.begin());
   std::string all;

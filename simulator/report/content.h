@@ -21,13 +21,13 @@ struct Table {
   std::string title;
   std::vector<std::string> columns;  ///< headings of the cells; the label has none
   std::vector<Row> rows;
-  bool numbers{true};  ///< cells align right
+  bool numbers{true};  ///< true: cells are aligned right
 };
 
 struct Content {
   std::string title;
-  std::vector<std::string> verdict;  ///< how the requests fared
-  std::vector<std::string> meaning;  ///< what limits the run, and where the bytes go
+  std::vector<std::string> verdict;  ///< whether the requests were served within their targets
+  std::vector<std::string> meaning;  ///< what limits the run, and how memory was used
   Table scenario;
   std::vector<Table> tables;
   std::vector<std::string> warnings, assumptions;
@@ -62,7 +62,7 @@ std::vector<std::string> meaning_of(const runs::RunSummary& result);
 /// fragmented)". Empty if nothing is stranded.
 std::string stranded_kinds(const runs::RunSummary& result);
 
-/// What a byte in this state is, in a few words.
+/// The meaning of a state, in a few words.
 std::string_view state_words(observe::State state);
 
 }  // namespace kvplan::report

@@ -29,7 +29,7 @@ std::string line(const char* what, const std::string& kept, const std::string& f
   return out += '\n';
 }
 
-/// Shares of each class of tokens, and the needles' by itself.
+/// Writes the shares of each class of tokens, and those of the needles separately.
 void write_classes(JsonWriter& json, const std::vector<attention::ClassShare>& classes) {
   std::optional<double> needles;
   json.key("retained_by_class").begin_object();
@@ -44,7 +44,7 @@ std::string percent_of(double part, double whole) {
   return whole > 0 ? plain_number(100 * part / whole, 1) + " %" : "-";
 }
 
-/// What stays, stored in a format.
+/// Describes what the kept tokens take when stored in a format.
 std::string stored_text(const std::string& format, const formats::EvaluationSummary& s) {
   std::string out =
       "\nStored bytes in format " + format + ", compared with a full cache of 2 bytes per element:\n";
@@ -151,7 +151,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
       out += line("output error", "mean " + plain_number(*s.mean_output_error, 4),
                   "most " + plain_number(*s.max_output_error, 4), "");
     if (s.mean_overlap) out += line("overlap", "mean " + plain_number(*s.mean_overlap, 4), "", "");
-    // A policy may keep everything and attend to a part of it.
+    // A policy may keep all tokens and attend to only some of them.
     const bool whole = s.entries == tokens * s.kv_heads;
     out += whole ? "\nThe whole cache stays; the tokens that a decode query attends to take "
                  : "\nAt the end the cache has " +

@@ -23,7 +23,7 @@ struct EvictOptions {
   std::int32_t sequence{0};
   std::int32_t layer{0};
   bool all_layers{false};  ///< all layers were requested
-  bool overlap{false};     ///< measured
+  bool overlap{false};     ///< true: overlap was measured
   bool one_layer{true};    ///< true: only `layer`; false: all layers
 };
 
@@ -33,7 +33,7 @@ void write_sets(JsonWriter& json, std::string_view key, const attention::LayerRe
 void write_step(JsonWriter& json, const attention::LayerReplay& replay, std::span<const double> overlap);
 void write_summary(JsonWriter& json, const EvictOptions& options,
                    const attention::EvaluationSummary& summary);
-/// One number, or one for each KV head.
+/// Writes the grants of a layer: one number, or one for each KV head.
 void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
 
 /// Results of one layer.

@@ -7,7 +7,7 @@
 namespace kvplan::report {
 namespace {
 
-/// Of an sRGB colour, as WCAG 2 defines it: 0 is black, 1 is white.
+/// Relative luminance of an sRGB colour, as WCAG 2 defines it: 0 is black, 1 is white.
 double luminance(const Colour& colour) {
   const auto linear = [](int channel) {
     const double c = channel / 255.0;
@@ -19,7 +19,7 @@ double luminance(const Colour& colour) {
 }  // namespace
 
 Colour heat_colour(double share) {
-  // Pale sand, sky, deep blue: apart for every kind of colour vision, since they differ in lightness.
+  // Pale sand, sky, deep blue: distinguishable in every kind of colour vision, since they differ in lightness.
   constexpr std::array<std::array<double, 3>, 3> kStops{{{246, 238, 214}, {86, 180, 233}, {8, 48, 98}}};
   const double place = std::clamp(share, 0.0, 1.0) * 2;
   const std::size_t from = place < 1 ? 0 : 1;

@@ -1,4 +1,4 @@
-// Colours of heat maps: one scale for all of them, apart for every kind of colour vision, in light and dark.
+// Colours of heat maps: one scale for all of them, readable with every kind of colour vision, in light and dark themes.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kUnknown = "\xEF\xBF\xBD";  // U+FFFD
 
-/// Bytes of the UTF-8 character at the beginning of the text; 0 where it is none.
+/// Bytes of the UTF-8 character at the beginning of the text; 0 if the bytes are not a UTF-8 character.
 std::size_t character_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

@@ -90,7 +90,7 @@ std::string limit_sentence(const RunSummary& r) {
               : "; a request waits only for the end of the current step or for the token budget.");
 }
 
-/// REQUIRES: it is saturated.
+/// REQUIRES: the run is saturated.
 std::string saturation_sentence(const RunSummary& r) {
   const runs::Saturation& s = *r.saturation;
   return "Requests came faster than they were served: " + counted(s.backlog, "request was", "requests were") +

@@ -13,7 +13,7 @@ namespace {
 
 using runs::RunSummary;
 
-/// Replicas with a row of their own; of more, only the first ones.
+/// At most this many replicas get a row; if there are more, only the first ones do.
 constexpr std::size_t kMostReplicas = 6;
 /// Lines of the table of replicas besides its rows: a blank line, its title and its head.
 constexpr std::size_t kReplicasHead = 3;
@@ -119,14 +119,14 @@ Table replicas_table(const RunSummary& r, std::size_t rows) {
   return table;
 }
 
-/// Values that say that something is off or ordinary; readers do not need them.
+/// Values that describe something switched off or ordinary; readers do not need them.
 bool is_plain(std::string_view value) {
   constexpr std::array<std::string_view, 7> kPlain{"none", "full", "native",     "stated",
                                                    "0",    "1",    "round-robin"};
   return std::find(kPlain.begin(), kPlain.end(), value) != kPlain.end();
 }
 
-/// A given setting; for a component its name and the parameters given with it.
+/// A setting as the user gave it; for a component, its name and the parameters that were given with it.
 std::string as_given(const runs::Scenario& scenario, std::size_t field) {
   const std::string& text = scenario.texts[field];
   if (runs::scenario_fields()[field].kind != runs::FieldKind::kComponent) return text;
@@ -204,7 +204,7 @@ std::string overview_text(const RunSummary& r, std::size_t width) {
       r.assumptions.empty()
           ? 0
           : std::min(kAssumedLines, 1 + lines_of(list_text("Assumed", r.assumptions, width)));
-  // Lines that are needed besides the settings: one warning, the assumptions and the last line.
+  // Lines that are needed in addition to the settings: one warning, the assumptions and the last line.
   const std::size_t least =
       lines_of(out) + lines_of(settings) + 1 + (r.warnings.empty() ? 0 : 4) + assumed + 2;
   const std::size_t left = std::max(kOverviewLines, least) - least;

@@ -24,7 +24,7 @@ std::string_view element_name(Element element) {
   return kNames[static_cast<std::size_t>(element)];
 }
 
-/// Text of a file, harmless to a terminal.
+/// Text of a file, with control characters replaced, so that it is harmless to a terminal.
 std::string harmless(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
@@ -68,7 +68,7 @@ void write_layer(JsonWriter& json, const LayerInfo& layer) {
   json.end_object();
 }
 
-/// What only version 2 says.
+/// Writes the values that only files of version 2 have.
 void write_version_2(JsonWriter& json, const RecordingInfo& info) {
   json.member("hidden_size", info.hidden_size);
   json.member("recorder", info.recorder).member("recorder_version", info.recorder_version);

@@ -14,7 +14,7 @@ void join(std::string& text, const std::string& more) {
 std::string percentile_name(std::string_view name) {
   const std::size_t dot = name.find('.');
   std::string latency(name.substr(0, dot));
-  if (latency != "queue")  // a word, the others are abbreviations
+  if (latency != "queue")  // "queue" is a word, the other names are abbreviations
     for (char& c : latency) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return dot == std::string_view::npos ? latency : latency + " " + std::string(name.substr(dot + 1));
 }

@@ -13,7 +13,7 @@ std::string percentile_name(std::string_view name);
 /// "1.50 s"; "of a request that did not complete", or "of no request" if there is none.
 std::string have_text(const runs::PercentileOutcome& outcome);
 /// The targets: "at least 99 % of the requests meet all targets", "TTFT p99 is at most 2.00 s", separated by ", ".
-/// The first always appears in a run without percentiles.
+/// The first of these always appears in a run without percentiles.
 std::string targets_text(const runs::RunSummary& result);
 /// The outcome: "99.50 % of the requests meet all targets, TTFT p99 is 1.50 s". REQUIRES: slo_met is set.
 std::string came_to_text(const runs::RunSummary& result);

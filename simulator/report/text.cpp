@@ -51,7 +51,7 @@ std::string broken(const std::string& cell, std::size_t width, const std::string
       out += "\n" + indent;
       column = 0;
     }
-    if (column == 0 && piece == " " && !out.empty()) {  // a line begins with a word
+    if (column == 0 && piece == " " && !out.empty()) {  // a line does not begin with a space
       at = end;
       continue;
     }
@@ -77,7 +77,7 @@ std::string bar_text(double share, std::size_t width) {
   static constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double clamped = std::clamp(share, 0.0, 1.0);
   auto eighths = static_cast<std::size_t>(std::llround(clamped * static_cast<double>(width * 8)));
-  if (clamped > 0) eighths = std::max<std::size_t>(eighths, 1);  // what is not zero can be seen
+  if (clamped > 0) eighths = std::max<std::size_t>(eighths, 1);  // a value above zero is always visible
   std::string out;
   for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
   return out + kEighths[eighths % 8];

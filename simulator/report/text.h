@@ -7,8 +7,8 @@
 
 namespace kvplan::report {
 
-/// Lines of at most about `width` characters, if cells allow it; bars take what the table leaves, sentences wrap.
-/// Ends in a newline.
+/// Lines of at most about `width` characters, if cells allow it; bars get the width that the table leaves, sentences
+/// are wrapped. Ends in a newline.
 std::string content_text(const Content& content, std::size_t width);
 
 /// A list of sentences under a title, wrapped; empty without sentences.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlockTokens = "block_tokens";
 
-/// Tokens of a block, where that is all that the text says of a pool of blocks.
+/// Tokens of a block, if the text says nothing else about a pool of blocks.
 std::optional<std::int64_t> block_of(std::string_view text) {
   const auto allocator = parse_component(text, "allocator", memory::allocator_descriptors());
   if (!allocator.ok() || !memory::allocator_entry(allocator.value()).frees_single_blocks) return std::nullopt;

@@ -1,4 +1,4 @@
-// Names of variants: in tables, where room is short, and in sentences, where the varied path determines the words.
+// Names of variants: short ones for tables, and words for sentences, which depend on the varied path.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace kvplan::report {
 
-/// The kind of things that the variants are.
+/// What kind of thing the variants are.
 enum class Subject : std::uint8_t { kAllocators, kBlockSizes, kPools, kTokenPolicies, kLoads, kVariants };
 
 class VariantNames {

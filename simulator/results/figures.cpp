@@ -62,7 +62,7 @@ void add_latency(Builder& build, const std::string& name,
   add("max", &LatencySummary::max);
 }
 
-/// Means exist where time passed.
+/// Means exist only if time passed in the run.
 template <class Get>
 auto timed(Get get) {
   return [get](const RunSummary& r) {

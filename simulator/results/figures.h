@@ -19,7 +19,7 @@ namespace kvplan::runs {
 /// No value (null in reports), a count, a real number, or a truth value (0 or 1 in columns of sweeps).
 using FigureValue = std::variant<std::monostate, std::int64_t, double, bool>;
 
-/// Which of two values is better, all else equal.
+/// Which of two values is better if all other figures are equal.
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 /// "lower", "higher"; empty for kNeither.
 std::string_view better_name(Better better);

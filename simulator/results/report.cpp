@@ -12,7 +12,7 @@ namespace {
 using observe::kStateNames;
 using observe::kStates;
 
-/// A value as JSON: numbers as written, text quoted, nothing as null.
+/// A value as JSON: numbers as written, text in quotes, an empty text as null.
 void write_field(JsonWriter& json, const Field& field, const std::string& text) {
   if (text.empty()) {
     json.null();
@@ -23,7 +23,7 @@ void write_field(JsonWriter& json, const Field& field, const std::string& text) 
   } else if (field.kind == FieldKind::kFraction && text.find('/') == std::string::npos) {
     json.digits(text);
   } else {
-    json.value(text);  // p/q too, which no JSON number is
+    json.value(text);  // also p/q, which JSON has no number for
   }
 }
 
@@ -38,7 +38,7 @@ void write_component(JsonWriter& json, const Field& field, const std::string& te
     } else if (param.kind == ParamKind::kFlag) {
       json.value(choice.flag(param.name));
     } else if (param.kind == ParamKind::kDecimal) {
-      json.digits(choice.text(param.name));  // as given: they are rounded once, from these digits
+      json.digits(choice.text(param.name));  // the digits as given: a reader rounds them once
     } else {
       json.value(choice.text(param.name));
     }
@@ -162,7 +162,7 @@ void append(std::string& out, std::int64_t number) {
 }  // namespace
 
 void write_scenario(JsonWriter& json, const Scenario& scenario) {
-  // Paths of two parts share an object with their neighbours; the fields are in that order.
+  // Neighbouring paths with the same first part share an object; the fields are in that order.
   json.key("scenario").begin_object();
   std::string_view open;
   for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
@@ -193,7 +193,7 @@ void write_scenario(JsonWriter& json, const Scenario& scenario) {
 
 namespace {
 
-/// For every value that is no default.
+/// Writes the source of every value that is not a default.
 void write_sources(JsonWriter& json, const Scenario& scenario) {
   json.key("scenario_sources").begin_array();
   each_source(scenario, [&](std::string_view path, const Source& source) {

@@ -15,7 +15,7 @@ namespace kvplan::runs {
 /// (members "scenario" and "scenario_origins" of an open object).
 void write_scenario(JsonWriter& json, const Scenario& scenario);
 
-/// Writes why an engine cannot start, as an object.
+/// Writes the reason why an engine cannot start, as an object.
 void write_obstacle(JsonWriter& json, const model::Obstacle& obstacle);
 
 /// Writes all members of a report into an open object.
@@ -26,7 +26,7 @@ std::string report_json(const RunSummary& result);
 /// request,arrival_ns,input_tokens,... one line per request in trace order. The columns of held memory are empty
 /// unless RunOptions::request_memory was set.
 std::string requests_csv(const RunResult& result);
-/// One bin of a replica's timeline as in files: times in nanoseconds; states in bytes, then numbers of requests.
+/// One bin of a replica's timeline as files have it: times in nanoseconds; states in bytes, then numbers of requests.
 struct BinNumbers {
   std::int64_t begin_ns{0}, end_ns{0};
   std::array<double, observe::kTimelineRows> mean{};

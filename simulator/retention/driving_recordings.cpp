@@ -6,8 +6,8 @@
 namespace kvplan::runs {
 namespace {
 
-/// Tokens up to the last one for which any request with such a prompt asks, so that one computation serves them all.
-/// A policy that looks ahead sees only the request's own tokens.
+/// The largest token number that any request with such a prompt needs, so that one computation serves all of them. A
+/// policy that looks ahead sees only the request's own tokens.
 std::int64_t last_asked(const PlacedPolicy& p, std::size_t recording, const core::CourseShape& shape,
                         const LongestDriven& all) {
   if (p.traits().foresight) return attention::last_that_drops(shape.final_tokens);

@@ -1,6 +1,6 @@
-// The recordings that drive requests: request i is driven by recording i mod n. The recordings are the sequences of
-// the files of workload.attention, in order. A recording drives a request only if it is long enough, with prompt +
-// output - 1 tokens; rows are never looped, stretched or tiled.
+// The recordings that drive requests: recording i mod n decides which tokens request i keeps. The recordings are the
+// sequences in the files of workload.attention, in order. A recording drives a request only if it is long enough, with
+// prompt + output - 1 tokens; rows are never looped, stretched or tiled.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace kvplan::runs {
 
 struct DrivingRecordings {
   std::vector<Recorded> recordings{};  ///< empty: no request is driven
-  /// The model's shape takes the place of recordings: the policy uses no attention
+  /// The model's shape is used instead of recordings, because the policy uses no attention
   bool unrecorded{false};
   bool other_shape{false};  ///< recordings of another shape stand for the layers and heads of the model
 
@@ -29,21 +29,21 @@ struct DrivingRecordings {
   }
 };
 
-/// Which recording drives a request, and the length of its prompt.
-/// Index of the recording, tokens of the prompt
+/// Index of a recording, and the number of prompt tokens of a request that it
+/// drives.
 using DrivenPrompt = std::pair<std::size_t, std::int64_t>;
 /// For each such prompt, the final tokens of the longest request with it; empty if nothing is replayed.
 using LongestDriven = std::map<DrivenPrompt, std::int64_t>;
 
-/// What the courses of one replica are made from, in addition to the retention of the run. The references outlive it.
+/// What is needed to make courses for one replica, besides the retention of the run. The references outlive it.
 struct CourseInputs {
   const core::Workload& workload;
   const LongestDriven& longest;
   attention::TrajectoryStore& trajectories;                 ///< shared by replicas of one run, on any threads
   const core::RunControl* control{nullptr};                 ///< may be null
   bool block_ids{false};                                    ///< core::MemoryLayout::block_ids
-  std::vector<bool> used{};                                 ///< which recordings have driven a request
-  std::map<DrivenPrompt, attention::HeadTable> measured{};  ///< scores of prompts
+  std::vector<bool> used{};                                 ///< by recording: true if it has driven a request
+  std::map<DrivenPrompt, attention::HeadTable> measured{};  ///< measured scores, by prompt
 };
 
 /// The request for which a course is made.
@@ -53,11 +53,11 @@ struct CourseAsked {
   attention::Grants grants{};  ///< from the policy's budget for this prompt; empty without a budget
 };
 
-/// What a budget grants the layers for this prompt. Scores are measured once for each prompt of a recording.
+/// The budgets of the layers for this prompt. Scores are measured once for each prompt of a recording.
 Result<attention::Grants> grants_of(const PlacedPolicy& policy, const DrivingRecordings& driving,
                                     RequestId request, std::int64_t prompt, CourseInputs& inputs);
 
-/// What the policy drops of a driven request. A request to stop takes effect between pieces of a trajectory.
+/// The tokens that the policy drops of a driven request. A request to stop takes effect between pieces of a trajectory.
 Result<std::shared_ptr<const core::Drops>> recorded_drops(const PlacedPolicy& policy,
                                                           const DrivingRecordings& driving,
                                                           const CourseAsked& asked, CourseInputs& inputs);

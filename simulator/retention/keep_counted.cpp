@@ -13,8 +13,8 @@ namespace {
 
 using DropsPtr = std::shared_ptr<const core::Drops>;
 
-/// Recordings say which tokens go; the number that stays must be the number that lengths give, in each track about
-/// which the policy decides. Tracks are those of the whole model: one for all layers, or the same number for each.
+/// Checks recordings against lengths: in each track that the policy decides, the number of kept tokens must be the
+/// number that lengths give. Tracks are those of the whole model: one for all layers, or the same number for each.
 Status check_counts(const PlacedPolicy& p, const CourseAsked& asked, const core::Drops& dropped) {
   const core::CourseShape& shape = asked.shape;
   const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
@@ -93,7 +93,7 @@ CoursePtr counted_course(const PlacedPolicy& p, const CourseAsked& asked, DropsP
   };
   return course_of_tables(
       p, shape, [&](std::int64_t t) { return course_of_counts(p, shape, count(t), gone(t)); },
-      [&](std::int64_t t) {  // otherwise each drops its own
+      [&](std::int64_t t) {  // otherwise each table drops its own tokens
         return tracks <= 1 && count(t).size() == 1 && count(t - 1).size() == 1 &&
                count(t).front().kept == count(t - 1).front().kept;
       });
@@ -101,7 +101,7 @@ CoursePtr counted_course(const PlacedPolicy& p, const CourseAsked& asked, DropsP
 
 }  // namespace
 
-/// Which tokens go, as far as that is known; null: their number alone is.
+/// The dropped tokens if they are known; null: only their number is known.
 Result<DropsPtr> KeepCounted::drops(const CourseAsked& asked, CourseInputs& inputs) const {
   if (!driving_.any()) {
     const bool by_position = attention::lengths_decide(policy_.traits());

@@ -1,7 +1,7 @@
-// The number of kept tokens follows from lengths, and survivors are compacted (placement=compact). Which tokens stay
-// then has no influence on a run, so no recording is needed. Recordings, if given, say which tokens go, for the event
-// log; the number that stays must be the number that lengths give. A request that its recording cannot drive is only
-// counted.
+// The number of kept tokens follows from lengths, and survivors are compacted (placement=compact). Which tokens are
+// kept then changes nothing in a run, so no recording is needed. If recordings are given, they say which tokens are
+// dropped, for the event log; the number of kept tokens must still be the number that lengths give. If a recording is
+// too short for a request, tokens of that request are only counted.
 #pragma once
 
 #include "simulator/retention/retention.h"
@@ -31,9 +31,9 @@ class KeepCounted final : public KeepsByPolicy {
   DrivingRecordings driving_;
 };
 
-/// How many tokens of a request stay, for each of its cells in order; neighbouring cells with equal counts are
-/// joined. If tokens are counted by steps, the counts are what the budget grants. If another rank may keep more and
-/// all cells have one table, that rank's count comes last, with no cells. `grants`: of the policy's budget for this
+/// The number of tokens that a request keeps, for each of its cells in order; neighbouring cells with equal counts are
+/// joined. If tokens are counted by steps, the counts are what the budget grants. If another rank may keep more and all
+/// cells have one table, the count of that rank comes last, with no cells. `grants`: from the policy's budget for this
 /// prompt.
 std::vector<core::CountedUnits> counted_units_of(const PlacedPolicy& policy, std::int64_t prompt,
                                                  const attention::Grants& grants);

@@ -7,7 +7,7 @@
 namespace kvplan::runs {
 namespace {
 
-/// Which tokens of a request the policy keeps, by layer of the rank or one for all.
+/// The tokens of a request that the policy keeps, by layer of the rank or one entry for all layers.
 std::vector<KeptTokens> kept_encoded(const PlacedPolicy& p, std::int64_t prompt,
                                      const attention::Grants& grants) {
   const attention::PolicyTraits traits = p.traits();
@@ -25,7 +25,7 @@ Result<CoursePtr> KeepEncoded::course(const CourseAsked& asked, CourseInputs& /*
   const core::CourseShape& shape = asked.shape;
   std::vector<KeptTokens> kept;
   if (const PlacedPolicy* const p = policy(); p != nullptr) {
-    // Blocks are filled with bytes: those of one rank say nothing of another that keeps other numbers.
+    // Blocks are filled with bytes, so the blocks of one rank do not tell those of another rank with other numbers.
     if (p->keeps_by_layer()) KVPLAN_TRY_DO(check_alike_ranks(*p, shape.prompt, asked.grants));
     kept = kept_encoded(*p, shape.prompt, asked.grants);
   }
@@ -39,7 +39,7 @@ Result<EncodedRank> encode_rank(const Scenario& s, const model::ModelShape& mode
   const RankBytes& rank = placed.bytes;
   parts.add(Part::kNumbersByHead, policy != nullptr && policy->keeps_by_head());
   KVPLAN_TRY_DO(check_combinations(parts, s, Known::kModel));
-  if (rank.stages > 1) {  // stages have blocks of one number
+  if (rank.stages > 1) {  // all stages have the same block table
     KVPLAN_TRY(const auto all,
                encoded_layers(placed.layer_formats(), model, rank.tensor_ranks, 0, model.layers));
     parts.add(Part::kEncodedLayers, all.size() > 1);

@@ -1,6 +1,6 @@
-// Tokens are exact while their prompt is computed. Then all that a request stores is encoded together, and after every
-// later step its bytes follow from lengths (courses/encoded_course.h). A cell is a byte. A counted policy evicts tokens
-// before they are encoded.
+// Tokens are exact while their prompt is computed. When it is complete, everything that the request stores is encoded
+// together; after every later step the number of its bytes follows from lengths (courses/encoded_course.h). A cell is a
+// byte. A counted policy evicts tokens before they are encoded.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace kvplan::runs {
 
 class KeepEncoded final : public Retention {
  public:
-  /// `counted`: none if every token stays. Neighbouring layers with the same storage are one element.
+  /// `counted`: absent if every token is kept. Neighbouring layers with the same storage are one element.
   KeepEncoded(std::vector<EncodedLayers> layers, std::optional<KeepCounted> counted)
       : layers_(std::move(layers)), counted_(std::move(counted)) {}
   [[nodiscard]] const PlacedPolicy* policy() const override {
@@ -42,7 +42,7 @@ class KeepEncoded final : public Retention {
 /// The layers of the rank as the scenario's formats store them.
 struct EncodedRank {
   std::vector<EncodedLayers> layers;
-  std::int64_t token_bytes{0};  ///< of an exact token
+  std::int64_t token_bytes{0};  ///< bytes of an exact token
 };
 /// `policy`: the policy that drops tokens, or null. Adds the run parts that follow from the model, and assumptions.
 /// Errors: those of run_format.h's encoded_layers, and combinations that do not work.

@@ -1,4 +1,4 @@
-// First and newest tokens stay, decided by position alone: window, streaming-llm, and policies with tables that say
+// Keeps the first and the newest tokens, by position alone: window, streaming-llm, and policies with tables that say
 // which heads keep everything. No recording is needed.
 //
 // If all layers keep the same tokens and evicted tokens leave holes, one keep rule serves all requests, and blocks may

@@ -1,6 +1,6 @@
-// Attention decides which tokens stay: the policy is replayed on recordings, which must be long enough for their
-// requests. A policy that goes by random numbers or positions without a closed form (random, seed-ring, an expression
-// of positions) is replayed on the model's shape alone.
+// Attention decides which tokens are kept: the policy is replayed on recordings, which must be long enough for their
+// requests. Some policies need no attention but have no closed form (random, seed-ring, an expression of positions).
+// They are replayed on the model's shape alone.
 #pragma once
 
 #include "simulator/retention/retention.h"

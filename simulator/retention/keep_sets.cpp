@@ -14,7 +14,7 @@ std::string KeepSets::field() const {
   return "eviction: " + std::string(policy_.policy.choice.name()) + ":file";
 }
 
-/// A request that was preempted has more to compute than its prompt.
+/// Such a request must not be preempted, since it would then have to compute more than its prompt.
 Result<CoursePtr> KeepSets::course(const CourseAsked& asked, CourseInputs& /*inputs*/) const {
   if (asked.shape.prompt == policy_.policy.recorded->prompt)
     return placed_course(policy_, asked.shape, drops_);
@@ -30,7 +30,7 @@ Result<CoursePtr> KeepSets::course(const CourseAsked& asked, CourseInputs& /*inp
 Status KeepSets::check_requests(const core::Workload& workload, const core::Memory& memory,
                                 std::int64_t most_tokens) const {
   const attention::RecordedLayers& sets = *policy_.policy.recorded;
-  std::int64_t states = INT64_MAX;  // the fewest of a layer
+  std::int64_t states = INT64_MAX;  // least number of states of any layer
   for (std::int32_t layer = 0; layer < policy_.layers; ++layer)
     states = std::min<std::int64_t>(states, std::ssize(sets.of(layer)->after));
   std::int64_t others = 0;

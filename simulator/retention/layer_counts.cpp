@@ -18,17 +18,17 @@ Counts ascending(Counts heads) {
   return heads;
 }
 
-/// Layers of each rank's heads, as often as there are such.
+/// For each kind of layer, by the counts of its heads on a rank: the number of such layers.
 using Tally = std::map<Counts, std::int64_t>;
 
-/// Has one stage its share of each kind of layers that the other has?
+/// True if both stages have each kind of layer in the same proportion.
 bool alike(const Tally& a, std::int64_t layers_of_a, const Tally& b, std::int64_t layers_of_b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& one, const auto& other) {
     return one.first == other.first && one.second * layers_of_b == other.second * layers_of_a;
   });
 }
 
-/// `others`: the layers or heads of a rank that keep other numbers.
+/// `others`: the layers or heads of a rank that keep other numbers of tokens.
 Error refused(const PlacedPolicy& policy, const std::string& others, std::int64_t prompt) {
   const std::string said = policy.budget ? "budget=" + std::string(policy.budget->choice().name())
                                          : "eviction=" + std::string(policy.policy.choice.name());
@@ -37,12 +37,12 @@ Error refused(const PlacedPolicy& policy, const std::string& others, std::int64_
       "of a prompt of " + std::to_string(prompt) + " tokens it keeps different numbers in " + others);
 }
 
-/// The first tensor-parallel rank with other counts for its heads of this layer than the first rank; 0: none.
+/// The first tensor-parallel rank that has other counts for its heads of this layer than the first rank; 0: none.
 std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t ranks) {
   const auto count = static_cast<std::int64_t>(heads.size());
   if (count == 1 || std::all_of(heads.begin(), heads.end(), [&](const auto& h) { return h == heads[0]; }))
     return 0;
-  if (count % ranks != 0) return 1;  // heads are stored by several ranks, or by none
+  if (count % ranks != 0) return 1;  // heads are stored by several ranks, or unevenly
   const auto share = static_cast<std::ptrdiff_t>(count / ranks);
   const auto of_rank = [&](std::int64_t rank) {
     const auto begin = heads.begin() + rank * share;
@@ -53,7 +53,7 @@ std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t 
   return 0;
 }
 
-/// Asks of prompts of 1, 2, 4 ... 2^20 tokens until the answer is yes.
+/// Calls `ask` for prompts of 1, 2, 4 ... 2^20 tokens until it returns true.
 template <class Ask>
 bool any_prompt(const PlacedPolicy& policy, Ask ask) {
   constexpr std::int64_t kLongest = std::int64_t{1} << 20;
@@ -61,7 +61,7 @@ bool any_prompt(const PlacedPolicy& policy, Ask ask) {
     attention::Grants grants;
     if (policy.budget) {
       auto granted = policy.budget->grants(prompt);
-      if (!granted.ok()) continue;  // no such prompt is admitted
+      if (!granted.ok()) continue;  // a prompt of this length is never admitted
       grants = std::move(granted).value();
     }
     if (ask(prompt, grants)) return true;

@@ -1,9 +1,9 @@
-// How many tokens stay in each layer or KV head, if these have their own counts (a budget, a policy like pyramidkv, or
-// one with tables of heads), and what that means for the ranks of a deployment.
+// How many tokens are kept in each layer or KV head, if these have their own counts (a budget, a policy like pyramidkv,
+// or one with tables of heads), and what that means for the ranks of a deployment.
 //
 // A run simulates one rank. If ranks share a block table, a block is held as long as any of them needs it:
 // - With counts and compaction, the rank that keeps most tokens decides how long the table is.
-// - If it is known which tokens go, tracks of other ranks hold blocks too (PlacedPolicy::rank_tracks).
+// - If it is known which tokens are dropped, tracks of other ranks hold blocks too (PlacedPolicy::rank_tracks).
 // If ranks share no table (tables of heads; tables of layers, between stages), a deployment can be simulated if every
 // rank has the same counts, in any order.
 #pragma once
@@ -25,8 +25,8 @@ namespace kvplan::runs {
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const PlacedPolicy& policy, std::int64_t prompt,
                                                           const attention::Grants& grants);
 
-/// A rank's share of a layer. `layer` has one element, or one for each KV head; the result is that element, or the
-/// heads that the first rank stores.
+/// A rank's share of a layer. `layer` has one element for all KV heads, or one for each; the result is that one
+/// element, or the elements of the heads that the first rank stores.
 template <class Each>
 std::vector<Each> share_of_rank(const std::vector<Each>& layer, std::int64_t tensor_ranks) {
   const auto heads = static_cast<std::int64_t>(layer.size());
@@ -38,16 +38,16 @@ std::vector<Each> share_of_rank(const std::vector<Each>& layer, std::int64_t ten
 /// measured.
 bool layers_differ(const PlacedPolicy& policy);
 
-/// May some rank keep another number of tokens than the policy's rank? Tries the same prompts.
+/// True if some rank may keep another number of tokens than the policy's rank. Tries the same prompt lengths.
 bool ranks_differ(const PlacedPolicy& policy);
 
-/// Appends to `own`, the rank's counts of a table, those counts of other ranks that may make the table longer, with
-/// no cells: that of the rank that keeps most; if tokens are counted by steps, all counts, because different ranks
-/// keep most at different times. `table`: the only one, or that of a layer. REQUIRES: policy.ranks_may_differ().
+/// Appends to `own`, the rank's counts of a table, counts of other ranks that may make the table longer, with no cells:
+/// that of the rank that keeps most, or all counts if tokens are counted by steps, because different ranks keep most at
+/// different times. `table`: the only one, or that of a layer. REQUIRES: policy.ranks_may_differ().
 void add_other_counts(const PlacedPolicy& policy, std::int64_t prompt, const attention::Grants& grants,
                       std::int64_t table, std::vector<core::CountedUnits>& own);
 
-/// Checks that all ranks keep equally many tokens. The error names ranks that do not.
+/// Checks that all ranks keep equally many tokens. The error names ranks that keep a different number.
 Status check_alike_ranks(const PlacedPolicy& policy, std::int64_t prompt, const attention::Grants& grants);
 
 }  // namespace kvplan::runs

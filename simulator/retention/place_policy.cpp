@@ -13,7 +13,7 @@
 namespace kvplan::runs {
 namespace {
 
-/// By layer; 0: it sees everything. Empty if all layers see everything.
+/// The window of each layer; 0: no window. Empty if no layer has one.
 std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const RankBytes& rank) {
   std::vector<std::int64_t> all;
   for (const model::LayerRun& run : model.runs)
@@ -24,8 +24,8 @@ std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const 
   return none ? std::vector<std::int64_t>{} : windows;
 }
 
-/// Tracks of each layer with `heads` KV heads, if it is known which tokens go; 0: all cells drop the same tokens.
-/// `replayed`: from recordings, or the sets of a file.
+/// Number of tracks of each layer with `heads` KV heads, if the dropped tokens are known; 0: all cells drop the same
+/// tokens. `replayed`: the tokens come from recordings, or from the sets of a file.
 std::int64_t tracks_of_layer(const PlacedPolicy& p, bool replayed, std::int64_t heads) {
   const attention::PolicyTraits traits = p.traits();
   if (!replayed && !p.keeps_by_layer()) return 0;
@@ -34,9 +34,9 @@ std::int64_t tracks_of_layer(const PlacedPolicy& p, bool replayed, std::int64_t 
   return traits.scope == attention::Scope::kLayer ? 1 : heads;
 }
 
-/// If it is known which tokens go, ranks that share their tables may keep different ones. If only counts are known,
-/// ranks are compared request by request (check_alike_ranks). Recordings may stand for the model. `replayed`: from
-/// recordings, the model's shape, or the sets of a file.
+/// If the dropped tokens are known, ranks that share their tables may keep different tokens. If only counts are known,
+/// ranks are compared request by request (check_alike_ranks). Recordings may be used for a model of another shape.
+/// `replayed`: the tokens come from recordings, the model's shape, or the sets of a file.
 Status set_rank_tracks(const PolicyPlace& place, bool replayed, PlacedPolicy& p, RunParts& parts) {
   const RankBytes& rank = p.rank;
   const std::int64_t in_layer = tracks_of_layer(p, replayed, place.model.kv_heads);
@@ -138,7 +138,7 @@ void note_budget(const PlacedPolicy& p, std::vector<std::string>& assumptions) {
                         ", and at least " + std::to_string(least) + (least == 1 ? " token." : " tokens."));
 }
 
-/// What each stored head keeps, as the tables of heads say that the policy names.
+/// Reads the files with tables of heads that the policy names, and computes the kept tokens of each KV head.
 Status read_head_tables(PlacedPolicy& p, const model::ModelShape& model, const ScoresOpener& open,
                         std::vector<std::string>& assumptions) {
   attention::PolicyChoice& policy = p.policy;
@@ -166,7 +166,7 @@ Status read_head_tables(PlacedPolicy& p, const model::ModelShape& model, const S
   return Done{};
 }
 
-/// Sets of all layers, which have to be of the model's.
+/// Reads the sets of all layers, which must fit the model's layers.
 Status read_sets(PlacedPolicy& p, const model::ModelShape& model, const SetsOpener& open) {
   attention::PolicyChoice& policy = p.policy;
   const std::string field = "eviction: " + std::string(policy.choice.name()) + ":file";

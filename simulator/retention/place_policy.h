@@ -1,4 +1,4 @@
-// Puts a scenario's token policy on the rank that the run simulates (placed_policy.h).
+// Applies a scenario's token policy to the rank that the run simulates (placed_policy.h).
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct PolicyPlace {
   const model::ModelShape& model;
   const ModelOnRanks& placed;
   memory::TablePer table_per{memory::TablePer::kRequest};
-  bool replayed{false};  ///< recordings of attention say which tokens go
-  /// Layers and KV heads of recordings that stand for the model's.
+  bool replayed{false};  ///< recordings of attention decide which tokens are dropped
+  /// Layers and KV heads of the recordings, if they differ from the model's and are used in their place.
   std::optional<TrackShape> standing{};
 };
 
-/// Adds the run parts that follow from the model, warnings and assumptions. Errors: a budget that does not fit,
-/// tables of heads or retained sets that cannot be read or have another shape than the model, and combinations that
-/// do not work. REQUIRES: the scenario has a policy, and its requests follow courses.
+/// Adds the parts of the run that follow from the model, warnings and assumptions. Errors: a budget that does not fit,
+/// tables of heads or retained sets that cannot be read or have another shape than the model, and combinations that do
+/// not work. REQUIRES: the scenario has a policy, and its requests follow courses.
 Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles& open, RunParts& parts,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 

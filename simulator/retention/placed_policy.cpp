@@ -69,7 +69,7 @@ CoursePtr placed_course(const PlacedPolicy& p, const core::CourseShape& shape,
   const auto tracks_of = [&](std::int64_t t) {
     if (p.rank_tracks) return p.rank_tracks->of_table(p.table_per, t);
     const std::int64_t parts = std::min(tracks, p.tables);
-    const std::int64_t cells = p.units.per_token / p.tables;  // of a table
+    const std::int64_t cells = p.units.per_token / p.tables;  // cells of a table
     const std::int64_t in_part = tracks / parts;              // tracks of each of its tables
     KVPLAN_CHECK(tracks % parts == 0 && p.tables % parts == 0 && cells % in_part == 0, tracks, p.tables,
                  cells);
@@ -90,8 +90,8 @@ std::shared_ptr<const core::Drops> interval_drops(const PlacedPolicy& p, const c
   const bool whole = p.rank_tracks.has_value();
   const auto units = whole ? 1 : p.units.per_token / static_cast<std::int64_t>(tracks.size());
   const attention::IntervalDrops each(std::move(tracks), shape.prompt, static_cast<std::int32_t>(units));
-  // With several tables or ranks, or compaction, tracks are dealt out by their number. Blocks that are counted by id
-  // need the same tracks in all requests; a budget that depends on the prompt would join tracks differently.
+  // With several tables or ranks, or compaction, tracks are divided by their number. Blocks that are counted by id need
+  // the same tracks in all requests; a budget that depends on the prompt would join tracks differently.
   const bool by_number =
       whole || p.tables > 1 || p.placement == core::Placement::kCompact || (block_ids && p.budget);
   return std::make_shared<attention::IntervalDrops>(by_number ? each : each.joined());

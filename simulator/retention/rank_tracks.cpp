@@ -4,7 +4,7 @@
 
 namespace kvplan::runs {
 
-/// Other ranks have heads of these layers, too, and hold blocks for them.
+/// Tracks of other ranks are included, because these have heads of the same layers and hold blocks for them.
 std::vector<core::PartTrack> RankTracks::of_layers(std::int64_t first, std::int64_t layers) const {
   std::map<std::int64_t, std::int64_t> units;
   for (std::int64_t l = first; l < first + layers; ++l)

@@ -13,7 +13,7 @@ std::string percent(double share) {
   return std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %";
 }
 
-/// Empty: ranks keep the same, or there is one.
+/// Which rank the figures describe; empty if all ranks keep the same, or there is one rank.
 std::string about_ranks(const PlacedPolicy& p, bool counted) {
   if (p.rank.ranks() == 1) return {};
   const auto has_others = [&](const RankTracks& tracks) {

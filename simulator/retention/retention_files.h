@@ -1,5 +1,5 @@
-// Readers of the files that say what a run keeps: recordings, models, tables of heads, retained sets, side files of
-// formats. Each reads one file by its path, and may be called from any thread.
+// Readers of the files that determine which tokens a run keeps: recordings, models, tables of heads, retained sets,
+// side files of formats. Each reads one file by its path, and may be called from any thread.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The courses of a run's requests (courses/course.h): what the run's retention does to each request.
+// The courses of a run's requests (courses/course.h), made from the run's retention.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace kvplan::runs {
 
-/// Trajectories that no running request follows are cached up to this many bytes, for later requests.
+/// Trajectories that no running request follows are cached, up to this many bytes, for later requests.
 inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
 
-/// The courses of one replica's run. It owns those of the requests in flight.
+/// The courses for one replica of a run. It owns the courses of the requests in flight.
 class RunCourses final : public core::CourseSource {
  public:
   /// All arguments outlive it; replicas of one run share `longest` and `trajectories`, on any threads. `control` may
@@ -25,13 +25,13 @@ class RunCourses final : public core::CourseSource {
 
   Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
   void end(RequestId request) override;
-  /// Which recordings have driven a request.
+  /// By recording: true if it has driven a request.
   [[nodiscard]] const std::vector<bool>& used() const { return inputs_.used; }
 
  private:
   const Retention& retention_;
   CourseInputs inputs_;
-  core::CourseShape shape_;  ///< what is the same for all requests
+  core::CourseShape shape_;  ///< the values that are the same for all requests
   std::unordered_map<RequestId, CoursePtr> courses_;
 };
 

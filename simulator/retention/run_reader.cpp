@@ -29,8 +29,8 @@ Status read_tables(readers::ReaderChoice& reader, const ScoresOpener& open) {
   return Done{};
 }
 
-/// The KV heads [begin, end) of a layer that a tensor-parallel rank has: neighbours, or one that is replicated on
-/// several ranks (model/ranks.h).
+/// The KV heads [begin, end) of a layer that a tensor-parallel rank has: neighbouring heads, or one head that several
+/// ranks store (model/ranks.h).
 std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int64_t ranks,
                                                     std::int64_t rank) {
   const std::int64_t begin = heads >= ranks ? rank * (heads / ranks) : rank * heads / ranks;
@@ -39,13 +39,13 @@ std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int
 
 /// One layer on the ranks of its stage.
 struct LayerReads {
-  double part{0};         ///< share of the heads that read a part, on the rank where it is least
-  std::int64_t heads{0};  ///< number of heads that read so
-  /// Bytes of CountedReads::metadata_tokens tokens, on the rank that has most.
+  double part{0};         ///< share of the heads that read a part, on the rank where it is smallest
+  std::int64_t heads{0};  ///< number of heads that read a part
+  /// Bytes of CountedReads::metadata_tokens tokens, on the rank that has the most.
   std::int64_t metadata_bytes{0};
 };
 
-/// Takes the rule of the first head that reads a part; a reader has one.
+/// Takes the rule of the first head that reads a part; all such heads of a reader have the same rule.
 LayerReads layer_reads(const std::vector<CountedReads>& heads, std::int64_t ranks, RunReader& out) {
   LayerReads reads{.part = 1};
   for (const CountedReads& head : heads) {
@@ -69,7 +69,7 @@ LayerReads layer_reads(const std::vector<CountedReads>& heads, std::int64_t rank
   return reads;
 }
 
-/// A table that has lists of more layers than the model would be one of another model.
+/// Checks a table of heads: one with lists for more layers than the model has belongs to another model.
 Status check_tables(const readers::ReaderChoice& reader, const model::ModelShape& model) {
   for (const attention::HeadTable& table : reader.tables)
     if (std::ssize(table) > model.layers)
@@ -100,7 +100,7 @@ Result<RunReader> run_reader(const Scenario& scenario, const model::ModelShape& 
   std::int64_t layer = 0, first_metadata = -1;
   for (const model::LayerRun& run : model.runs) {
     KVPLAN_CHECK(run.cache.kind == model::CacheKind::kHeads, layer);
-    // A head that several ranks store serves on each of them that rank's query heads.
+    // If several ranks store a head, it serves the query heads of its rank on each of them.
     const std::int64_t of_rank = ceil_div(ceil_div(model.query_heads, rank.tensor_ranks),
                                           std::max<std::int64_t>(run.cache.heads / rank.tensor_ranks, 1));
     for (std::int64_t end = layer + run.layers; layer < end; ++layer) {

@@ -15,19 +15,19 @@ std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t ele
          " elements per token";
 }
 
-/// FILE, and the sequence N of FILE@N; -1 where none is named.
+/// Splits FILE@N into FILE and the sequence N; -1 if no sequence is named.
 std::pair<std::string, std::int64_t> named_sequence(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == std::string::npos) return {text, -1};
   const auto number = read_whole_number(std::string_view(text).substr(at + 1), {0, INT32_MAX});
-  if (!number.ok()) return {text, -1};  // part of the name
+  if (!number.ok()) return {text, -1};  // the @ is part of the name
   return {text.substr(0, at), number.value()};
 }
 
-/// What a token stores where the policy's group of query heads shares a stored one.
+/// The KV heads that a layer stores if each of the policy's groups of query heads shares one.
 struct StoredShape {
-  std::int64_t heads;     ///< of a layer
-  std::int64_t elements;  ///< of all layers
+  std::int64_t heads;     ///< KV heads of a layer
+  std::int64_t elements;  ///< elements of a token in all layers
 };
 Result<StoredShape> stored_shape(const attention::RecordingInfo& info,
                                  const attention::PolicyChoice& policy) {
@@ -107,7 +107,7 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
                        std::to_string(number) + "; use model to name the model")
           .at_field("workload.attention");
   }
-  // Outputs of all heads side by side are as long as a hidden vector in most models.
+  // In most models, the outputs of all heads side by side are as long as a hidden vector.
   const std::int64_t hidden = std::int64_t{info.query_heads} * info.value_size;
   model::ModelShape shape{
       .name = "recording",

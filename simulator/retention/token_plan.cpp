@@ -11,12 +11,12 @@
 namespace kvplan::runs {
 namespace {
 
-/// The policy that the scenario names, `full` too.
+/// The policy that the scenario names, which may be `full`.
 attention::PolicyChoice named_policy(const Scenario& s) {
   return attention::policy_of(parse_member("eviction", s.text("eviction")).value());
 }
 
-/// A named model says how many query heads share what is stored; a policy cannot make that another number.
+/// Checks the policy's group: a named model has its own number of query heads per KV head.
 Status check_group(const attention::PolicyChoice& policy, const model::ModelShape& model) {
   const std::int64_t given = policy.choice.integer("group");
   if (given == 0 || given * model.kv_heads == model.query_heads) return Done{};
@@ -86,12 +86,12 @@ class PlanMaker {
   TokenPlan plan_;
   memory::TablePer table_per_{memory::TablePer::kRequest};
   std::vector<Recorded> recordings_;
-  std::optional<TrackShape> standing_;  ///< of recordings that stand for the model
-  bool replayed_{false};                ///< recordings say which tokens go
-  std::optional<PlacedPolicy> policy_;  ///< requests follow courses by it
+  std::optional<TrackShape> standing_;  ///< layers and heads of recordings that are used for the model
+  bool replayed_{false};                ///< recordings decide which tokens are dropped
+  std::optional<PlacedPolicy> policy_;  ///< set if requests follow courses of a policy
 };
 
-/// Attention decides; or a counted policy is given recordings, which say which tokens go.
+/// True if attention decides, or if a counted policy is given recordings, which then say which tokens are dropped.
 bool PlanMaker::needs_recordings() const {
   if (s_.evicts_by == EvictsBy::kRecordings) return true;
   return counted() && !s_.attention.empty() &&
@@ -99,8 +99,8 @@ bool PlanMaker::needs_recordings() const {
           (s_.budget && attention::measures_scores(*s_.budget)));
 }
 
-/// Recordings of another shape may stand for the model, if the scenario says so. Counted policies do not use them:
-/// recordings would also have to say how many tokens stay.
+/// Recordings of another shape may be used for the model, if the scenario says so. Counted policies do not use them,
+/// because such recordings would also have to give the number of kept tokens.
 Status PlanMaker::set_standing() {
   KVPLAN_TRY(standing_, standing_shape(recordings_, plan_.model, named_policy(s_)));
   if (!standing_) return Done{};
@@ -159,7 +159,7 @@ Status PlanMaker::open_model() {
   return Done{};
 }
 
-/// The model on its ranks, and the policy that requests follow courses by.
+/// Places the model on its ranks, and the policy if requests follow courses.
 Status PlanMaker::place() {
   if (!plan_.model.runs_miss.empty())
     return bad_input("runs do not model " + plan_.model.runs_miss + ", as " + plan_.model.name +

@@ -1,5 +1,5 @@
-// The tokens of a run: the model on its ranks, what the run keeps of its requests' tokens (retention.h), and the
-// memory that needs.
+// The tokens of a run: the model on its ranks, the tokens of requests that the run keeps (retention.h), and the memory
+// that they need.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ struct TokenPlan {
   ModelOnRanks placed;
   TokenMemory memory;
   PrefixRule prefixes;
-  std::optional<RunReader> reader;  ///< decode steps read only a part; then every token is kept
+  std::optional<RunReader> reader;  ///< set if decode steps read only a part; then every token is kept
   RetentionKind kind;
 
   [[nodiscard]] const Retention& retention() const {

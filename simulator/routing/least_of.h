@@ -1,4 +1,4 @@
-// The least of several numbers that change one at a time: a tournament tree, in which a change replays one path.
+// The index of the least of several numbers that change one at a time: a tournament tree; a change updates one path.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// The replica with the least load. Running and waiting requests change rarely, and are followed; tokens and blocks
-// change with every step, and are read when a request arrives.
+// Chooses the replica with the least load. Running and waiting requests change rarely, so their numbers are stored;
+// tokens and blocks change with every step, so they are read when a request arrives.
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"

@@ -1,8 +1,8 @@
-// A request goes where most of its prompt is cached, unless the fleet is out of balance. The rule of balance, with
-// its two thresholds and their values, is that of the cache-aware policy of SGLang's router (sgl-project/sglang,
-// sgl-router; vLLM's router has the same): the busiest replica has more than `balance_abs` requests more than the
-// idlest, and more than `balance_rel` times as many. That router estimates what is cached from the prompts that it
-// has sent; this one asks the replicas, and so knows what they have evicted.
+// Sends a request to the replica that has most of its prompt in its cache, unless the load is out of balance. The rule
+// for balance, with its two thresholds and their values, is that of the cache-aware policy of SGLang's router
+// (sgl-project/sglang, sgl-router; vLLM's router has the same): the busiest replica has more than `balance_abs`
+// requests more than the idlest, and more than `balance_rel` times as many. That router estimates the caches from the
+// prompts that it has sent; this one asks the replicas, so it knows what they have evicted.
 #include <algorithm>
 
 #include "simulator/routing/load_measure.h"

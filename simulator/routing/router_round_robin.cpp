@@ -1,4 +1,4 @@
-// Arrivals are dealt out in turn.
+// Sends arrivals to the replicas in turn.
 #include "simulator/routing/routers.h"
 
 namespace kvplan::routing::router_round_robin {

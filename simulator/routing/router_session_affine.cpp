@@ -1,4 +1,4 @@
-// All requests of a session go where its first one went, so that what is cached of the conversation is found again.
+// Sends all requests of a session to the replica of its first request, which has the conversation in its cache.
 #include <unordered_map>
 
 #include "simulator/routing/load_measure.h"

@@ -1,5 +1,5 @@
-// The least loaded of a few replicas, drawn anew for each request: nearly as even as asking all, and only a few are
-// asked. Every arrival draws, whatever the loads are, so that what is drawn follows from the seed and the order alone.
+// The least loaded of a few replicas, drawn anew for each request: nearly as even as asking all of them. Every arrival
+// draws, whatever the loads are, so that draws follow from the seed and the order of arrivals alone.
 #include <vector>
 
 #include "simulator/base/random.h"
@@ -45,7 +45,7 @@ class TwoChoices final : public core::Router {
   std::int64_t choices_;
   LoadMeasure by_;
   Random random_;
-  std::vector<std::int64_t> drawn_;  // for the latest request
+  std::vector<std::int64_t> drawn_;  // replicas drawn for the latest request
 };
 
 constexpr std::array<Param, 3> kParams{{

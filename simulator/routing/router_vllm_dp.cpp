@@ -1,6 +1,6 @@
 // vLLM's own balancing over data-parallel engines: the lowest 4 x waiting + running (vllm-project/vllm v0.15.1,
 // vllm/v1/engine/core_client.py, DPLBAsyncMPClient.get_core_engine_for_request). In vLLM the counts are those that a
-// coordinator publishes every 100 ms, corrected by what the client has sent since; here they are the current ones.
+// coordinator publishes every 100 ms, corrected by what the client has sent since; kvplan uses the current counts.
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/routers.h"
 

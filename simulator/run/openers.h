@@ -1,5 +1,5 @@
-// How the files that a run names are read: by functions that the caller gives, since the model opens no file itself
-// (simulator/io/openers.h has those that read the disk). And what is computed from files once for several runs.
+// Functions that read the files which a run names. The caller gives them, since the model opens no file itself
+// (simulator/io/openers.h has functions that read the disk). Also results that several runs share.
 #pragma once
 
 #include <functional>

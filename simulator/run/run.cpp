@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
 
-/// Timelines need the end of the whole run: a second, equal run gives them.
+/// True: timelines need the end of the whole run, so the run is repeated for them.
 bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
   return options.timeline_bins > 0 && !joins_timeline(scenario, options);
 }
 
-/// REQUIRES: the scenario has a replacement policy, and prefixes are not cached.
+/// Why the replacement policy has no effect. REQUIRES: the scenario has one, and prefixes are not cached.
 std::string why_no_replacement(const Scenario& scenario) {
   return "memory.replacement is ignored: with " +
          std::string(scenario.engine_traits().wants_prefixes ? "no prefix hits" : "prefix_cache=false") +
@@ -75,7 +75,7 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
   return made;
 }
 
-/// Nothing without a price list.
+/// The cost; nothing without a price list.
 Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions& options) {
   if (scenario.prices.empty()) return std::optional<Cost>{};
   if (!options.open_prices) return bad_input("price lists cannot be read here").at_field("prices");
@@ -170,7 +170,7 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   return setup;
 }
 
-/// Every request admitted in a replayed run is driven by a recording, or counted.
+/// How much recordings drove: every request admitted in a replayed run is driven by a recording, or counted.
 Coverage coverage_of(const RunSetup& setup, const DrivingRecordings& driving, const Served& served,
                      const RunResult& result) {
   Coverage c;
@@ -224,7 +224,7 @@ RunResult begin_result(const Scenario& scenario, const traces::Trace& trace) {
   return result;
 }
 
-/// A bin takes some 400 bytes.
+/// Limits the number of bins, because a bin takes some 400 bytes.
 Status check_bins(std::int64_t bins, std::size_t replicas) {
   if (bins <= kMostBins / static_cast<std::int64_t>(replicas)) return Done{};
   return bad_input("expected at most " + std::to_string(kMostBins) + " bins over all replicas, found " +
@@ -232,7 +232,7 @@ Status check_bins(std::int64_t bins, std::size_t replicas) {
       .at_field("timeline bins");
 }
 
-/// Requests and what became of them, over all replicas.
+/// Moves the requests and their results, over all replicas, into the result.
 void take_requests(const RunSetup& setup, Served& served, RunResult& result) {
   for (const ReplicaOutcome& o : served.replicas) {
     result.iterations += o.iterations;
@@ -299,7 +299,7 @@ Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
   return Done{};
 }
 
-/// Which replica served what.
+/// Counts the requests that each replica served.
 void count_requests(RunResult& result) {
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     if (result.replica_of[i] < 0) continue;
@@ -322,7 +322,7 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
       std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
 }
 
-/// What the retention of the run says of it when it is over.
+/// Adds the sentences of the run's retention when the run is over.
 void note_retention(const TokenPlan& tokens, RunResult& result) {
   AfterRun run{.paged = memory::allocator_entry(result.scenario.allocator).frees_single_blocks};
   if (result.memory) run.hole_fraction = result.memory->mean_fraction[index(observe::State::kHole)];
@@ -333,7 +333,7 @@ void note_retention(const TokenPlan& tokens, RunResult& result) {
 }  // namespace
 
 void forget_requests(RunResult& result) {
-  // An empty list assigned would keep the memory.
+  // Assigning an empty list would keep the memory.
   std::vector<observe::RequestRecord>().swap(result.records);
   std::vector<std::int32_t>().swap(result.replica_of);
   std::vector<observe::RequestHeld>().swap(result.held);

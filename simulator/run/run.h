@@ -35,8 +35,8 @@ struct RunResult : RunSummary {
   std::vector<std::int32_t> input, output;
 };
 
-/// Frees the data by request, which only the table of requests needs: the rest does not grow with the number of
-/// requests.
+/// Frees the data by request, which only the table of requests needs. The rest of the result does not grow with the
+/// number of requests.
 void forget_requests(RunResult& result);
 
 struct TokenPlan;
@@ -51,46 +51,46 @@ struct Watched {
 };
 using ObserverMaker = std::function<Result<core::Observer*>(const Watched&)>;
 
-/// Sees several replicas of a run together. What a single replica does goes to an observer of that replica.
+/// Observes all replicas of a run together. Events of a single replica go to an observer of that replica.
 class FleetWatcher {
  public:
   virtual ~FleetWatcher() = default;
   /// As core::RoutedTold, if replicas are on one clock. Otherwise it is not called: then no request waits for
   /// another, and they arrive by (arrival, position in the trace).
   virtual void on_routed(std::int64_t round, RequestId request) = 0;
-  /// Everything before `until` has been reported to every observer; called again and again, at last with
-  /// core::kNever. Sums before `until` can be taken from `joint` until they are merged: up to the time that is
-  /// returned, together with how many reports were processed.
+  /// Everything before `until` has been reported to every observer. Called again and again, the last time with
+  /// core::kNever. Sums before `until` can be taken from `joint` until they are merged, up to the time that is
+  /// returned, together with the number of reports that were processed.
   struct Taken {
     SimTime until;
     std::int64_t things;
   };
   virtual Taken on_told(SimTime until, observe::JointStates& joint) = 0;
-  /// The run is over, and all of it is merged.
+  /// The run is over, and all its reports are merged.
   virtual void on_end(const observe::JointStates& joint) = 0;
 };
 
 struct RunOptions : Openers {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< bins for each replica, at most 2^22 over all of them; 0: no timeline
-  /// Any equal bins will do, at most timeline_bins, which must be even (the last bin may be shorter): then one
-  /// replica needs only one run.
+  /// Any equal bins will do, at most timeline_bins, which must be even (the last bin may be shorter): then a run with
+  /// one replica needs no second run.
   bool timeline_joined{false};
-  bool request_memory{false};  ///< what each request held
+  bool request_memory{false};  ///< record the memory that each request held
   /// Independent replicas run on this many threads. The result does not depend on it.
   int threads{1};
   core::RunControl* control{nullptr};
   /// More observers for a replica (an event log), requested before it runs. The caller owns them and keeps them until
   /// the run has ended. They may read the ledger's totals at any event.
   std::vector<ObserverMaker> extra_observers{};
-  /// true: extra observers may be called on several threads at once, those of one replica on one at a time
+  /// true: extra observers may be called on several threads at once, but those of one replica only on one at a time
   bool extra_observers_on_threads{false};
   /// may be null
   FleetWatcher* fleet_watcher{nullptr};
 };
 
 /// Most requests that engines finish in such a run: the final value of RunControl::requests_done. Each request counts
-/// twice if the result needs a second, equal run.
+/// twice if the result needs a second, identical run.
 [[nodiscard]] std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& trace,
                                              const RunOptions& options);
 

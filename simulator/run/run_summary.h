@@ -1,4 +1,4 @@
-// What a report says of a run: plain numbers that reports, comparisons and the desktop program format.
+// The results of a run that its report contains: plain numbers for reports, comparisons and the desktop program.
 #pragma once
 
 #include <array>
@@ -38,14 +38,14 @@ struct MemorySummary {
   std::array<double, observe::kStates> mean_fraction{};  ///< shares of the capacity; their sum is 1
   double peak_time_s{0};
   observe::StateCounts peak_bytes{};
-  // Not part of the states:
+  // In addition to the states:
   std::array<double, observe::kOverlays> mean_overlay_bytes{};
   observe::OverlayCounts peak_overlay_bytes{};
-  /// Where layers lie in groups: the same by kind of group.
+  /// If layers lie in groups: the same values by kind of group.
   std::vector<KindMemory> kinds{};
 };
 
-/// The pool of a replica, as far as a report describes it.
+/// The properties of a replica's pool that a report contains.
 struct PoolShape {
   std::int64_t alloc_unit_tokens{1};  ///< 1 if allocation units are not whole tokens
   std::int64_t alloc_unit_bytes{0};   ///< 0: unknown (a report written before this key existed)
@@ -69,18 +69,18 @@ struct ReplicaSummary {
 
 /// The costs of placing, over all replicas.
 struct PlacingSummary {
-  std::int64_t copies{0}, copied_bytes{0};  ///< ranges copied to a longer one
+  std::int64_t copies{0}, copied_bytes{0};  ///< ranges copied to a longer range
   /// Passes in which ranges slid together, and the bytes moved
   std::int64_t compactions{0}, compaction_bytes{0};
   Ticks delay;                           ///< time added to steps
-  std::optional<double> delay_fraction;  ///< share of the replicas' time; absent if none passed
+  std::optional<double> delay_fraction;  ///< share of the replicas' time; absent if no time passed
   [[nodiscard]] bool any() const { return copies > 0 || compactions > 0 || delay.count > 0; }
 };
 
 /// How much of a run was driven by recorded attention.
 struct Coverage {
-  std::int64_t recordings{0};  ///< given
-  /// Different recordings that drove a request: the sample behind what the policy kept
+  std::int64_t recordings{0};  ///< number of given recordings
+  /// Different recordings that drove a request: the sample on which the policy's kept tokens rest
   std::int64_t used{0};
   std::int64_t driven_requests{0};  ///< requests that were admitted at least once and driven by a recording
   std::int64_t extrapolated_requests{0};  ///< of these, driven by a recording of a model of another shape
@@ -88,26 +88,26 @@ struct Coverage {
   std::optional<double> driven_byte_seconds_fraction;  ///< share of the bytes x time that requests held
 };
 
-/// Whether requests arrived faster than they were served. Counts requests that were not rejected; the backlog is
-/// those that have arrived and have never been scheduled.
+/// Whether requests arrived faster than they were served. Counts requests that were not rejected. The backlog is the
+/// requests that have arrived and have never been scheduled.
 struct Saturation {
   /// True if scheduling the whole backlog of the last arrival took longer than 1 / kSaturatedShareOf of the time from
   /// the first arrival to the last. Absent if all arrived at one time: then there is no rate.
   ///
   /// Why this rule: if requests arrive at r times the rate at which they are served, the backlog grows by (r - 1) of
-  /// what is served, and then takes (r - 1) times as long to vanish as it grew, whatever the length of the trace.
-  /// Below that rate a request waits only for steps and slots, which does not grow with the trace. The time for
-  /// serving the last requests does not count: they take it at any rate.
+  /// the served requests. It then takes (r - 1) times as long to vanish as it grew, whatever the length of the trace.
+  /// Below that rate a request waits only for steps and slots, which does not grow with the trace. The time for serving
+  /// the last requests does not count, since they need it at any rate.
   std::optional<bool> saturated;
   std::int64_t backlog{0};  ///< right after the passes at the time of the last arrival
   Ticks drain;              ///< from the last arrival until the backlog was scheduled
 };
-/// Requests that arrive at most a twentieth faster than they are served count as served: a burst at the end of a
-/// trace looks the same.
+/// If requests arrive at most a twentieth faster than they are served, the run is not called saturated, because a burst
+/// at the end of a trace looks the same.
 inline constexpr std::int64_t kSaturatedShareOf = 20;
 
-/// All that a report says, and nothing else. A summary read back from a report is complete: everything that takes one
-/// says the same of a stored run as of a fresh one.
+/// All values of a report, and nothing else. A summary read back from a report is complete: every function that takes a
+/// summary gives the same for a stored run as for a new one.
 struct RunSummary {
   Scenario scenario;
   std::string trace_digest;
@@ -135,18 +135,18 @@ struct RunSummary {
   std::optional<double> replicated_mean_bytes;
   std::optional<std::int64_t> replicated_peak_bytes;
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
-  std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
+  std::int64_t compactions{0}, compaction_bytes{0};  ///< moves of tokens by requests with placement=compact
   PlacingSummary placing;
   std::optional<workload::AnswerCounts>
       answers;                       ///< present if the trace has later turns, and prefixes are cached
   std::optional<Coverage> coverage;  ///< present if the policy is replayed
   /// Absent if no target applies to single requests.
   std::optional<double> slo_met_fraction, goodput_per_s;
-  /// The share is at least Scenario::target_fraction, and all percentiles hold; absent without targets.
+  /// True if the share is at least Scenario::target_fraction, and all percentiles hold; absent without targets.
   std::optional<bool> slo_met;
   std::vector<PercentileOutcome> percentiles;  ///< in the order of Scenario::percentiles
   std::vector<ReplicaSummary> replicas;
-  // Three meanings of "fits"; the third is slo_met:
+  // Three meanings of "fits": starts, unhindered, slo_met.
   std::optional<bool> starts;              ///< the engine can start; absent if the pool was given
   std::vector<model::Obstacle> obstacles;  ///< why the engine cannot start (deployment/deployment.h)
   std::optional<bool> unhindered;          ///< nothing was rejected or preempted; absent if nothing arrived

@@ -12,13 +12,13 @@ namespace {
 
 using observe::kStates;
 
-/// Replicas need one clock if an observer sees all of them, or if a turn may wait for one that another replica
-/// serves.
+/// True: replicas need one clock, because an observer sees all of them, or because a turn may wait for a turn on
+/// another replica.
 bool share_a_clock(const RunSetup& setup, const core::Router& router) {
   return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.turns.present());
 }
 
-/// Survivors move together, which takes time.
+/// True: survivors move together, which takes time.
 bool moves_tokens(const TokenPlan& tokens) {
   const PlacedPolicy* const policy = tokens.retention().policy();
   return policy != nullptr && policy->placement == core::Placement::kCompact;
@@ -47,7 +47,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .step_tokens = step_tokens(s),
       .prefix_cache = setup.tokens.prefixes.finds,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
-      // Courses free any blocks of a table, which counting without ids cannot follow if there is a prefix cache.
+      // Courses may free any block of a table; counting without ids cannot follow that if there is a prefix cache.
       .block_ids = !setup.options.extra_observers.empty() ||
                    (setup.tokens.prefixes.finds && setup.tokens.retention().follows_courses()),
       .max_model_len = s.engine_traits().request_tokens.value,
@@ -80,14 +80,14 @@ struct ReplicaPart {
   std::optional<RunCourses> courses;
 };
 
-/// Observers of others may not be made for several threads.
+/// One thread if the caller's observers may not be called on several.
 int threads_to_use(const RunSetup& setup) {
   const RunOptions& options = setup.options;
   const bool observed_alone = options.extra_observers.empty() || options.extra_observers_on_threads;
   return observed_alone ? options.threads : 1;
 }
 
-/// All parts of a run; they stay where they are.
+/// All parts of a run; they are never moved in memory.
 class Fleet {
  public:
   explicit Fleet(const RunSetup& setup)
@@ -107,7 +107,7 @@ class Fleet {
   [[nodiscard]] const std::vector<std::unique_ptr<ReplicaPart>>& parts() const { return parts_; }
   [[nodiscard]] const core::RequestColumns& columns() const { return columns_; }
 
-  /// The router, ledgers with the sinks that each part has by now, and the replicas over them.
+  /// Makes the router, the ledgers with the sinks that each part has by then, and the replicas.
   void make_replicas() {
     const Scenario& s = setup_.scenario;
     router_ = routing::router_entry(s.router).make(s.router, setup_.workload, s.replicas);
@@ -136,7 +136,7 @@ class Fleet {
     }
   }
 
-  /// Serves all requests. `joint`: null where nothing of several replicas is wanted.
+  /// Serves all requests. `joint`: null if no sums over replicas are wanted.
   Status run(std::vector<std::int32_t>& replica_of, observe::JointStates* joint) {
     const core::Workload& workload = setup_.workload;
     replica_of.assign(workload.input.size(), -1);
@@ -178,11 +178,11 @@ class Fleet {
     return Done{};
   }
 
-  /// When the last step of all ended. REQUIRES: it has run.
+  /// The end of the last step over all replicas. REQUIRES: the run has ended.
   [[nodiscard]] SimTime end() const { return end_; }
 
  private:
-  /// The requests of each replica, for a router that asks for no state.
+  /// The requests of each replica, for a router that does not use the state of replicas.
   std::vector<std::vector<RequestId>> deal_out(std::vector<std::int32_t>& replica_of) {
     std::vector<std::vector<RequestId>> shares(replicas_.size());
     const core::FleetView view(replicas_, SimTime{});
@@ -203,7 +203,7 @@ class Fleet {
   SimTime end_{};
 };
 
-/// The latest arrival at a time of its own that is not rejected: the run does not end before it.
+/// The latest arrival of a request that waits for no other and is not rejected: the run does not end before it.
 SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
   const core::Workload& workload = setup.workload;
   const std::int64_t longest = setup.scenario.engine_traits().request_tokens.value;
@@ -214,7 +214,7 @@ SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
   return last == workload.order.rend() ? SimTime{} : workload.arrival[index(*last)];
 }
 
-/// Everything that the report may ask of a replica.
+/// Adds the observers for everything that the report may need of a replica.
 Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Served& served,
              observe::JointStates* joint) {
   ReplicaPart& part = *fleet.parts()[replica];
@@ -248,7 +248,7 @@ Totals totals_of(const ReplicaPart& part) {
   Totals totals;
   if (!part.timeline)
     return {part.integrals.cell_ticks(), part.integrals.running_ticks(), part.integrals.max_running()};
-  totals.max_running = part.timeline->max_running();  // bins that cover the run have the same sums
+  totals.max_running = part.timeline->max_running();  // bins that cover the run give the same sums
   for (const observe::TimelineBin& bin : part.timeline->bins()) {
     for (std::size_t s = 0; s < kStates; ++s) totals.cell_ticks[s] += bin.value_ticks[s];
     totals.running_ticks += bin.value_ticks[kStates];
@@ -265,7 +265,7 @@ std::int64_t idle_at_own_peak(const ReplicaPart& part) {
   return idle;
 }
 
-/// `end`: of all replicas; `joint`: null if there is only one.
+/// `end`: end of all replicas; `joint`: null if there is only one replica.
 ReplicaOutcome outcome_of(ReplicaPart& part, std::size_t replica, SimTime end,
                           const observe::JointStates* joint) {
   ReplicaOutcome o;

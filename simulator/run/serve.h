@@ -1,4 +1,4 @@
-// The replicas of a run at work: each with its memory, ledger and observers, independent or on one clock.
+// Serves the requests of a run: replicas, each with its memory, ledger and observers, independent or on one clock.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@
 
 namespace kvplan::runs {
 
-/// What is the same for all replicas of a run.
+/// Data that all replicas of a run share.
 struct RunSetup {
   const Scenario& scenario;
   const RunOptions& options;
   core::Workload workload;
   TokenPlan tokens;
-  std::int64_t undriven{0};  ///< requests that are counted, because their recording is too short
+  std::int64_t undriven{0};  ///< requests that are only counted, because their recording is too short
   std::unique_ptr<core::LatencyModel> latency;
   /// Shared by all replicas, by the second run if there is one, and by other runs if the caller has one for them.
   std::shared_ptr<attention::TrajectoryStore> trajectories;
 
-  /// True: the memory of each request is asked for, or needed for the share of memory that recordings drove.
+  /// True: the memory of each request is requested, or needed for the share of memory that recordings drove.
   [[nodiscard]] bool follows_held() const { return options.request_memory || undriven > 0; }
 };
 
@@ -46,7 +46,7 @@ struct ReplicaOutcome {
   core::MemoryLayout layout;
   Totals totals;  ///< until all replicas have ended
   std::array<Wide, observe::kOverlays> overlay_ticks{};
-  std::vector<std::array<Wide, observe::kStates>> kind_ticks;  ///< present where layers lie in groups
+  std::vector<std::array<Wide, observe::kStates>> kind_ticks;  ///< present if layers lie in groups
   // At the peak of all replicas together:
   SimTime peak_time{};
   observe::StateCounts peak_cells{};
@@ -57,10 +57,10 @@ struct ReplicaOutcome {
   observe::EvictionCounts evictions;
   observe::PlacingCosts placing;
   observe::DecodeReads reads;  ///< present with sparse attention
-  std::vector<bool> used;      ///< recordings
+  std::vector<bool> used;      ///< by recording: true if it drove a request
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
-  SimTime end{};  ///< of its last step
+  SimTime end{};  ///< end of its last step
 };
 
 struct Served {
@@ -69,16 +69,16 @@ struct Served {
   std::vector<observe::RequestRecord> records;  ///< by request
   std::vector<observe::RequestHeld> held;       ///< by request; empty unless asked for
   SimTime end{};                                ///< end of the last step of all replicas
-  std::int64_t max_running{0};                  ///< at one moment
-  std::int64_t most_holes{0};                   ///< counts, likewise
+  std::int64_t max_running{0};                  ///< most running requests at one moment
+  std::int64_t most_holes{0};                   ///< most counts of holes at one moment
 };
 
-/// True: any equal bins will do, and there is one replica, so the bins come from the run itself.
+/// True: any equal bins will do, and there is one replica, so the run itself can fill the bins.
 [[nodiscard]] bool joins_timeline(const Scenario& scenario, const RunOptions& options);
 
 /// Errors: the pool cannot be made, a recording that does not fit, interrupted, time exceeded.
 Result<Served> serve(const RunSetup& setup);
-/// Runs again to fill timeline bins, for which the end had to be known first; stores them in `served`.
+/// Runs again to fill timeline bins, which need the end of the run; stores them in `served`.
 Status serve_timelines(const RunSetup& setup, Served& served);
 
 }  // namespace kvplan::runs

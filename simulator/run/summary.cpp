@@ -38,10 +38,10 @@ class Percentiles {
 
  private:
   std::vector<double>& values_;
-  std::vector<double>::iterator from_;  // no value after it is less than any value before it
+  std::vector<double>::iterator from_;  // no value behind it is less than any value before it
 };
 
-/// Leaves the values in another order.
+/// Reorders the values.
 std::optional<LatencySummary> summarize(std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   LatencySummary s;
@@ -95,7 +95,7 @@ struct Asked {
   std::int64_t have_tpot{0};  ///< requests with several output tokens
 };
 
-/// One kind of latency after the other, so that only one column of them exists at a time.
+/// Computes one kind of latency after the other, so that only one column of values exists at a time.
 void summarize_latencies(const core::Workload& workload, const std::vector<RequestRecord>& records,
                          const Scenario& scenario, const Asked& asked, const core::OutsideTimes& outside_of,
                          RunResult& result) {
@@ -170,9 +170,9 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
   bool all_hold = std::all_of(result.percentiles.begin(), result.percentiles.end(),
                               [](const PercentileOutcome& p) { return p.holds.value_or(false); });
   if (scenario.has_request_targets() && asked.requests > 0) {
-    // Of all requests that arrived: a rejected request meets no target.
+    // As a share of all requests that arrived: a rejected request meets no target.
     result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked.requests);
-    result.goodput_per_s = static_cast<double>(met);  // divided by the time once that is known
+    result.goodput_per_s = static_cast<double>(met);  // divided by the time when that is known
     const Fraction& enough = scenario.target_fraction;
     all_hold = all_hold && Wide{met} * enough.denominator >= Wide{asked.requests} * enough.numerator;
   }
@@ -250,7 +250,7 @@ void sum_replicas(RunSummary& result) {
     result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
     const Scenario& s = result.scenario;
     const double window_s = std::min(s.target_to_s.value_or(span_s), span_s) -
-                            s.target_from_s.value_or(0);  // at most to the end of the run
+                            s.target_from_s.value_or(0);  // at most until the end of the run
     if (window_s <= 0) result.goodput_per_s.reset();
     if (result.goodput_per_s) *result.goodput_per_s /= window_s;
   } else {

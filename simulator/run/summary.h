@@ -1,4 +1,4 @@
-// The arithmetic between observers and a result: latency statistics, memory means, sums over replicas.
+// The arithmetic that turns observers' counts into a result: latency statistics, memory means, sums over replicas.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace kvplan::runs {
 
-/// Fills what follows from the records: counts, tokens, latencies, targets met. Moves the records into the result.
+/// Fills counts, tokens, latencies and targets met, which follow from the records. Moves the records into the result.
 void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
                         const Scenario& scenario, const core::OutsideTimes& outside_of, RunResult& result);
 
@@ -21,7 +21,7 @@ struct MemoryCounts {
   SimTime peak_time{};
   observe::StateCounts peak_cells{};
   observe::OverlayCounts peak_overlays{};
-  // By kind of group, where layers lie in groups:
+  // By kind of group, if layers lie in groups:
   std::vector<std::array<Wide, observe::kStates>> kind_ticks{};
   std::vector<observe::StateCounts> peak_kinds{};
 };
@@ -32,15 +32,15 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
 /// Fills memory, batch and throughput of the fleet from its replicas and the makespan.
 void sum_replicas(RunSummary& result);
 
-/// Fills what tensor parallelism stores more than once. REQUIRES: ranks and memory are filled.
+/// Fills the bytes that tensor parallelism stores more than once. REQUIRES: ranks and memory are filled.
 void count_replicated(RunSummary& result);
 
-/// Ranks of all replicas; each is a device.
+/// Ranks of all replicas together; each rank is a device.
 std::int64_t gpus_of(const RunSummary& result);
 
-/// The cost of a million output tokens at the mean rate of the run: cost of an hour divided by the output tokens of
-/// completed requests in an hour of [0, makespan], times a million. Absent without prices, if no time passed, or if
-/// no token was made.
+/// The cost of a million output tokens at the mean rate of the run: the cost of an hour, divided by the output tokens
+/// that completed requests got in an hour of [0, makespan], times a million. Absent without prices, if no time passed,
+/// or if there was no output token.
 std::optional<double> cost_per_million_output_tokens(const RunSummary& result);
 
 }  // namespace kvplan::runs

@@ -13,12 +13,12 @@
 namespace kvplan::runs {
 namespace {
 
-/// Do the lengths of a request say how many of its tokens stay?
+/// True if the length of a request alone says how many of its tokens stay.
 bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits& traits) {
   return (kind.layer_counts != nullptr && !traits.thins) || traits.count || traits.head_tables;
 }
 
-/// Only the number of kept tokens at each length is known, and no recording says which tokens stay.
+/// True if only the number of kept tokens at each length is known, and no recording says which tokens stay.
 bool counted_by_steps(const Scenario& s, const attention::PolicyTraits& traits) {
   return (traits.count_at != nullptr || traits.thins) && s.attention.empty();
 }
@@ -27,7 +27,7 @@ bool frees_single_blocks(const Scenario& s) {
   return memory::allocator_entry(s.allocator).frees_single_blocks;
 }
 
-/// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.
+/// Checks what placement=compact needs: the number of kept tokens must follow from lengths, a recording or a file.
 Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";

@@ -12,7 +12,7 @@
 namespace kvplan::runs {
 namespace {
 
-constexpr double kMostSeconds = 1e9;  // as all seconds of a scenario
+constexpr double kMostSeconds = 1e9;  // the same limit as for all seconds in a scenario
 
 /// LATENCY.pN=SECONDS
 Result<PercentileTarget> one_target(std::string_view text) {
@@ -72,7 +72,7 @@ PercentileOutcome judged(const PercentileTarget& target, std::vector<double>& va
     out.holds = false;
     return out;
   }
-  if (rank > 0) {  // otherwise no request has such a latency
+  if (rank > 0) {  // with rank 0 no request has this latency
     const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank - 1);
     std::nth_element(values.begin(), place, values.end());
     out.have_s = *place;
@@ -87,7 +87,7 @@ std::optional<double> percentile_ratio(const std::vector<PercentileOutcome>& out
     if (!each.have_s && !each.holds.value_or(true)) return std::nullopt;
     if (each.have_s) most = std::max(most.value_or(0), *each.have_s / each.need_s);
   }
-  if (most && !std::isfinite(*most)) return std::nullopt;  // a need of next to nothing
+  if (most && !std::isfinite(*most)) return std::nullopt;  // the target is next to zero
   return most;
 }
 

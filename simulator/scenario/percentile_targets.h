@@ -39,9 +39,9 @@ Result<std::vector<PercentileTarget>> parse_percentile_targets(std::string_view 
 
 /// The outcome of one target in a run.
 struct PercentileOutcome {
-  std::string name;  ///< of the target
+  std::string name;  ///< name of the target
   double need_s{0};
-  /// Absent if the percentile is a request that did not complete, or if no request has such a latency.
+  /// Absent if the request at the percentile did not complete, or if no request has such a latency.
   std::optional<double> have_s{};
   /// True: `have_s` is at most `need_s`, or no request has such a latency. Absent if no request arrived in the
   /// window.
@@ -53,8 +53,8 @@ struct PercentileOutcome {
 /// such a latency but did not complete. REQUIRES: a request arrived in the window.
 PercentileOutcome judged(const PercentileTarget& target, std::vector<double>& values, std::int64_t others);
 
-/// The largest have / need, at most 1 if all targets hold. Absent if there are no targets, if one percentile is a
-/// request that did not complete, or if it is not a finite number.
+/// The largest have / need, which is at most 1 if all targets hold. Absent if there are no targets, if the request at
+/// one of the percentiles did not complete, or if the ratio is not a finite number.
 std::optional<double> percentile_ratio(const std::vector<PercentileOutcome>& outcomes);
 
 }  // namespace kvplan::runs

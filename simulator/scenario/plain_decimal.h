@@ -1,5 +1,5 @@
-// Numbers as digits with at most one point, counted exactly in units of 10^-decimals: ranges of them have neither
-// rounding errors nor limits of floating point.
+// Numbers written as digits with at most one point, stored exactly in units of 10^-decimals. So ranges of them have
+// neither rounding errors nor limits of floating point.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace kvplan::runs {
 
 /// True: only digits, with at most one point between them.
 bool is_plain_decimal(std::string_view text);
-/// Numbers in any notation, also with a sign or an exponent, "nan" and "inf": a text that was meant as a number.
+/// True for numbers in any notation, also with a sign or an exponent, "nan" and "inf": the text is meant as a number.
 bool looks_like_number(std::string_view text);
 /// Digits behind the point. REQUIRES: is_plain_decimal(text).
 std::size_t decimals_of(std::string_view text);

@@ -1,4 +1,4 @@
-// Policies that runs can use without recordings, from the catalogue, for error texts.
+// Lists for error texts, from the catalogue: policies that runs can use without recordings.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace kvplan::runs {
 /// in the catalogue's order; "NAME with PARAMETER=VALUE" if that is needed.
 const std::string& counted_policies();
 
-/// The same for policies that need nothing from a recording, whatever their placement.
+/// As counted_policies, for policies that need nothing from a recording, whatever their placement.
 const std::string& policies_without_recordings();
 
 }  // namespace kvplan::runs

@@ -38,7 +38,7 @@ std::int64_t least_tokens(const attention::PolicyChoice& policy) {
   return low;
 }
 
-/// A scheme calls its parameters by its own name, and the others as commands do.
+/// Errors in the scheme's parameters are put at "budget: NAME", errors that name options of commands at "budget".
 Error in_budget(const Error& error) {
   const bool own = !error.field.empty() && error.field.find("--") == std::string::npos;
   return bad_input(error.message).at_field(own ? "budget: " + error.field : std::string("budget"));
@@ -62,7 +62,7 @@ bool is_budget(const Choice& choice) {
 
 Result<RunBudget> RunBudget::make(const Choice& choice, const attention::PolicyChoice& policy,
                                   const model::ModelShape& model, const ScoresOpener& open) {
-  constexpr std::int64_t kExample = 4096;  // tokens: what is wrong of one prompt is wrong of all
+  constexpr std::int64_t kExample = 4096;  // tokens: a fault shows at any prompt length
   RunBudget out(choice, model.layers, least_tokens(policy));
   if (out.measured()) return out;
   if (attention::budget_of(choice).takes_scores) {

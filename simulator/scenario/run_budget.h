@@ -1,9 +1,9 @@
-// The budget of each layer of a run's model: `budget` of a scenario names a member of the family "budget"; what it
-// grants each layer (or KV head) of a prompt replaces the number of tokens in `eviction` (attention/budgeted.h). A
-// prompt is what an admission computes before it samples: longer after a preemption.
+// The budget of each layer of a run's model. `budget` of a scenario names a member of the family "budget"; the tokens
+// that it grants each layer (or KV head) of a prompt replace the number of tokens in `eviction` (attention/budgeted.h).
+// A prompt is all that an admission computes before it samples: longer after a preemption.
 //
-// A layer that is granted fewer tokens than the policy protects keeps the protected ones, while `kvplan evict`
-// reports an error: requests of a trace have all lengths, and a share of a short prompt is less than any window.
+// A layer that is granted fewer tokens than the policy protects keeps the protected tokens (`kvplan evict` reports an
+// error): requests of a trace have all lengths, and a share of a short prompt is less than any window.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace kvplan::runs {
 
-/// Reads scores of heads from a file, or from the text itself; called from any thread.
+/// Reads scores of heads from a file, or from the value itself; called from any thread.
 using ScoresOpener = std::function<Result<attention::HeadTable>(const std::string& file_or_text)>;
 
 /// The values of `budget`: none, or a member of the family.
@@ -27,8 +27,8 @@ bool is_budget(const Choice& choice);
 
 class RunBudget {
  public:
-  /// Makes the budget of `policy`, which must have a number of tokens, on a model. Errors (the field begins with
-  /// "budget"): scores that cannot be read, those of the scheme for such a model, budgets by head that do not fit the
+  /// Makes the budget of `policy`, which must have a number of tokens, for a model. Errors (the field begins with
+  /// "budget"): scores that cannot be read, errors of the scheme for such a model, budgets by head that do not fit the
   /// policy or the model's number of heads. REQUIRES: is_budget(choice).
   static Result<RunBudget> make(const Choice& choice, const attention::PolicyChoice& policy,
                                 const model::ModelShape& model, const ScoresOpener& open);
@@ -37,7 +37,7 @@ class RunBudget {
   /// True: its scores are measured from the prompt's attention, so requests must be driven by recordings.
   [[nodiscard]] bool measured() const { return attention::measures_scores(choice_); }
   [[nodiscard]] bool by_head() const { return by_head_; }
-  /// Tokens that every layer or head has at least.
+  /// The least number of tokens that any layer or head is granted.
   [[nodiscard]] std::int64_t least() const { return least_; }
   /// The scores of a prompt. REQUIRES: measured().
   [[nodiscard]] Result<attention::HeadTable> measure(const attention::Recording& recording,

@@ -9,7 +9,7 @@
 namespace kvplan::runs {
 namespace {
 
-/// Null: no codec has this descriptor.
+/// The codec with this descriptor, or null.
 const formats::FormatKind* codec_of(const Descriptor& descriptor) {
   for (const formats::FormatKind* kind : formats::formats())
     if (&kind->descriptor == &descriptor) return kind;

@@ -26,7 +26,7 @@ std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path)
   return parse_integer(s.text(path));
 }
 
-/// Exactly one size of the pool counts: of the command line rather than of a file, any rather than the default.
+/// Keeps exactly one size of the pool: the command line's rather than a file's, and any rather than the default.
 Status choose_pool(Scenario& s, const GivenAt& given_at) {
   constexpr std::array<std::string_view, 3> kPools{"memory.pool_bytes", "memory.pool_tokens",
                                                    "memory.pool_blocks"};
@@ -78,7 +78,7 @@ Status read_attention(Scenario& s, const GivenAt& given_at) {
   return Done{};
 }
 
-/// Recordings bring a model with them unless one is named.
+/// Recordings imply their model unless the scenario names one.
 Status choose_model(Scenario& s) {
   const std::size_t field = field_index("model");
   if (!s.attention.empty() && s.origin(field) == Origin::kDefault) {
@@ -97,7 +97,7 @@ Status choose_model(Scenario& s) {
   return Done{};
 }
 
-/// A component as it was said: what its text has of defaults, since texts have every parameter, was not given.
+/// The component as the user gave it: the text has all parameters; those that are defaults are marked as not given.
 Choice as_said(const Scenario& s, std::string_view path, const Choice& choice) {
   const std::size_t field = field_index(path);
   std::vector<Choice::Value> values = choice.values();
@@ -106,7 +106,7 @@ Choice as_said(const Scenario& s, std::string_view path, const Choice& choice) {
   return {&choice.descriptor(), std::move(values)};
 }
 
-/// The device, known by its own name from here on, and everything that its memory is divided by.
+/// Chooses the device, stored by its own name from here on, and all that its memory is divided by.
 Status choose_deployment(Scenario& s) {
   model::Deployment& d = s.deployment;
   if (std::string& name = s.texts[field_index("deployment.device")]; !name.empty()) {
@@ -191,7 +191,7 @@ void follow_limits(Scenario& s) {
   d.step_tokens = engine.step_tokens.value;
   d.step_requests = engine.running.value;
   d.longest_path = "engine." + std::string(engine.request_tokens.param);
-  // The rule's question counts every token in all layers.
+  // The rule checks that a request of max_model_len fits, with every token counted in all layers.
   if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = engine.request_tokens.value;
 }
 

@@ -1,4 +1,4 @@
-// A scenario: everything that determines a run, each value with its source.
+// A scenario: all values that determine a run, each with its source.
 //
 // It is given as settings, `path = text`, from a JSON file (simulator/io), from `--set`, or from a form. `resolve`
 // checks them against the fields below and the catalogues of components, fills in defaults and returns a `Scenario`.
@@ -47,8 +47,8 @@ struct Field {
   Unit unit{Unit::kNone};
   std::string_view fallback{};   ///< empty: no value
   std::int64_t low{0}, high{0};  ///< kInteger: inclusive bounds; kFraction: at most `high`, 0 = no limit
-  std::string_view family{};     ///< kComponent
-  std::string_view none{};       ///< the text that "none" stands for; empty: "none" takes the value away
+  std::string_view family{};     ///< for kComponent
+  std::string_view none{};       ///< the text that "none" stands for; empty: "none" removes the value
 };
 
 /// All paths, in the order in which a resolved scenario is printed.
@@ -66,23 +66,23 @@ struct Setting {
   std::string text;
   std::string file;               ///< its scenario file; empty for the command line
   std::int64_t line{0};           ///< 1-based line in that file; 0 = not known
-  Origin origin{Origin::kGiven};  ///< kDefault occurs too if a resolved scenario is read back
-  /// For a component's text: parameters in it that have their default.
+  Origin origin{Origin::kGiven};  ///< kDefault occurs too, if a resolved scenario is read back
+  /// For the text of a component: its parameters that have their default.
   std::vector<std::string> default_params{};
   std::string option{};  ///< option of the command line that set it ("--set"); empty: a file, or a program
-  /// For a component's text: lines of parameters that have lines of their own.
+  /// For the text of a component: the lines of parameters that were set alone.
   std::vector<std::pair<std::string, std::int64_t>> param_lines{};
 };
 
-/// How the kept tokens are known.
+/// How a run knows which tokens are kept.
 enum class EvictsBy : std::uint8_t {
   kNothing,     ///< everything stays
   kKeepRule,    ///< positions decide and leave holes: Scenario::keep; with windows, courses
-  kLengths,     ///< positions decide; cells are reused, or layers keep intervals of their own
+  kLengths,     ///< positions decide; cells are reused, or layers keep their own intervals
   kCounts,      ///< lengths give the number of kept tokens; survivors move together
-  kRecordings,  ///< attention decides: workload.attention
+  kRecordings,  ///< attention decides, from recordings: workload.attention
   kTokens,      ///< random, or a user expression over positions
-  kSets,        ///< a file says it
+  kSets,        ///< a file lists the kept tokens
 };
 
 /// A resolved scenario.
@@ -108,14 +108,14 @@ struct Scenario {
   model::Deployment deployment;                        ///< its format is that of a token's slot
   /// The codec that encodes tokens when their prompt is complete, if `format` names such a codec.
   std::optional<formats::FormatChoice> encoded;
-  /// Format of layers with a window, if they have their own and keep what their window shows.
+  /// Format of layers with a window, if they have their own and keep only the tokens in the window.
   std::optional<RunFormat> window_format;
   /// The pool follows from deployment and model when the scenario is run; `pool` is empty then
   bool derives_pool{false};
   memory::PoolSize pool;
   Choice allocator, replacement, engine, latency, router;
   std::optional<Choice> eviction;
-  std::optional<Choice> budget;  ///< replaces the number of tokens in `eviction`, by layer
+  std::optional<Choice> budget;  ///< replaces the number of tokens in `eviction`, for each layer
   std::optional<Choice> reader;  ///< the sparse attention method of decode steps
   EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
@@ -124,12 +124,12 @@ struct Scenario {
   /// Only requests that arrive in [from, to) count for latencies and targets; seconds since the first arrival.
   std::optional<double> target_from_s, target_to_s;
   Fraction target_fraction{1, 1};  ///< share of the arrived requests that must meet these three; at most 1
-  std::vector<PercentileTarget> percentiles;  ///< further targets
+  std::vector<PercentileTarget> percentiles;  ///< further targets, on percentiles
 
   /// Text of the field with this path. REQUIRES: there is one.
   [[nodiscard]] const std::string& text(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path) const;
-  /// Of field i.
+  /// Origin of field i.
   [[nodiscard]] Origin origin(std::size_t i) const { return origin_of(sources[i]); }
   /// True: requests follow courses (courses/course.h).
   [[nodiscard]] bool follows_courses() const {
@@ -151,8 +151,8 @@ struct Scenario {
   [[nodiscard]] scheduling::EngineTraits engine_traits() const;
   /// True: no KV is stored, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
-  /// True: requests can hit cached blocks (of others, or of their own earlier admission): the engine asks for it, and
-  /// the allocator has a prefix cache. Retention::prefix_rule says whether the token policy allows it.
+  /// True: requests can hit cached blocks (of others, or of their own earlier admission): the engine has prefix caching
+  /// on, and the allocator has a prefix cache. Retention::prefix_rule says whether the token policy allows it.
   [[nodiscard]] bool asks_for_prefixes() const;
   /// True: memory.replacement names a policy; false: the pool evicts by its own rule.
   [[nodiscard]] bool replaces_by_policy() const;
@@ -168,11 +168,11 @@ struct Scenario {
 void each_source(const Scenario& scenario,
                  const std::function<void(std::string_view path, const Source&)>& told);
 
-/// Sets the source of a value of a stored scenario, of which only the origin is known. Returns false and changes
+/// Sets the source of a value of a stored scenario, for which only the origin is known. Returns false and changes
 /// nothing if `each_source` does not report the path, or if the source has another origin.
 bool set_source(Scenario& scenario, std::string_view path, const Source& source);
 
-/// Errors have the path in `field`, file and line if known, and what exists or was expected.
+/// Errors have the path in `field`, file and line if known, and say what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);
 
 /// The scenario with the model's own length as its longest request, if it has a device and says no other. The shape

@@ -1,5 +1,5 @@
-// Checks of values that no run can have, whatever else it has. combinations.h says which choices do not work
-// together.
+// Checks for values that are impossible in every run, whatever the other values are. combinations.h says which choices
+// do not work together.
 #pragma once
 
 #include "simulator/base/result.h"
@@ -7,8 +7,8 @@
 
 namespace kvplan::runs {
 
-/// Errors: a reader with reads, or a window_format with bytes, that do not follow from lengths. REQUIRES: both are
-/// chosen.
+/// Errors: a reader for which the number of read tokens, or a window_format for which the bytes, do not follow from
+/// lengths. REQUIRES: both are chosen.
 Status check_told_by_lengths(const Scenario& scenario);
 
 }  // namespace kvplan::runs

@@ -1,4 +1,4 @@
-// The paths of a scenario: what each is, and what it may be.
+// The paths of a scenario: the meaning of each, and its allowed values.
 #include <array>
 
 #include "simulator/model/footprint.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
-/// A known amount of a rank's memory; the limit is more than any device has.
+/// An amount of a rank's memory that the user knows; the upper limit is more than any device has.
 constexpr Field known_bytes(std::string_view path, std::string_view help) {
   return {.path = path,
           .help = help,

@@ -22,7 +22,7 @@ std::string moved_file(const std::string& text, const FileMove& move) {
   return text.empty() ? text : move(text);
 }
 
-/// A component with the values of parameters that name files moved.
+/// A component in which `move` has been applied to the values of parameters that name files.
 std::string moved_component(std::string_view family, const std::string& text, const FileMove& move) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const Catalogue catalogue = family_descriptors(family);
@@ -34,11 +34,11 @@ std::string moved_component(std::string_view family, const std::string& text, co
   for (std::size_t begin = colon; begin < text.size();) {
     const std::size_t comma = end_of_pair(std::string_view(text).substr(begin + 1));
     const std::size_t end = comma == std::string_view::npos ? text.size() : begin + 1 + comma;
-    const std::string part = text.substr(begin, end - begin);  // the colon or comma before it included
+    const std::string part = text.substr(begin, end - begin);  // includes the colon or comma before it
     const std::size_t value = std::min(part.find('='), part.size() - 1) + 1;
     const auto& params = (*component)->params;
     const std::string given = part.substr(value);
-    const bool written_out = given.starts_with('[') || given.starts_with("\"[");  // the lists themselves
+    const bool written_out = given.starts_with('[') || given.starts_with("\"[");  // a list, not a name
     const bool file = !written_out && std::any_of(params.begin(), params.end(), [&](const Param& p) {
       return p.names_file && given != p.fallback &&
              part.substr(1, value - std::min<std::size_t>(value, 2)) == p.name;

@@ -10,7 +10,7 @@
 
 namespace kvplan::runs {
 
-/// Converts a file name to the one seen from elsewhere.
+/// Converts a file name to the name of the same file as seen from another folder.
 using FileMove = std::function<std::string(const std::string& file)>;
 
 /// The text of a setting with `move` applied to every file name in it. Text that is not a valid value of `path` is

@@ -9,7 +9,7 @@
 namespace kvplan::runs {
 namespace {
 
-/// Null: stored as elements.
+/// Null if the format stores elements instead.
 const formats::FormatKind* codec_of(const RunFormat& format) {
   return format.encoded ? format.encoded->kind : codec_kind(format.of_token.choice);
 }
@@ -35,7 +35,7 @@ void add_policy(const Scenario& s, RunParts& parts) {
   parts.add(Part::kVaryingCount, varies);
   parts.add(Part::kUntoldTokens, counted && !cuts_prompt && !by_position);
   parts.add(Part::kScores, !traits.interval);
-  // An encoded format that drops only prompt tokens drops them before heads share parts of them.
+  // An encoded format that drops only prompt tokens drops them before heads begin to share parts of the prompt.
   const bool encoded_after = s.encoded && cuts_prompt;
   parts.add(Part::kScoresOfHeads,
             !traits.interval && traits.scope != attention::Scope::kLayer && !encoded_after);

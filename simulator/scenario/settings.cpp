@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kEnginePath = "engine", kPoolRulePath = "deployment.pool_rule";
 
-/// The field itself, or the component with the parameter that the path names.
+/// What a path names: a field, or a parameter of the component in a field.
 struct FoundPath {
   std::size_t field;
   std::string_view param;
@@ -65,8 +65,8 @@ Status check_value(const Field& field, std::string& text) {
   return Done{};
 }
 
-/// Splits a `fleet` written in one text: replicas=N,router=NAME. Everything after `router=` that is not one of the
-/// fleet's own paths belongs to the router: router=NAME:key=value,key=value.
+/// Splits a `fleet` that is written as one text: replicas=N,router=NAME. All text after `router=` that is not one of
+/// the fleet's own paths belongs to the router: router=NAME:key=value,key=value.
 std::vector<Setting> spread_fleet(const Setting& setting) {
   std::vector<Setting> out;
   std::string_view rest = setting.text;
@@ -96,7 +96,7 @@ Source source_of(const Setting& setting) {
   return {Source::From::kFile, setting.file, setting.line};
 }
 
-/// Notes where the parameters of a component were said: those of its latest text, and those set alone since.
+/// Notes where each parameter of a component was given: in the component's latest text, or alone after it.
 void note_params(const Setting& setting, std::string_view param, std::string_view text,
                  std::vector<ParamSource>& noted) {
   const auto note = [&](std::string_view name) {
@@ -130,7 +130,7 @@ Status apply(const Setting& setting, Scenario& scenario, GivenAt& given_at) {
   const Field& field = scenario_fields()[i];
   given_at[i] = {std::string(field.path), {}, setting.file, setting.line};
   std::string text = setting.text;
-  // It would end paths and expressions for the libraries that take them.
+  // A zero character would end paths and expressions early in the libraries that receive them.
   if (text.find('\0') != std::string::npos)
     return error_at(not_expected("a text without the character NUL", text), setting);
   if (!found.value().param.empty()) text = with_param(scenario.texts[i], found.value().param, text);
@@ -153,12 +153,12 @@ Status apply(const Setting& setting, Scenario& scenario, GivenAt& given_at) {
   return Done{};
 }
 
-/// "NAME" of `NAME:key=value`.
+/// The NAME in `NAME:key=value`.
 std::string_view member_name(std::string_view component) {
   return component.substr(0, component.find(':'));
 }
 
-/// A stored scenario writes its defaults down. With another engine its pool rule is no default any more.
+/// A stored scenario writes out its defaults. If another engine is chosen, its written pool rule is not a default.
 bool is_stale_default(const Setting& setting, std::span<const Setting> settings) {
   if (setting.origin != Origin::kDefault || setting.path != kPoolRulePath) return false;
   return member_name(setting.text) != default_text(scenario_fields()[field_index(kPoolRulePath)], settings);
@@ -264,7 +264,7 @@ std::string_view default_text(const Field& field, std::span<const Setting> setti
                                     [path](const Setting& setting) { return setting.path == path; });
     return found == settings.rend() ? std::string_view() : std::string_view(found->text);
   };
-  // Without a device there is nothing to divide.
+  // Without a device there is no memory to divide.
   if (last_text("deployment.device").empty()) return field.fallback;
   const std::string_view chosen = member_name(last_text(kEnginePath));
   for (const scheduling::Engine* engine : scheduling::engines()) {

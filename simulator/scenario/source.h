@@ -14,8 +14,8 @@ enum class Origin : std::uint8_t { kDefault, kGiven };
 struct Source {
   enum class From : std::uint8_t {
     kDefault,
-    kDerived,  ///< not chosen; it follows from other values: step times from the device
-    kGiven,    ///< by a program, or a file, without a known place
+    kDerived,  ///< not chosen; it follows from other values, as step times from the device
+    kGiven,    ///< given by a program, or by a file without a known line
     kFile,     ///< file `name`, on `line` if known
     kOption,   ///< option of the command line, by its name
   };
@@ -34,12 +34,12 @@ struct ParamSource {
 
 /// "default", "derived", "given", "file", "option".
 std::string_view from_name(Source::From from);
-/// None for any other text.
+/// The inverse of from_name; nothing for any other text.
 std::optional<Source::From> from_named(std::string_view name);
 
 Origin origin_of(const Source& source);
 
-/// Text for readers: a file without its folders ("hour.json:12"), an option ("--set"), or the name above.
+/// Text for people: a file without its folders ("hour.json:12"), an option ("--set"), or the name above.
 std::string source_text(const Source& source);
 
 }  // namespace kvplan::runs

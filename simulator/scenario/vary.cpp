@@ -49,7 +49,7 @@ Result<std::vector<std::string>> values_of(std::string_view text) {
   return values;
 }
 
-/// With the place that value `k` was read from, where it was not the command line.
+/// Adds the place from which value `k` was read, unless it was the command line.
 Error at_vary(Error error, const Vary& vary, std::size_t k) {
   if (error.field.empty()) error.field = vary.file.empty() ? "--vary" : vary.path;
   if (vary.file.empty() || !error.file.empty()) return error;

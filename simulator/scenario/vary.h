@@ -1,4 +1,4 @@
-// Paths of a scenario that take several values, their notation, and all or some of their combinations.
+// Paths of a scenario that take several values, their notation, and the combinations of values, all or chosen ones.
 //
 //   PATH=VALUE;VALUE;...     values, separated by semicolons since components contain commas
 //   PATH=A..B:STEP           A, A + STEP, ... up to B, in decimals; may be mixed with values
@@ -19,8 +19,8 @@ namespace kvplan::runs {
 struct Vary {
   std::string path;
   std::vector<std::string> values;
-  std::string file{};                 ///< that they were read from; empty: the command line
-  std::vector<std::int64_t> lines{};  ///< of the file, parallel to the values; empty without one
+  std::string file{};                 ///< the file with the values; empty: the command line
+  std::vector<std::int64_t> lines{};  ///< lines in that file, parallel to the values; empty without a file
 };
 
 /// Most values of one path.
@@ -38,16 +38,16 @@ class Combinations {
  public:
   /// Errors: a path twice, more than `most` combinations. Without paths there is one combination.
   static Result<Combinations> of(std::vector<Vary> varies, std::int64_t most);
-  /// `places`: one combination after the other, with the index of the value of each path. Errors: a path twice.
-  /// REQUIRES: at least one path and one combination.
+  /// `places`: for one combination after the other, the index of each path's value. Errors: a path twice. REQUIRES: at
+  /// least one path and one combination.
   static Result<Combinations> chosen(std::vector<Vary> varies, std::vector<std::uint32_t> places);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] const std::vector<Vary>& varies() const { return varies_; }
-  /// The value of each path, as its index among the path's values. REQUIRES: 0 <= number < count().
+  /// The index of each path's value among the path's values. REQUIRES: 0 <= number < count().
   [[nodiscard]] std::vector<std::size_t> places(std::int64_t number) const;
   [[nodiscard]] Varied at(std::int64_t number) const;
-  /// `settings`, followed by those of the combination.
+  /// `settings`, followed by the settings of the combination.
   [[nodiscard]] std::vector<Setting> settings(const std::vector<Setting>& settings,
                                               std::int64_t number) const;
 
@@ -59,7 +59,7 @@ class Combinations {
 };
 
 /// Distinguishes a user's mistake from impossible combinations: a value that is invalid alone, and in every
-/// combination, is a mistake. It is told of each combination, then asked once.
+/// combination, is a mistake. Call `told` for each combination, then `slips` once.
 class ValueCheck {
  public:
   explicit ValueCheck(const Combinations& combinations);
@@ -71,7 +71,7 @@ class ValueCheck {
  private:
   struct Value {
     bool read{false};
-    std::optional<Error> refused;  ///< the first time
+    std::optional<Error> refused;  ///< the first error of this value
   };
   const Combinations& combinations_;
   std::vector<std::vector<Value>> values_;  // by path and place

@@ -46,7 +46,7 @@ struct EngineLimit {
 struct EngineTraits {
   EngineLimit request_tokens;  ///< prompt plus output of a request; longer requests are rejected
   EngineLimit running;         ///< requests at once
-  EngineLimit step_tokens;     ///< tokens computed in one step; the value may exceed any prompt
+  EngineLimit step_tokens;     ///< tokens computed in one step; may be so large that any prompt fits
   EngineLimit piece_tokens;    ///< tokens of one prompt computed in one step; 0: as many as step_tokens
   bool wants_prefixes{false};  ///< prefix caching is on
   bool index_of_its_own{
@@ -57,7 +57,7 @@ struct EngineTraits {
   /// Attention reads tokens that a policy dropped, as long as their block is held
   bool reads_holes{false};
   bool reads_parts{true};   ///< decode steps may read only a part of the kept tokens (core::ReadRule)
-  bool tells_blocks{true};  ///< observers are told which request holds which block
+  bool tells_blocks{true};  ///< observers are told the blocks of each request
   /// Warning for a run with a trace without priorities; empty: the engine ignores priorities.
   std::string_view without_priorities{};
   event_log::Rules log{};  ///< scheduler rules that are written into an event log
@@ -92,7 +92,7 @@ struct Engine {
   /// Flags of the command that starts its server (server_flags.h)
   std::span<const ServerFlag> (*server_flags)(){nullptr};
   std::span<const replays::EngineReplay* const>
-      replays{};  ///< for `kvplan cache`: the engine's decisions without time
+      replays{};  ///< decision replays of the engine, for `kvplan cache`
 };
 
 }  // namespace kvplan::scheduling

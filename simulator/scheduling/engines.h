@@ -9,7 +9,7 @@
 
 namespace kvplan::scheduling {
 
-/// One for each folder, sorted by name.
+/// One entry for each engine folder, sorted by name.
 std::span<const Engine* const> engines();
 
 Catalogue engine_descriptors();
@@ -21,7 +21,7 @@ const Engine& engine_of(const Choice& choice);
 EngineTraits engine_traits(const Choice& choice);
 
 Catalogue pool_rule_descriptors();
-/// The choice together with its rule. REQUIRES: the choice is of family "pool-rule".
+/// The choice of a pool rule together with the rule itself. REQUIRES: the choice is of family "pool-rule".
 model::PoolRuleChoice pool_rule_of(Choice choice);
 
 }  // namespace kvplan::scheduling

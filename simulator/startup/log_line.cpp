@@ -43,7 +43,7 @@ std::string worker_name(std::string_view text) {
   return {};
 }
 
-/// The text between the two; nothing if one of them is missing.
+/// The text between `before` and `after`; nothing if one of them is missing.
 std::optional<std::string_view> between(const LogLine& line, std::string_view before,
                                         std::string_view after) {
   const std::string_view text = line.text;
@@ -52,7 +52,7 @@ std::optional<std::string_view> between(const LogLine& line, std::string_view be
   const std::size_t from = found + before.size();
   std::size_t to = from;
   while (to < text.size() && (is_digit(text[to]) || text[to] == ',' || text[to] == '.')) ++to;
-  // A comma or a point after the number belongs to the sentence.
+  // A comma or a point after the number belongs to the sentence, not to the number.
   while (to > from && !is_digit(text[to - 1])) --to;
   if (to == from) return std::nullopt;
   if (after.empty() ? !line.whole || to != text.size() : !text.substr(to).starts_with(after))
@@ -77,7 +77,7 @@ std::optional<std::string> quoted(std::string_view text, std::size_t at) {
   return std::string(text.substr(at + 1, close - at - 1));
 }
 
-/// Whether a key may begin at `at`: at the start, or after a separator of values.
+/// True if a key may begin at `at`: at the start, or after a separator of values.
 bool begins_here(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == ' ' || text[at - 1] == '(' || text[at - 1] == '{' ||
          text[at - 1] == ',' || text[at - 1] == '\'';

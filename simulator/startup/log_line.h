@@ -1,4 +1,4 @@
-// One line of a log, without colours and prefixes, and functions that take values out of it.
+// One line of a log, without colours and prefixes, and functions that extract values from it.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ std::optional<double> decimal_between(const LogLine& line, std::string_view befo
 /// no ",", ")" or "}" follows the value: it may be truncated.
 std::optional<std::string> python_value(std::string_view text, std::string_view key);
 
-/// Sets `into` if there is a value.
+/// Sets `into` if `value` has a value.
 template <class T>
 void keep(Maybe<T>& into, const std::optional<T>& value, const LogLine& line) {
   if (value) into = Logged<T>{*value, line.number};
 }
 void keep_text(Maybe<std::string>& into, const std::optional<std::string>& value, const LogLine& line);
-/// The same for a whole number in a Python list; other texts are ignored.
+/// As keep, for a whole number in a Python list; other texts are ignored.
 void keep_whole(Maybe<std::int64_t>& into, const std::optional<std::string>& value, const LogLine& line);
 void keep_decimal(Maybe<double>& into, const std::optional<std::string>& value, const LogLine& line);
 void keep_flag(Maybe<bool>& into, const std::optional<std::string>& value, const LogLine& line);
@@ -45,7 +45,7 @@ void keep_flag(Maybe<bool>& into, const std::optional<std::string>& value, const
 /// The worker of that name; a new one if there is none.
 WorkerMemory& worker_of(StartupLog& log, const LogLine& line);
 
-/// Takes the values of a line of that engine. False: the line is not part of a start-up.
+/// Takes the values of a line of this engine's log. False: the line is not part of a start-up.
 bool take_vllm_line(const LogLine& line, StartupLog& log);
 bool take_sglang_line(const LogLine& line, StartupLog& log);
 

@@ -7,7 +7,7 @@
 namespace kvplan::startup {
 namespace {
 
-constexpr std::int64_t kVllmBlockTokens = 16;  // its default, which no line states
+constexpr std::int64_t kVllmBlockTokens = 16;  // vLLM's default, which no line states
 constexpr std::size_t kMostOfLine = std::size_t{1}
                                     << 20;  // the rest of a longer line says nothing about the start
 
@@ -21,7 +21,7 @@ bool one_pool(std::int64_t tokens, std::int64_t blocks, std::int64_t block_token
   return false;
 }
 
-/// Drops a block count that no number of layer groups reconciles with the tokens: its line was truncated.
+/// Drops a block count if no number of layer groups makes it fit the tokens: its line was truncated.
 void check_pool(StartupLog& log) {
   if (!log.pool_tokens || !log.pool_blocks || log.engine != "vllm-v1") return;
   const std::int64_t block = log.block_tokens ? log.block_tokens->value : kVllmBlockTokens;

@@ -1,7 +1,7 @@
 // Contents of a server's start-up log: the model, its parallelism and limits, every memory term, and the KV pool.
 //
-// The log of a real server is the best evidence of a pool: `kvplan scenario from-log` makes a scenario of it, with the
-// reported pool, and shows kvplan's prediction beside it.
+// The log of a real server is the best evidence of a pool: `kvplan scenario from-log` makes a scenario from it, with
+// the reported pool, and shows kvplan's prediction for comparison.
 //
 // It reads logs of vLLM's V1 engine from 0.11 on (texts of vllm/v1/worker/gpu_worker.py, gpu_model_runner.py,
 // vllm/v1/core/kv_cache_utils.py and vllm/engine/arg_utils.py of v0.19.0, and of public logs of 0.11 to 0.21) and of
@@ -32,15 +32,15 @@ using Maybe = std::optional<Logged<T>>;
 /// Memory of one worker process, as it reported it. GiB with two decimals, as logs have them: exact within 0.005 GiB.
 struct WorkerMemory {
   std::string name;                 ///< "Worker_TP0", "EngineCore", "TP1"; empty where lines have no prefix
-  Maybe<double> total_gib{};        ///< of the device, as a program sees it
+  Maybe<double> total_gib{};        ///< memory of the device, as a program sees it
   Maybe<double> free_before_gib{};  ///< before weights are loaded
   Maybe<double> requested_gib{};    ///< utilisation x total (vLLM)
   Maybe<double> weights_gib{};      ///< memory that loading took
   Maybe<double> activations_gib{};  ///< peak of the profiling pass (vLLM)
   Maybe<double> non_torch_gib{};    ///< increase outside PyTorch's allocator while profiling (vLLM)
   Maybe<double> graphs_gib{};       ///< captured CUDA graphs
-  Maybe<double> graphs_estimated_gib{};  ///< the profiler's estimate of these (vLLM from 0.18 on)
-  Maybe<double> available_gib{};         ///< left for the KV cache
+  Maybe<double> graphs_estimated_gib{};  ///< the profiler's estimate of the CUDA graphs (vLLM from 0.18 on)
+  Maybe<double> available_gib{};         ///< memory left for the KV cache
   Maybe<double> free_after_gib{};        ///< after everything is allocated (SGLang)
 };
 
@@ -74,7 +74,7 @@ class StartupReader {
  public:
   /// The next bytes, cut anywhere.
   void feed(std::string_view bytes);
-  /// Errors (file): no line of a start-up of either engine. Lines that are truncated, missing or unknown are no
+  /// Errors (file): no line of a start-up of either engine. Truncated, missing or unknown lines are not
   /// errors.
   Result<StartupLog> finish(const std::string& file) &&;
 

@@ -10,7 +10,7 @@ bool has(const LogLine& line, std::string_view text) {
   return line.text.find(text) != std::string::npos;
 }
 
-/// Arguments that differ from defaults. The engine's own line follows later, and states the resulting values.
+/// Arguments that differ from defaults. The engine's own line comes later and states the resulting values.
 bool take_arguments(const LogLine& line, StartupLog& log) {
   if (!has(line, "non-default args: ")) return false;
   const auto value = [&](std::string_view key) { return python_value(line.text, key); };

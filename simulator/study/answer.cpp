@@ -11,8 +11,8 @@ namespace {
 using observe::State;
 
 /// The list of figures has the values, and says which of two is better. For shares of memory and batch sizes it does
-/// not, since they are no advantage by themselves; for two variants with the same work (see the header) they are, and
-/// this list says so.
+/// not, since they are no advantage by themselves. Between two variants with the same work (see the header) they are an
+/// advantage, so this list says which is better.
 std::vector<Metric> make_metrics() {
   std::vector<Metric> list;
   const auto add = [&](std::string name, std::string_view figure, Better better = Better::kNeither) {
@@ -51,7 +51,7 @@ bool begins_with_any(std::string_view text, std::span<const std::string_view> be
                      [&](std::string_view one) { return text.substr(0, one.size()) == one; });
 }
 
-/// True: all fields with paths that begin with one of these have the same text. With `others`: all other fields do.
+/// True if all fields with paths that begin with one of these have equal texts; with `others`, if all others do.
 bool same_texts(const RunSummary& a, const RunSummary& b, std::span<const std::string_view> paths,
                 bool others) {
   const auto fields = scenario_fields();
@@ -61,14 +61,14 @@ bool same_texts(const RunSummary& a, const RunSummary& b, std::span<const std::s
   return true;
 }
 
-/// Whether a value is as good as a knee asks for.
+/// Whether a value is near enough to that of the largest pool to count as the knee.
 bool near_enough(const Metric& metric, double value, double of_largest) {
   if (metric.name == "preemptions") return value == 0;
   return metric.less_is_better ? value <= of_largest * (1 + kKneeShare)
                                : value >= of_largest * (1 - kKneeShare);
 }
 
-/// Variants that differ in the pool alone, by size; those of fewer than three pools are left out.
+/// Groups of variants that differ only in the pool, each in order of size; groups of fewer than three are left out.
 std::vector<std::vector<std::size_t>> series_of(const Comparison& comparison, std::string_view path) {
   std::map<std::vector<std::string>, std::size_t> place;
   std::vector<std::vector<std::size_t>> series;
@@ -90,7 +90,7 @@ std::vector<std::vector<std::size_t>> series_of(const Comparison& comparison, st
   return series;
 }
 
-/// Nothing where a variant has no such figure.
+/// Returns nothing if some variant does not have the figure.
 std::optional<Knee> knee_in(const Comparison& comparison, const std::vector<std::size_t>& series,
                             const Metric& metric) {
   Knee knee{metric.name, series, std::nullopt};

@@ -1,9 +1,9 @@
-// A comparison in numbers: each variant's figures relative to the first one's, and the knee of a varied pool. The words
-// are in simulator/report/answer.h.
+// A comparison in numbers: each variant's figures relative to those of the first variant, and the knee of a varied
+// pool. simulator/report/answer.h puts them into words.
 //
-// Figures of two variants are related only if they did the same work: the same trace, the same numbers of requests that
-// arrived and completed, and the same tokens of completed requests. A variant that rejects the long requests is faster
-// for that reason alone.
+// Figures of two variants are compared only if they did the same work: the same trace, the same numbers of requests
+// that arrived and completed, and the same tokens of completed requests. A variant that rejects the long requests is
+// faster for that reason alone.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Metric {
   [[nodiscard]] std::optional<double> value(const RunSummary& result) const;
 };
 
-/// Shares of the memory by state (less is better, except for live), concurrent requests, speed, latency, preemptions;
-/// devices, and speed per device.
+/// The metrics: shares of the memory by state (less is better, except for live), concurrent requests, speed, latency,
+/// preemptions; number of devices, and speed per device.
 std::span<const Metric> answer_metrics();
 /// The metric of this name. REQUIRES: there is one.
 const Metric& answer_metric(std::string_view name);
@@ -39,29 +39,29 @@ inline constexpr std::array<observe::State, 6> kLossStates{
     observe::State::kInternal, observe::State::kReserved, observe::State::kStranded,
     observe::State::kTail,     observe::State::kHole,     observe::State::kPadding};
 
-/// The largest of kLossStates, averaged over time. None if nothing is lost, or no time passed.
+/// The state of kLossStates with the largest mean over time. None if nothing is lost, or no time passed.
 std::optional<observe::State> largest_loss(const RunSummary& result);
 
-/// True: the same work, as above.
+/// True: both variants did the same work, as defined at the top of this file.
 bool same_work(const RunSummary& a, const RunSummary& b);
 
-/// The same requests at the same times, with the same targets.
+/// True: both had the same requests at the same times, with the same targets.
 bool same_load(const RunSummary& a, const RunSummary& b);
 
-/// True: the same memory, and everything else the same except how memory is allocated and what is kept in it:
-/// allocator, token policy, format. Only then more concurrent requests are an advantage: at a given load, a slower
-/// server has more of them too.
+/// True: both had the same memory, and everything else was the same except how memory is allocated and which tokens it
+/// holds: allocator, token policy, format. Only then more concurrent requests are an advantage: at a given load, a
+/// slower server has more of them too.
 bool same_memory(const RunSummary& a, const RunSummary& b);
 
-/// The same number of the same devices, divided in the same way.
+/// True: both had the same number of the same devices, divided in the same way.
 bool same_hardware(const RunSummary& a, const RunSummary& b);
 
-/// The first variant that completed a request, or else the first that ran; others are compared with it. REQUIRES: one
-/// ran.
+/// The variant with which others are compared: the first that completed a request, or else the first that ran.
+/// REQUIRES: one ran.
 std::size_t baseline_of(const Comparison& comparison);
 
-/// One figure of one variant. `versus` and `ratio` (this value divided by that one's) are absent for the baseline
-/// itself, if the work is not the same, and if the other value is 0.
+/// One figure of one variant. `versus` is the variant with which it is compared, and `ratio` is this value divided by
+/// that variant's. Both are absent for the baseline itself, if the work is not the same, and if that value is 0.
 struct Fact {
   std::size_t variant{0};
   std::string_view metric;
@@ -73,12 +73,12 @@ struct Fact {
 /// Facts of all variants that ran, in their order. REQUIRES: one ran.
 std::vector<Fact> facts_of(const Comparison& comparison);
 
-/// Largest relative distance from the largest pool's figure.
+/// Figures within this relative distance of the largest pool's figure count as equal to it.
 inline constexpr double kKneeShare = 0.05;
 
-/// The pool size from which on a larger pool does not help, for one figure: the smallest pool that was tried such
-/// that for it and every larger one the figure is within kKneeShare of the largest pool's (for preemptions: there are
-/// none) and the work is the same.
+/// The pool size beyond which a larger pool does not help, for one figure. It is the smallest pool such that for it and
+/// every larger pool that was tried, the work is the same and the figure is within kKneeShare of the largest pool's
+/// figure (for preemptions: there are none).
 struct Knee {
   std::string_view metric;
   std::vector<std::size_t> variants;  ///< ordered by size of the pool; at least three
@@ -91,8 +91,8 @@ std::string_view varied_pool(const Comparison& comparison);
 /// Size of a variant's pool in its own unit (bytes, tokens or blocks).
 std::int64_t pool_size(const RunSummary& result);
 
-/// Knees of output_tokens_per_s, ttft_p99_s and preemptions, if a pool is varied over at least three values that ran;
-/// separately for each combination of the other varied values. A figure that is absent for a variant has no knee.
+/// The knees of output_tokens_per_s, ttft_p99_s and preemptions, if a pool is varied over at least three values that
+/// ran; separate for each combination of the other varied values. A figure that is absent for a variant has no knee.
 std::vector<Knee> knees_of(const Comparison& comparison);
 
 }  // namespace kvplan::runs

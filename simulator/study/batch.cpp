@@ -17,7 +17,7 @@ bool is_interrupted(const Outcome& outcome) {
   return outcome.error && outcome.error->kind == ErrorKind::kInterrupted;
 }
 
-/// Without threads.
+/// Runs the batch without threads.
 Status run_in_turn(const Batch& batch) {
   while (true) {
     KVPLAN_TRY(const std::optional<std::int64_t> number, batch.next());
@@ -28,7 +28,7 @@ Status run_in_turn(const Batch& batch) {
   }
 }
 
-/// What the threads share. The calling thread feeds numbers and takes outcomes; the others turn ones into others.
+/// State that the threads share. The calling thread feeds numbers and takes outcomes; the others compute outcomes.
 class Shared {
  public:
   explicit Shared(const Batch& batch) : batch_(batch), room_(2 * static_cast<std::size_t>(batch.threads)) {}
@@ -47,7 +47,7 @@ class Shared {
       changed_.notify_all();
       Outcome outcome = run_unlocked(lock, number);
       if (outcome.starved) {
-        // Nothing new begins until it has run alone.
+        // No other number is started until this one has run alone.
         ++waiting_alone_;
         --running_;
         changed_.notify_all();
@@ -116,14 +116,14 @@ class Shared {
   }
 
   const Batch& batch_;
-  const std::size_t room_;  // most queued numbers, and most finished outcomes before new work waits
+  const std::size_t room_;  // limit of queued numbers, and of finished outcomes before new work waits
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::int64_t> numbers_;
   std::deque<Outcome> finished_;
   int running_{0};
   int waiting_alone_{0};
-  bool fed_{false};  // no number comes any more
+  bool fed_{false};  // all numbers have been fed
   bool ended_{false};
   bool interrupted_{false};
 };
@@ -136,7 +136,7 @@ Status run_batch(const Batch& batch) {
   std::vector<std::thread> threads;
   try {
     for (int t = 0; t < batch.threads; ++t) threads.emplace_back([&shared] { shared.work(); });
-  } catch (const std::system_error&) {  // as many threads as the system allows
+  } catch (const std::system_error&) {  // the system allows no more threads: use those that exist
   } catch (const std::bad_alloc&) {
   }
   Status status = threads.empty() ? run_in_turn(batch) : shared.feed_and_take();

@@ -1,6 +1,6 @@
-// Runs numbered pieces of work on several threads and hands out each outcome as soon as it exists, in any order, so a
-// long piece delays no other. Memory does not grow with the number of pieces: only a few numbers and outcomes wait at
-// a time.
+// Runs numbered pieces of work on several threads and passes on each outcome as soon as it exists, in any order, so a
+// long piece delays no other. Memory does not grow with the number of pieces: only a few numbers and outcomes wait at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace kvplan::runs {
 
-/// The outcome of one piece: a result, or why there is none.
+/// The outcome of one piece: a result, or the error.
 struct Outcome {
   std::int64_t number{0};
   std::optional<Error> error{};
-  /// true: it got no memory; it may get it if nothing runs beside it
+  /// true: memory ran out; the piece may succeed if it runs alone
   bool starved{false};
   std::optional<RunResult> result{};
 };
@@ -33,8 +33,8 @@ struct Batch {
   std::function<Status()> idle;
 };
 
-/// Returns when all is done, or early: with the first error of `next`, `done` or `idle`, or interrupted_error().
-/// Outcomes from before an interruption are handed out. All threads have ended on return.
+/// Returns when all pieces are done, or early: with the first error of `next`, `done` or `idle`, or
+/// interrupted_error(). Outcomes from before an interruption are still passed on. All threads have ended on return.
 Status run_batch(const Batch& batch);
 
 }  // namespace kvplan::runs

@@ -1,5 +1,5 @@
-// Runs cases by the thousand: each case is a scenario on a trace, with what is wanted of it; its outcome is handed
-// out at once and not kept here. Comparisons, sweeps and the window run their cases this way.
+// Runs cases by the thousand. Each case is a scenario on a trace, with the results that are wanted; its outcome is
+// passed on at once and not kept here. Comparisons, sweeps and the desktop program run their cases this way.
 #pragma once
 
 #include "simulator/study/batch.h"
@@ -7,7 +7,7 @@
 
 namespace kvplan::runs {
 
-/// Results that are wanted beside the report, and take memory.
+/// Results that are wanted in addition to the report, and take memory.
 struct Wanted {
   /// Even: a timeline of each replica with at most this many bins of one width (RunOptions::timeline_joined). 0:
   /// none.
@@ -22,14 +22,14 @@ struct Case {
   Wanted wanted{};
 };
 
-/// Makes the case of a number, or returns why there is none.
+/// Makes the case with this number, or returns the error.
 using CaseMaker = std::function<Result<Case>(std::int64_t number)>;
 
 /// Makes a case and runs it. Errors are in the outcome: those of the maker and of `run_scenario`, too little memory,
 /// and interrupted if `control` (may be null) wants to stop before the case is made.
 Outcome run_case(std::int64_t number, const CaseMaker& make, const Openers& openers,
                  core::RunControl* control);
-/// Number of requests that it will finish, as in requests_to_serve.
+/// Number of requests that the case will finish, as in requests_to_serve.
 [[nodiscard]] std::int64_t requests_to_serve(const Case& one);
 
 /// Like Batch, with cases as pieces.

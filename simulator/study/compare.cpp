@@ -7,10 +7,10 @@
 namespace kvplan::runs {
 namespace {
 
-/// Nothing: the variant cannot be read.
+/// Empty if the variant cannot be read.
 using Job = std::optional<Case>;
 
-/// Runs the jobs that there are and files what comes of them.
+/// Runs the jobs that exist, and stores their outcomes in the variants.
 Status run_all(std::vector<Job>& jobs, Inputs& inputs, const CompareOptions& options,
                std::vector<Variant>& variants) {
   std::size_t at = 0;

@@ -1,5 +1,5 @@
-// One scenario in several variants, run side by side: files are read once and shared, each variant is a case of its
-// own (cases.h), and results are in the order of the variants whatever the number of threads.
+// Runs one scenario in several variants: files are read once and shared, each variant is a case of its own (cases.h),
+// and results are in the order of the variants whatever the number of threads.
 #pragma once
 
 #include <functional>
@@ -17,23 +17,23 @@
 
 namespace kvplan::runs {
 
-/// A variant and its outcome: a result, or why it could not run.
+/// A variant and its outcome: a result, or the error.
 struct Variant {
   Varied varied;
   std::optional<RunResult> result;
   std::optional<Error> error;
 
-  /// "block_tokens=16, max_seqs=64": the last parts of the paths.
+  /// "block_tokens=16, max_seqs=64": the varied values, each with the last part of its path.
   [[nodiscard]] std::string name() const;
 };
 
 struct Comparison {
   std::vector<Vary> varies;
-  std::vector<Variant> variants;  ///< all combinations, the last vary changing fastest
+  std::vector<Variant> variants;  ///< all combinations of the varied values, the last path changing fastest
 };
 
 struct CompareOptions {
-  /// Concurrent runs; each holds a pool with its bookkeeping. A run that gets no memory beside others runs again
+  /// Number of concurrent runs; each needs memory for a pool. A run that gets no memory beside other runs is repeated
   /// alone.
   int threads{1};
   /// Even: timelines of at most this many bins of one width (RunOptions::timeline_joined), only for the first
@@ -50,7 +50,7 @@ struct CompareOptions {
 /// Most variants of one comparison.
 inline constexpr std::int64_t kMostVariants = 10'000;
 
-/// `settings` as for `resolve`; a varied value comes after them. Traces are read in the calling thread, before
+/// `settings` as for `resolve`; the varied values are added after them. Traces are read in the calling thread, before
 /// anything runs; no results by request are kept. Errors: a value that is valid in no variant, two equal varies, too
 /// many variants, no trace, interrupted, or every variant failed (the first one's error).
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,

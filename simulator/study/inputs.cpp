@@ -9,7 +9,7 @@
 
 namespace kvplan::runs {
 
-/// Which files there are, in the order in which they were met, and which of them are equal.
+/// The files met so far, in order, and which of them are equal.
 class Inputs::Files {
  public:
   explicit Files(const InputReaders& readers) : readers_(readers) {}
@@ -33,7 +33,7 @@ class Inputs::Files {
     return met_[*file.first].path;
   }
 
-  /// Keeps those that are among `files` and unchanged.
+  /// Forgets all files except those that are among `files` and unchanged.
   std::vector<std::string> keep_only(const std::vector<std::string>& files) {
     const std::lock_guard lock(mutex_);
     std::erase_if(met_, [&](const File& file) {
@@ -54,11 +54,11 @@ class Inputs::Files {
   struct File {
     std::string path;
     FileLook look;
-    std::optional<std::size_t> first;  // that equals it
+    std::optional<std::size_t> first;  // position of the first equal file
     std::optional<Result<std::string>> digest;
   };
 
-  /// Nothing: it is identified by its name.
+  /// The position of the file in met_; nothing if it cannot be looked at, so that its name alone identifies it.
   std::optional<std::size_t> place_of(const std::string& path) {
     if (const auto found = places_.find(path); found != places_.end()) return found->second;
     const std::optional<FileLook> look = readers_.look ? readers_.look(path) : std::nullopt;
@@ -82,18 +82,18 @@ class Inputs::Files {
   const InputReaders& readers_;
   std::mutex mutex_;
   std::vector<File> met_;
-  std::map<std::string, std::size_t> places_;  // in met_
+  std::map<std::string, std::size_t> places_;  // positions in met_
 };
 
 namespace {
 
-/// What files of one kind gave, by their names; `how` is what else decides about the value.
+/// Values that were read from files of one kind, by file name; `how` contains all else that decides about the value.
 template <class Value>
 class ReadOnce {
  public:
   template <class Open>
   Result<Value> get(const std::string& path, const std::string& how, const Open& open) {
-    // The lock is held while a file is read: threads that want the same file must wait, and few want another.
+    // The lock is held while a file is read: threads that want this file have to wait anyway, and few want another one.
     const std::lock_guard lock(mutex_);
     auto found = read_.find({path, how});
     if (found == read_.end()) found = read_.emplace(std::pair(path, how), open()).first;
@@ -110,7 +110,7 @@ class ReadOnce {
   std::map<std::pair<std::string, std::string>, Result<Value>> read_;
 };
 
-/// Ways of reading a trace, as a text.
+/// The options of reading a trace that change the result, as one text.
 std::string how_read(const traces::ImportOptions& import) {
   return import.format + '\n' + std::to_string(import.block_tokens) + '\n' + import.map;
 }
@@ -130,7 +130,7 @@ struct Inputs::Values {
   std::shared_ptr<attention::TrajectoryStore> trajectories{
       std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes)};
 
-  /// The value of a file, or of one that equals it: `open(path)`.
+  /// The value of a file, or of an equal file that was read before: `open(path)`.
   template <class Value, class Open>
   static Result<Value> get(Files& files, ReadOnce<Value>& once, const std::string& path,
                            const std::string& how, const Open& open) {

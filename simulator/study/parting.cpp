@@ -15,7 +15,7 @@ struct Step {
   std::vector<Decision> decisions;
 };
 
-/// The step that begins at entry `i`, which moves behind it. REQUIRES: i < size.
+/// The step that begins at entry `i`; moves `i` to the next step. REQUIRES: i < size.
 Step take_step(const Decisions& of, std::size_t& i) {
   Step step{of.step(i).step, of.step(i).begin, {}};
   for (; i < of.size() && of.step(i).step == step.number; ++i)

@@ -1,5 +1,5 @@
-// The first step in which the schedulers of two runs decided differently. Time does not count: two runs with other step
-// times that decide the same in the same order do not part.
+// The first step in which the schedulers of two runs decided differently. Times are not compared: two runs with other
+// step times and the same decisions in the same order do not differ.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct Parting {
   std::optional<SimTime> a_begin;  ///< when it began; absent if that run has no such decision
   std::optional<SimTime> b_begin;
   std::vector<observe::Decision> only_a, only_b;  ///< decisions of the step that the other run lacks
-  /// The earlier of the two moments.
+  /// The earlier of the times at which the step began.
   [[nodiscard]] SimTime time() const;
 };
 
-/// By replica; replicas that only one run has do not count. Absent: they never part.
+/// By replica; replicas that only one run has are ignored. Absent: the runs never differ.
 std::optional<Parting> parting_of(std::span<const DecidedPtr> a, std::span<const DecidedPtr> b);
 
 /// "admits request 12", "preempts request 7, which loses 512 tokens".

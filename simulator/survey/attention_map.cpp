@@ -6,7 +6,7 @@
 namespace kvplan::survey {
 namespace {
 
-/// Entries (t, i) with i <= t in the cell of rows [row, row_end) and tokens [column, column_end).
+/// Number of entries (t, i) with i <= t in the cell of rows [row, row_end) and tokens [column, column_end).
 std::int64_t entries(std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end) {
   std::int64_t out = 0;
   for (std::int64_t t = row; t < row_end; ++t)

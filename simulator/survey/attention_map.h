@@ -15,7 +15,7 @@ inline constexpr std::int64_t kMostCells = 128;
 
 struct AttentionMap {
   Place at;
-  std::int32_t head{0};  ///< query head, among the recorded ones
+  std::int32_t head{0};  ///< query head, by index among the recorded ones
   std::int64_t tokens{0};
   std::int64_t tokens_per_cell{1};  ///< ceil(tokens / kMostCells)
   /// [cell of queries][cell of tokens, up to the diagonal]: mean of w(t, i), i <= t, over the rows and tokens of the

@@ -21,7 +21,7 @@ constexpr double kLeft = 52;
 constexpr double kTop = 58;
 constexpr double kRow = 22;
 constexpr double kLegend = 44;
-/// Fields of more columns have no numbers.
+/// Maps with more columns show no numbers in their fields.
 constexpr std::size_t kMostNumbered = 16;
 constexpr double kAttentionSide = 512;
 constexpr double kLeastWeight = 1e-4;
@@ -104,7 +104,7 @@ void draw_field(Markup& svg, const Map& map, const Range& range, std::size_t r, 
               {"style", "fill:" + report::ink_on(colour)}});
 }
 
-/// A bar with all colours between its labelled ends. Returns its left end.
+/// Draws a bar with all colours of the scale, and labels at both ends. Returns its left end.
 double draw_bar(Markup& svg, double left, double top, double step) {
   constexpr int kSteps = 20;
   for (int i = 0; i < kSteps; ++i)
@@ -122,7 +122,7 @@ std::string percent_of_log(int power) {
   return kTexts[static_cast<std::size_t>(power)];
 }
 
-/// From 0 (kLeastWeight and less) to 1 (weight 1).
+/// The position of a weight on the logarithmic scale: from 0 (at most kLeastWeight) to 1 (weight 1).
 double log_share(double weight) {
   if (weight <= kLeastWeight) return 0;
   return std::min(1.0, 1 - std::log10(weight) / std::log10(kLeastWeight));
@@ -144,7 +144,7 @@ std::string chart_of(const Drawn& map, const std::string& id, const std::string&
                      const std::string& words) {
   const Size size = size_of(map);
   Markup svg;
-  // Maps keep their size if there is room: then all fields of one page have equal size.
+  // Small maps are not scaled up to the page's width, so that all maps of a page have fields of one size.
   report::begin_chart(svg, id, std::max(860.0, size.width), size.height, title, words);
   draw(svg, map);
   svg.end().line_break();
@@ -187,7 +187,7 @@ void draw(Markup& svg, const AttentionMap& map) {
   const double side = kAttentionSide / static_cast<double>(map.cells.size());
   text(svg, attention_title(map), 8, 16, "start", "name");
   text(svg, "queries top to bottom, tokens left to right; " + cells_text(map), 8, 34);
-  // Cells of one colour are one path.
+  // All cells of one colour are drawn as one path.
   std::map<int, std::string> paths;
   for (std::size_t r = 0; r < map.cells.size(); ++r)
     for (std::size_t c = 0; c < map.cells[r].size(); ++c) {
@@ -260,7 +260,7 @@ Sheet sheet(const std::vector<Map>& maps, const std::optional<AttentionMap>& att
   Markup svg;
   report::begin_chart(svg, "sheet", out.size.width, out.size.height, title,
                       "Maps of recorded attention: one field per layer and head; darker means more.");
-  // A sheet is as wide as it is drawn, not as a page's column.
+  // A sheet is as wide as its drawing, not as the column of a page.
   svg.leaf("style", ".chart{max-width:" + coordinate(out.size.width) + "px}");
   svg.empty("rect", {{"width", coordinate(out.size.width)},
                      {"height", coordinate(out.size.height)},

@@ -16,18 +16,18 @@ struct Size {
 /// The size of a drawn map.
 Size size_of(const Map& map);
 Size size_of(const AttentionMap& map);
-/// Draws with the upper left corner at (0, 0): title with unit, axes, fields with their numbers if they have room, a
-/// legend. Fields without a value are dashed; a layer with fewer heads has fewer fields.
+/// Draws the map with its upper left corner at (0, 0): title with unit, axes, fields (with numbers if they have room),
+/// a legend. Fields without a value are dashed; a layer with fewer heads has fewer fields.
 void draw(report::Markup& svg, const Map& map);
-/// Queries go down, tokens across; cells above the diagonal are empty. The scale is logarithmic, from 0.0001 (and
-/// everything below) to 1.
+/// Draws queries downwards and tokens across; cells above the diagonal are empty. The scale is logarithmic, from 0.0001
+/// (and everything below) to 1.
 void draw(report::Markup& svg, const AttentionMap& map);
 
 /// One map as a chart for a page (report/charts.h). `id` makes names inside the page unique.
 std::string chart(const Map& map, const std::string& id);
 std::string chart(const AttentionMap& map, const std::string& id);
 
-/// All of them on one sheet, in rows, as a chart; `title` stands above.
+/// All maps on one sheet, in rows, as a chart; `title` stands above.
 struct Sheet {
   std::string chart;
   Size size;

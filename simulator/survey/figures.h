@@ -9,12 +9,12 @@
 // 1, and outside a layer's window its weights are 0. k(i), v(i): key (after position encoding) and value of token i in
 // one KV head.
 //
-//   "late rows"      rows t >= 64. Shorter rows are even by necessity: with 16 tokens all are near.
-//   "far tokens"     of row t, tokens 1 .. t - 16: not among the first one and the last 16. Their attention is neither
+//   "late rows"      rows t >= 64. Shorter rows are even of necessity: with 16 tokens all tokens are near.
+//   "far tokens"     of row t, tokens 1 .. t - 16: not the first token and not the last 16. Their attention is neither
 //                    sink nor window: a policy has to choose among them.
 //   got(i)           the sum of w(t, i) over the late rows in which i is far, for tokens i = 1 .. T - 17. Other tokens
 //                    are far in no row.
-//   "heavy tokens"   of these N = T - 17 tokens the max(1, floor(N / 10)) with the greatest got(i); among equals the
+//   "heavy tokens"   the max(1, floor(N / 10)) of these N = T - 17 tokens with the greatest got(i); among equals the
 //                    newer one. For a layer: by the sum of got(i) over its query heads, added in their order.
 //
 // Late rows and far tokens are those of traces/recorder/sample/measure.py, where these definitions come from. T <= 64
@@ -32,7 +32,7 @@ namespace kvplan::survey {
 inline constexpr std::int64_t kLateRow = 64;
 inline constexpr std::int64_t kNear = 16;
 inline constexpr std::int64_t kSinks = 4;
-/// One of this many tokens is heavy.
+/// One in this many tokens is heavy.
 inline constexpr std::int64_t kHeavyOf = 10;
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kEnergy = 0.99;
@@ -43,7 +43,7 @@ inline constexpr std::int64_t kRankTokens = 512;
 constexpr std::int64_t far_tokens(std::int64_t tokens) {
   return tokens > kLateRow ? tokens - kNear - 1 : 0;
 }
-/// Heavy tokens among them.
+/// Number of heavy tokens among them.
 constexpr std::int64_t heavy_tokens(std::int64_t far) {
   return far == 0 ? 0 : (far >= kHeavyOf ? far / kHeavyOf : 1);
 }
@@ -71,7 +71,7 @@ enum class Figure : std::uint8_t {
   kNearEven,
   /// Mean over the late rows of n / (t + 1), n the least number of greatest weights that sum to half of the row.
   kHalfShare,
-  /// The same with nine tenths of the row.
+  /// As kHalfShare, with nine tenths of the row.
   kMostShare,
   /// Sum of got(i) over the heavy tokens, divided by its sum over all N. About a tenth for an even head. H2O, arXiv
   /// 2306.14048.
@@ -82,9 +82,9 @@ enum class Figure : std::uint8_t {
   kPersistence,
   /// The share of the m tokens that is pivotal in the first half: the value of kPersistence expected by chance.
   kPivotalShare,
-  /// The same with means instead of single rows, which distinguishes more on long halves: token i < m is pivotal in a
-  /// half if the sum of w(t, i) over the rows t >= i of the half is greater than the sum of 1 / (t + 1) over these
-  /// rows.
+  /// As kPersistence, with means instead of single rows, which distinguishes more on long halves: token i < m is
+  /// pivotal in a half if the sum of w(t, i) over the rows t >= i of the half is greater than the sum of 1 / (t + 1)
+  /// over these rows.
   kMeanPersistence,
   /// The share of the m tokens that is pivotal by means in the first half: kMeanPersistence expected by chance.
   kMeanPivotalShare,
@@ -160,7 +160,7 @@ constexpr std::size_t index(Curve curve) {
 inline constexpr std::int64_t kAngleSteps = 12;
 inline constexpr std::int64_t kStepDegrees = 15;
 
-/// Points of kTopMass for sequences of at most this many tokens, ascending: only 1 for one token.
+/// Points of kTopMass for sequences of at most this many tokens, ascending; for one token there is only the point 1.
 std::vector<std::int64_t> top_mass_points(std::int64_t tokens);
 /// Upper ends of the steps of angles, in degrees.
 std::vector<std::int64_t> angle_points();
@@ -173,9 +173,9 @@ enum class Scale : std::uint8_t {
 
 struct FigureKind {
   Figure figure;
-  std::string_view key;    ///< in JSON and CSV
+  std::string_view key;    ///< key in JSON and CSV
   std::string_view title;  ///< a few words
-  std::string_view unit;   ///< of its numbers in JSON and CSV
+  std::string_view unit;   ///< unit of the numbers in JSON and CSV
   Scale scale;
   bool of_kv_head;
   bool drawn;                   ///< false: shown beside another figure in tables, without a map of its own
@@ -189,10 +189,10 @@ struct CurveKind {
   bool of_kv_head;
   std::string_view definition;  ///< one sentence
 };
-/// In the order of Curve.
+/// All kinds of curves, in the order of Curve.
 std::span<const CurveKind> curve_kinds();
 
-/// In the order of Figure.
+/// All kinds of figures, in the order of Figure.
 std::span<const FigureKind> figure_kinds();
 inline const FigureKind& kind_of(Figure figure) {
   return figure_kinds()[index(figure)];

@@ -9,7 +9,7 @@
 namespace kvplan::survey {
 namespace {
 
-/// Ranks from 1 on, twice over, so that mean ranks are whole; equal numbers share theirs.
+/// Ranks from 1 on, doubled so that mean ranks are whole numbers; equal numbers have the same mean rank.
 std::vector<std::int64_t> twice_ranks(std::span<const double> numbers) {
   std::vector<std::size_t> order(numbers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -8,7 +8,7 @@
 
 namespace kvplan::survey {
 
-/// Indices, ascending, of the `count` greatest numbers of `got`; among equals the later one. REQUIRES: count <= size.
+/// Indices, ascending, of the `count` greatest numbers of `got`; among equals the later index. REQUIRES: count <= size.
 std::vector<std::int32_t> greatest_of(std::span<const double> got, std::int64_t count);
 
 /// Spearman's rank correlation: Pearson's of ranks, where equal numbers share their mean rank. Absent with fewer than

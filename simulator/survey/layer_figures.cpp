@@ -17,7 +17,7 @@ using attention::LayerInfo;
 using attention::LayerTensors;
 using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
 
-/// Sets `rank` and the figures after it.
+/// Sets the figure `rank` and the figures after it.
 void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out) {
   std::size_t at = index(rank);
   out[at++] = static_cast<double>(found.spectrum.effective_rank);
@@ -122,7 +122,7 @@ class LayerWork {
     return Done{};
   }
 
-  /// Some heads at a time: each takes memory for tokens^2 numbers.
+  /// Works on some heads at a time, since each takes memory for tokens^2 numbers.
   Status ranks(std::vector<Values>& values) {
     constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
     const auto at_once =
@@ -209,7 +209,7 @@ class LayerWork {
     return Done{};
   }
 
-  /// Correlations of key norms with what tokens got.
+  /// Correlates the norm of each token's key with the attention that the token received.
   void norms(const LayerTensors& here) {
     if (here.keys.empty() || got_.empty() || got_.front().empty()) return;
     auto& to = out_.figures[index(Figure::kKeyNormCorrelation)];
@@ -231,7 +231,7 @@ class LayerWork {
     }
   }
 
-  /// The values of heads into columns of figures.
+  /// Stores the values of heads in the columns of their figures.
   void keep(const std::vector<Values>& values, bool of_kv_heads) {
     for (const FigureKind& kind : figure_kinds()) {
       if (kind.of_kv_head != of_kv_heads) continue;

@@ -1,4 +1,4 @@
-// The figures of one layer in one sequence: the unit of work of a thread.
+// The figures of one layer in one sequence. This is the unit of work of a thread.
 #pragma once
 
 #include <array>
@@ -33,10 +33,10 @@ struct LayerRequest {
   std::int64_t rank_tokens{kRankTokens};  ///< limit of tokens for ranks of attention maps
 };
 
-/// Makes one pass over the rows and the tensors of the layer and of the next one, if they were recorded; more passes
-/// for ranks of attention maps. `pause` is called now and then; its error ends the work. Memory: those tensors, some
-/// numbers per token and head, and for ranks 128 MiB or the squares of the tokens of one head, whichever is more.
-/// REQUIRES: at least a token of the layer was recorded.
+/// Makes one pass over the rows, and over the tensors of the layer and of the next layer if they were recorded; more
+/// passes for ranks of attention maps. `pause` is called now and then; its error ends the work. Memory: these tensors,
+/// some numbers per token and head, and for ranks 128 MiB or the square of the number of tokens for one head, whichever
+/// is more. REQUIRES: at least one token of the layer was recorded.
 Result<LayerFigures> layer_figures(const attention::Recording& recording, const LayerRequest& request,
                                    const std::function<Status()>& pause);
 

@@ -50,7 +50,7 @@ Map map_of(const Survey& survey, const FigureKind& kind) {
   return out;
 }
 
-/// Name of a point of a curve: a number of tokens, or of degrees.
+/// Name of a point of a curve: a number of tokens, or an angle in degrees.
 std::string point_text(Curve curve, std::int64_t point) {
   if (curve == Curve::kTopMass) return std::to_string(point);
   return std::to_string(point - kStepDegrees) + "-" + std::to_string(point);
@@ -83,7 +83,7 @@ std::string chance_text(const Survey& survey) {
   return "; " + field_text(Scale::kShare, *survey.overlap_by_chance) + " % by chance.";
 }
 
-/// What shares all with itself is no news, and would take the scale's upper end.
+/// The share that each one has in common with itself is left out: it is always 1, and would set the scale's upper end.
 Map overlap_map(const Survey& survey, std::string key, std::string title, const std::string& what,
                 const std::vector<std::string>& names, PooledSquare cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i][i].reset();
@@ -195,7 +195,7 @@ std::string field_text(Scale scale, double value) {
 
 namespace {
 
-/// A curve as a table; nothing where it has no value.
+/// Adds a curve as a table; adds nothing if the curve has no value.
 void add_curve_table(const std::string& title, const std::vector<std::string>& points,
                      const std::vector<std::pair<std::string, std::vector<Pooled>>>& curves,
                      std::vector<report::Table>& to) {

@@ -12,7 +12,7 @@
 
 namespace kvplan::survey {
 
-/// What can be plotted: the maps, and the attention of one head.
+/// The data that can be plotted: the maps, and the attention of one head.
 struct Plots {
   const Survey& survey;
   const std::optional<AttentionMap>& attention;
@@ -29,18 +29,18 @@ struct Map {
   std::string definition;
 };
 
-/// Every drawn figure and curve with a value, the overlap of layers, and of the heads of `overlap_layer` (its
-/// number). Figures that no sequence has are left out.
+/// The maps: every drawn figure and curve with a value, the overlap of layers, and the overlap of the heads of layer
+/// number `overlap_layer`. Figures that no sequence has are left out.
 std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer);
 
-/// A number of a map as in its fields, without unit.
+/// A number of a map as it is written in the map's fields, without unit.
 std::string field_text(Scale scale, double value);
 
 /// Means over the heads of each layer, all figures, and the overlap of layers.
 std::vector<report::Table> tables(const Survey& survey);
-/// The same figures of each head of one of its layers.
+/// The same figures for each head of one layer.
 std::vector<report::Table> head_tables(const Survey& survey, const LayerSurvey& layer);
-/// What was pooled, and the meaning of each figure.
+/// Explanations: the pooled data, and the meaning of each figure.
 std::vector<std::string> explanations(const Survey& survey);
 
 }  // namespace kvplan::survey

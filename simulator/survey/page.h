@@ -7,8 +7,8 @@
 
 namespace kvplan::survey {
 
-/// All maps and tables with explanations; well-formed XML (report/html.h). `command`: the command line that makes it
-/// again.
+/// All maps and tables with explanations; well-formed XML (report/html.h). `command`: the command line that makes this
+/// page again.
 std::string page(const Plots& plots, const std::vector<Map>& maps, const std::string& title,
                  const std::string& command);
 

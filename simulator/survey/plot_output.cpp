@@ -96,7 +96,7 @@ void write_line(std::string& out, const Cell& cell, const Pooled& value) {
   out += "," + (value ? shortest(*value) : "") + "\n";
 }
 
-/// Points are those of the JSON: tokens, or the upper end of a step of degrees.
+/// Points have the same values as in the JSON: numbers of tokens, or the upper end of a step in degrees.
 void write_curve_lines(std::string& out, const survey::Survey& found, const LayerSurvey& layer) {
   for (const survey::CurveKind& kind : survey::curve_kinds()) {
     const auto& points = found.points[survey::index(kind.curve)];

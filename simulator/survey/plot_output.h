@@ -9,7 +9,7 @@
 
 namespace kvplan::survey {
 
-/// What was asked for, as in the JSON.
+/// The user's input, as in the JSON.
 struct PlotInput {
   std::string name;
   const attention::RecordingInfo& info;

@@ -1,4 +1,4 @@
-// Sums over the rows of one query head of one layer in one sequence, in one pass: the figures of query heads that
+// Sums over the rows of one query head of one layer in one sequence, in one pass, for the figures of query heads that
 // need only rows (figures.h).
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace kvplan::survey {
 
-/// A value for each figure, or none.
+/// For each figure a value, or none.
 using Values = std::array<std::optional<double>, kFigures>;
 
-/// Memory: a few numbers per token.
+/// Needs memory for a few numbers per token.
 class RowSums {
  public:
   explicit RowSums(std::int64_t tokens);
-  /// Row t; each row once, in order.
+  /// Adds row t. Call it once for each row, in order.
   void add(std::int64_t t, const attention::RowView& row);
   /// got(i) of tokens i = 1 .. T - 17; empty without late rows.
   [[nodiscard]] const std::vector<double>& got() const { return got_; }

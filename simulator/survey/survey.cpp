@@ -90,7 +90,7 @@ class Run {
  private:
   struct Piece {
     std::int32_t sequence;
-    std::size_t layer;  ///< place in layers_
+    std::size_t layer;  ///< index in layers_
   };
 
   Status choose_sequences() {
@@ -137,7 +137,7 @@ class Run {
     if (layer.has_rows()) sums_[l].head_overlap = mean_square(static_cast<std::size_t>(layer.query_heads));
   }
 
-  /// In the order of pieces.
+  /// Called in the order of pieces.
   void add(const Piece& piece, LayerFigures&& found) {
     if (piece.sequence != open_sequence_) close_sequence();
     open_sequence_ = piece.sequence;
@@ -145,7 +145,7 @@ class Run {
     ++to.sequences;
     for (std::size_t f = 0; f < kFigures; ++f)
       for (std::size_t h = 0; h < found.figures[f].size(); ++h) to.figures[f][h].add(found.figures[f][h]);
-    // Beyond its own points a sequence's top mass is that of all of its tokens.
+    // The curve of a short sequence ends at its number of tokens; its last value counts for all points after that.
     for (std::size_t c = 0; c < kCurves; ++c)
       for (std::size_t h = 0; h < found.curves[c].size(); ++h)
         if (const std::vector<double>& curve = found.curves[c][h]; !curve.empty())
@@ -157,11 +157,11 @@ class Run {
     if (!found.heavy.empty()) open_.push_back({piece.layer, found.tokens, std::move(found.heavy)});
   }
 
-  /// All layers of a sequence came.
+  /// Called when all layers of a sequence have been added.
   void close_sequence() {
     for (const Heavy& a : open_) {
       for (const Heavy& b : open_)
-        if (a.tokens == b.tokens)  // layers that broke off earlier have other tokens
+        if (a.tokens == b.tokens)  // layers that were cut off earlier have fewer tokens
           layer_overlap_[a.layer][b.layer].add(static_cast<double>(attention::in_common(a.places, b.places)) /
                                                static_cast<double>(a.places.size()));
       by_chance_.add(static_cast<double>(a.places.size()) / static_cast<double>(far_tokens(a.tokens)));
@@ -182,7 +182,7 @@ class Run {
     return std::move(out_);
   }
 
-  /// "layers 0 to 3", of those that `lack`.
+  /// "layers 0 to 3": the layers for which `lack` is true.
   template <class Lack>
   [[nodiscard]] std::string lacking(const Lack& lack) const {
     std::vector<std::int32_t> numbers;

@@ -1,9 +1,9 @@
-// A survey of a whole recording: the figures of figures.h for every layer and head, over several sequences, and what
-// layers and heads have in common.
+// A survey of a whole recording: the figures of figures.h for every layer and head, over several sequences, and how
+// much layers and heads have in common.
 //
 // Several threads work on layers of sequences; their results are added in the order of sequences and layers, so any
-// number of threads gives the same bits. Memory: for each thread what one layer needs (layer_figures.h), and the heavy
-// tokens of the layers of a sequence.
+// number of threads gives the same bits. Memory: for each thread the needs of one layer (layer_figures.h), and the
+// heavy tokens of the layers of a sequence.
 #pragma once
 
 #include <array>
@@ -41,18 +41,18 @@ struct LayerSurvey {
 
   /// Mean over the heads that have a value, each with equal weight.
   [[nodiscard]] Pooled mean(Figure figure) const;
-  /// The same at each of so many points.
+  /// The mean at each of `points` points.
   [[nodiscard]] std::vector<Pooled> mean(Curve curve, std::size_t points) const;
 };
 
 struct Survey {
   std::vector<std::int32_t> sequences;
   std::int64_t tokens{0};       ///< of these sequences
-  std::int64_t rank_tokens{0};  ///< the limit that was asked for
+  std::int64_t rank_tokens{0};  ///< the limit that was requested
   std::vector<LayerSurvey> layers;
   std::array<std::vector<std::int64_t>, kCurves> points;  ///< of each curve, ascending
-  /// [index in layers][index in layers]: heavy tokens of a layer that are heavy in the other, divided by their
-  /// number.
+  /// [index in layers][index in layers]: heavy tokens of the first layer that are heavy in the second too, as a share
+  /// of their number.
   PooledSquare layer_overlap;
   Pooled overlap_by_chance;        ///< expected for random sets of this size: (heavy tokens) / (T - 17)
   std::vector<std::string> notes;  ///< whole sentences: what the recording lacks

@@ -9,7 +9,7 @@
 namespace kvplan::sweep {
 namespace {
 
-constexpr std::size_t kMostNames = 12;  // in an error
+constexpr std::size_t kMostNames = 12;  // names listed in an error
 
 runs::Better better_of(std::string_view name) {
   for (const runs::Better better : {runs::Better::kLower, runs::Better::kHigher})
@@ -17,7 +17,7 @@ runs::Better better_of(std::string_view name) {
   return runs::Better::kNeither;
 }
 
-/// Figures with a part of the text in their names; if there are none, the varied paths.
+/// Figures with names that contain the last part of the text; if there are none, the varied paths.
 std::string names_like(const Head& head, std::string_view text) {
   std::vector<std::string> names;
   const std::string_view part =
@@ -109,7 +109,7 @@ Status each_point(Database& database, const std::vector<NumberColumn>& columns,
     for (std::size_t i = 1 + columns.size(); i < row.size(); ++i) point.varied.push_back(cell_text(row[i]));
     told(point);
   };
-  // A failed case has no figure but this one, if its engine would not start.
+  // Cases that failed are included for this figure only: it says that the engine would not start.
   const bool asks_for_start = std::any_of(columns.begin(), columns.end(), [](const NumberColumn& column) {
     return column.name == "fits.starts";
   });

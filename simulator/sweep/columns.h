@@ -1,4 +1,4 @@
-// Columns of a database with numbers: figures, and varied paths with numeric values. Analyses read these.
+// Columns of a database that contain numbers: figures, and varied paths with numeric values. Analyses use these.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace kvplan::sweep {
 
 struct NumberColumn {
   std::string name;
-  std::string unit;  ///< empty: none, or a path
+  std::string unit;  ///< empty: no unit, or the column is a path
   runs::Better better{runs::Better::kNeither};
   bool operator==(const NumberColumn&) const = default;
 };
@@ -24,7 +24,7 @@ struct NumberColumn {
 Result<NumberColumn> parse_column(const Head& head, std::string_view text);
 /// Several columns, separated by commas. Errors: those of parse_column, a column twice.
 Result<std::vector<NumberColumn>> parse_columns(const Head& head, std::string_view text);
-/// A varied path. Errors: none of this name.
+/// The varied path of this name. Errors: there is none.
 Result<runs::Vary> find_path(const Head& head, std::string_view name);
 
 /// A case that ran.
@@ -38,7 +38,7 @@ struct Point {
 Status each_point(Database& database, const std::vector<NumberColumn>& columns,
                   const std::vector<std::string>& paths, const std::function<void(Point&)>& told);
 
-/// The value as text for readers.
+/// The value as text, for people.
 std::string value_text(std::string_view unit, double value);
 
 }  // namespace kvplan::sweep

@@ -14,8 +14,8 @@ namespace {
 /// "kvpS": distinguishes a database of sweeps from any other.
 constexpr std::int64_t kApplication = 0x6B767053;
 
-/// Numbers as numbers, so that queries order and compare them; values that would be read back with other digits as
-/// text.
+/// Numbers become SQL numbers, so that queries can order and compare them; values that would be read back with other
+/// digits become text.
 Cell cell_of(const std::string& text) {
   if (const auto whole = parse_integer(text); whole && std::to_string(*whole) == text) return *whole;
   if (const auto real = parse_decimal(text); real && shortest(*real) == text) return *real;
@@ -100,7 +100,7 @@ Status write_head(Sql& sql, const Head& head) {
   return insert(sql, "figures", figures);
 }
 
-/// Each row of a query.
+/// Calls `told` with each row of a query.
 Status each_row(Sql& sql, const std::string& query, const std::function<void(const Statement&)>& told) {
   KVPLAN_TRY(Statement statement, sql.prepare(query));
   while (true) {
@@ -110,7 +110,7 @@ Status each_row(Sql& sql, const std::string& query, const std::function<void(con
   }
 }
 
-/// All tables exist and are tables: a query on a view may never end.
+/// Checks that all tables exist and are no views: a query on a view may never end.
 Status check_tables(Sql& sql) {
   for (const std::string_view table : kTables) {
     KVPLAN_TRY(const Cell type,
@@ -123,7 +123,7 @@ Status check_tables(Sql& sql) {
   return Done{};
 }
 
-/// The columns that are read exist. Others may have been added.
+/// Checks that the columns that kvplan reads exist. There may be others.
 Status check_columns(Sql& sql, const Head& head) {
   std::set<std::string> there;
   KVPLAN_TRY_DO(each_row(sql, "SELECT name FROM pragma_table_info('cases')",
@@ -167,11 +167,11 @@ Result<Head> read_head(Sql& sql) {
   KVPLAN_TRY_DO(check_columns(sql, head));
   if (head.shard.count < 1 || head.shard.index < 1 || head.shard.index > head.shard.count || head.cases < 1)
     return bad_input("the database is damaged").at_file(sql.path());
-  if (head.shard.count == 1) head.share = head.cases;  // older databases do not say so
+  if (head.shard.count == 1) head.share = head.cases;  // older databases do not store `share`
   return head;
 }
 
-/// It is one of sweeps, of the version that is read here.
+/// Checks that the database is one of sweeps, of the version that is read here.
 Status check_kind(Sql& sql) {
   KVPLAN_TRY(const Cell application, sql.value("PRAGMA application_id"));
   if (application != Cell(kApplication))
@@ -184,7 +184,7 @@ Status check_kind(Sql& sql) {
   return Done{};
 }
 
-/// The file is this process's until it is closed.
+/// Locks the file for this process until it is closed.
 Status take(Sql& sql) {
   KVPLAN_TRY_DO(sql.run("PRAGMA locking_mode = EXCLUSIVE"));
   return sql.run("BEGIN EXCLUSIVE");
@@ -273,7 +273,7 @@ Result<Database> Database::resume(const std::string& path, const Head& head) {
   if (tables == Cell(std::int64_t{0})) return make(std::move(sql), head);
   KVPLAN_TRY_DO(check_kind(*sql));
   KVPLAN_TRY(Head found, read_head(*sql));
-  KVPLAN_TRY_DO(sql->run("COMMIT"));  // the lock stays
+  KVPLAN_TRY_DO(sql->run("COMMIT"));  // the file stays locked
   if (const auto other = difference(found, head, true)) return bad_input(*other).at_file(path);
   return Database(std::move(sql), std::move(found));
 }
@@ -392,7 +392,7 @@ namespace {
 Result<std::int64_t> count_of(Sql& sql, const std::string& query) {
   KVPLAN_TRY(const Cell cell, sql.value(query));
   const auto* const count = std::get_if<std::int64_t>(&cell);
-  // The analyzer loses what is in a variant that was moved. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
+  // The analyzer does not follow a variant that was moved. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   return count == nullptr ? 0 : *count;
 }
 

@@ -29,15 +29,15 @@ struct FigureColumn {
   bool operator==(const FigureColumn&) const = default;
 };
 
-/// What a database contains.
+/// What a database says about its sweep.
 struct Head {
   std::string program;   ///< name and version
   std::string identity;  ///< digest of all cases and the content of their files, 16 hex digits
   std::int64_t cases{0};
   std::string chosen;  ///< how the cases were chosen, as text; empty in older databases
   Shard shard;
-  std::int64_t share{0};  ///< cases of the shard
-  std::string dealt;      ///< the rule of dealing (shard.h); empty with one shard
+  std::int64_t share{0};  ///< number of cases of the shard
+  std::string dealt;      ///< rule that divides cases among shards (shard.h); empty with one
   /// Settings of all cases, as given: path and text
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<runs::Vary> varies;
@@ -45,7 +45,7 @@ struct Head {
   std::vector<FigureColumn> figures;
 };
 
-/// How `found` differs from `wanted`; nothing if it does not. `shards_too`: they must also be of the same shard.
+/// How `found` differs from `wanted`; nothing if they are equal. `shards_too`: they must also belong to the same shard.
 std::optional<std::string> difference(const Head& found, const Head& wanted, bool shards_too);
 
 class Database {
@@ -70,22 +70,22 @@ class Database {
   Status add(const Row& row);
   Status add(const CaseRow& of, const runs::Varied& varied);
   Status commit();
-  /// Runs CREATE TABLE IF NOT EXISTS for tables beside those of a sweep; they are committed at once.
+  /// Runs CREATE TABLE IF NOT EXISTS for tables in addition to those of a sweep; they are committed at once.
   Status make_tables(const std::string& statements);
   /// Adds a row to such a table, or replaces the row with its key, in the transaction that `commit` ends.
   Status add_to(const std::string& table, const Row& row);
-  /// Rows in the order of cases.
+  /// Calls back with the rows in the order of cases.
   Status each(const std::function<Status(const Row&)>& told);
-  /// The rows of any query.
+  /// Passes the rows of any query to `told`.
   Status query(const std::string& text, const std::function<void(const Row&)>& told);
-  Result<std::int64_t> done();    ///< rows
-  Result<std::int64_t> failed();  ///< rows with an error
+  Result<std::int64_t> done();    ///< number of rows
+  Result<std::int64_t> failed();  ///< number of rows with an error
 
  private:
   Database(std::unique_ptr<Sql> sql, Head head) : sql_(std::move(sql)), head_(std::move(head)) {}
   static Result<Database> make(std::unique_ptr<Sql> sql, const Head& head);
-  Status begin();             // a transaction, if none is open
-  std::unique_ptr<Sql> sql_;  // before its statements
+  Status begin();             // begins a transaction, if none is open
+  std::unique_ptr<Sql> sql_;  // must be declared before its statements
   Head head_;
   std::optional<Statement> has_, row_, add_;
   bool in_transaction_{false};

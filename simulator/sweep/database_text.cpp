@@ -33,7 +33,7 @@ Result<std::string> database_text(Database& database) {
             "the trace (saturation.saturated is 1). Means, Pareto fronts and heat maps of latencies leave "
             "these cases out.\n";
   if (failed > 0 && failed == done) {
-    // The reason of all is likely to be one.
+    // All cases are likely to have failed for one reason, so the first one is shown.
     KVPLAN_TRY_DO(database.query("SELECT error FROM cases ORDER BY \"case\" LIMIT 1", [&](const auto& row) {
       if (const auto* const error = std::get_if<std::string>(&row.front()))
         text += "No case could run. The error of the first case: " + printable(*error) + "\n";

@@ -1,4 +1,4 @@
-// What the commands around databases of sweeps print of one.
+// What the commands that work on databases of sweeps print about one.
 #pragma once
 
 #include <string>

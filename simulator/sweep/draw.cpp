@@ -14,9 +14,9 @@
 namespace kvplan::sweep {
 namespace {
 
-constexpr int kMostRepeats = 100'000;  // in a row, before it is reported that hardly any case is left
+constexpr int kMostRepeats = 100'000;  // in a row; then hardly any case is left, which is an error
 
-/// PATH=A..B or PATH=A..B:log. Nothing where the text is something else.
+/// Parses PATH=A..B or PATH=A..B:log. Returns nothing if the text is something else.
 Result<std::optional<Spread>> parse_range(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::size_t dots = text.find("..");
@@ -31,7 +31,7 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
   }
   const std::string_view low = text.substr(equals + 1, dots - equals - 1);
   const bool list = high.find(':') != std::string_view::npos || text.find(';') != std::string_view::npos;
-  if (list || !runs::looks_like_number(low)) return std::optional<Spread>();  // parse_vary knows it
+  if (list || !runs::looks_like_number(low)) return std::optional<Spread>();  // parse_vary handles it
   const auto field = [&](Error error) { return std::move(error).at_field("--vary " + spread.of.path); };
   const std::string_view range = text.substr(equals + 1);
   if (!runs::is_plain_decimal(low) || !runs::is_plain_decimal(high))
@@ -49,14 +49,14 @@ Result<std::optional<Spread>> parse_range(std::string_view text) {
   return std::optional(spread);
 }
 
-/// How many values it can take; at most INT64_MAX.
+/// How many values the varied path can take; at most INT64_MAX.
 std::int64_t choices(const Spread& spread) {
   if (!spread.of.values.empty()) return static_cast<std::int64_t>(spread.of.values.size());
   const std::int64_t more = spread.high - spread.low;
   return more == INT64_MAX ? more : more + 1;
 }
 
-/// The index of a value, or a number of the range.
+/// Draws the index of a value, or a number of the range.
 std::int64_t draw(const Spread& spread, Random& random) {
   if (!spread.of.values.empty()) return static_cast<std::int64_t>(random.below(spread.of.values.size()));
   if (spread.logarithmic) return logarithmic_draw(spread.low, spread.high, random.next());
@@ -82,8 +82,8 @@ Result<Spread> parse_spread(std::string_view text) {
 
 std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t draw) {
   KVPLAN_CHECK(1 <= low && low <= high, low, high);
-  // low * (end / low)^u, where u is the highest 53 bits as a fraction: one factor for each bit, by square roots. Both
-  // operations are rounded the same everywhere, which logarithms are not.
+  // low * (end / low)^u, where u is the highest 53 bits as a fraction: one factor for each bit, from square roots. Both
+  // operations are rounded in the same way on all machines; logarithms are not.
   double value = static_cast<double>(low);
   double factor = (static_cast<double>(high) + 1.0) / value;
   for (int bit = 63; bit > 10; --bit) {

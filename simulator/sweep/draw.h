@@ -1,5 +1,5 @@
-// Random cases: each path takes one of its values, or a number of a range. A seed gives the same cases on any machine:
-// own generator, whole numbers, and only operations that IEEE 754 rounds in one way.
+// Random cases: each path takes one of its values, or a number from a range. A seed gives the same cases on any
+// machine, since drawing uses its own generator, whole numbers, and only operations that IEEE 754 rounds in one way.
 //
 //   PATH=VALUE;A..B:STEP;...   each value with equal probability (notation of scenario/vary.h)
 //   PATH=A..B                  each number from A to B with equal probability, with as many decimals as A and B have
@@ -16,10 +16,10 @@
 
 namespace kvplan::sweep {
 
-/// What the values of a path are drawn from.
+/// The values from which a path's value is drawn.
 struct Spread {
-  runs::Vary of;                 ///< no values: a range
-  std::int64_t low{0}, high{0};  ///< of a range, both included, in units of 10^-decimals
+  runs::Vary of;                 ///< without values: a range
+  std::int64_t low{0}, high{0};  ///< ends of the range, both included, in units of 10^-decimals
   std::size_t decimals{0};
   bool logarithmic{false};
 };

@@ -10,7 +10,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// An effect while its cases are added up.
+/// The sums of an effect, while its cases are added.
 struct Sums {
   Groups groups;
   std::vector<double> sums;

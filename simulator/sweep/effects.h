@@ -31,9 +31,9 @@ struct Effects {
   std::vector<Effect> effects;  ///< for the paths with several values, in order
 };
 
-/// Most values of a path with a level each.
+/// If a path has at most this many values, each value is a level.
 inline constexpr std::size_t kMostLevels = 24;
-/// Number of ranges, if there are more numbers.
+/// Number of ranges, if a path has more numbers than that.
 inline constexpr std::size_t kLevelRanges = 8;
 
 /// Means are sums in the order of cases, divided once. A path with more than kMostLevels values that are not numbers

@@ -1,4 +1,4 @@
-// Groups of a path's values for analyses: one for each value, or ranges if there are many numbers.
+// Groups of a path's values, for analyses: one group for each value, or ranges if there are many numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct Groups {
   std::unordered_map<std::string, std::size_t> of;  ///< the group of each value
 };
 
-/// Up to `most` values form a group each, in the order in which they are varied. More numbers are sorted and cut into
-/// `ranges` groups of equal size (the first ones may have one more). REQUIRES: 1 <= ranges <= most. Errors: more
-/// values than that, not all of them numbers.
+/// If there are at most `most` values, each is a group, in the order in which they are varied. If there are more, and
+/// they are numbers, they are sorted and cut into `ranges` groups of equal size (the first groups may have one more).
+/// REQUIRES: 1 <= ranges <= most. Errors: more values than that, not all of them numbers.
 Result<Groups> groups_of(const runs::Vary& vary, std::size_t most, std::size_t ranges);
 
 }  // namespace kvplan::sweep

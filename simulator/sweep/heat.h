@@ -25,9 +25,9 @@ struct HeatMap {
   }
 };
 
-/// Most values of a path with a column or row each.
+/// If a path has at most this many values, each value is a column or row.
 inline constexpr std::size_t kMostHeatValues = 16;
-/// Number of ranges, if there are more numbers.
+/// Number of ranges, if a path has more numbers than that.
 inline constexpr std::size_t kHeatRanges = 8;
 
 /// `text`: FIGURE,PATH,PATH, the first path across. Means are sums in the order of cases, divided once. Errors: any

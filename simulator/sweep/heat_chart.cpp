@@ -19,7 +19,7 @@ constexpr double kCharacter = 6.6;  // mean width of a character at 12 px
 constexpr double kRow = 26;
 constexpr std::size_t kLongestLabel = 30;
 
-/// Cut between characters, not inside one.
+/// Shortens a label; never cuts inside a character.
 std::string short_label(const std::string& label) {
   if (report::characters(label) <= kLongestLabel) return label;
   std::size_t end = kLongestLabel - 1;

@@ -8,7 +8,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// Commands of a task, in POSIX shell. The settings come before it.
+/// The commands of each task, in POSIX shell. settings_text() comes before them.
 constexpr std::string_view kTask = R"sh(
 if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
   shard=$SLURM_ARRAY_TASK_ID
@@ -72,8 +72,8 @@ fi
 exit "$code"
 )sh";
 
-/// The settings before the task's commands: `exec` makes the background process the program itself, so that signals
-/// reach it.
+/// The settings before the task's commands: with `exec`, the background process becomes the program itself, so that
+/// signals reach it.
 std::string settings_text(const Job& job) {
   std::string text = "kvplan=${KVPLAN:-" + report::shell_quoted(job.program) + "}\n";
   text += "out=" + report::shell_quoted(job.out) + "\n";

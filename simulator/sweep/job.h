@@ -1,5 +1,5 @@
 // Files that run a sweep on many machines: an array job of Slurm, an indexed job of Kubernetes. Each shard is one task;
-// both run the same shell script, which is in job.cpp. Its guarantees, for shard K of N and OUT:
+// both kinds of job run the same shell script, which is in job.cpp. Its guarantees, for shard K of N and OUT:
 //
 // - The database is written on the machine's own disk and copied to OUT.shard-K-of-N when it is complete: a file of
 //   that name has all rows. A task ends at once if its file exists.

@@ -11,7 +11,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// A database under another name until it is whole.
+/// A database that has another file name until it is complete.
 class Part {
  public:
   explicit Part(const std::string& target)
@@ -27,9 +27,9 @@ class Part {
   /// Gives the file its name. REQUIRES: no connection has it open.
   [[nodiscard]] Status commit() const {
     std::error_code error;
-    std::filesystem::create_hard_link(path_, target_, error);  // unlike a rename it replaces nothing
+    std::filesystem::create_hard_link(path_, target_, error);  // unlike a rename it replaces no file
     if (error == std::errc::file_exists) return bad_input("exists").at_file(target_);
-    if (error) {  // not every file system has them
+    if (error) {  // not every file system has hard links
       std::error_code none;
       if (std::filesystem::exists(std::filesystem::symlink_status(target_, none)))
         return bad_input("exists").at_file(target_);

@@ -12,7 +12,7 @@
 namespace kvplan::sweep {
 namespace {
 
-/// What a planner asks first.
+/// The figures that a planner asks for first.
 constexpr std::array<std::string_view, 9> kAsked{
     "slo.goodput_per_s",
     "slo.met_fraction",
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 9> kAsked{
     "preemptions",
     "memory.mean_fraction.live",
 };
-constexpr std::size_t kMostValuesShown = 60;  // of a path
+constexpr std::size_t kMostValuesShown = 60;  // values of a path
 constexpr int kMostReasons = 20;
 
 std::string number_text(const FigureColumn& figure, const Cell& cell) {
@@ -62,8 +62,8 @@ report::Table varied_table(const Head& head) {
   return table;
 }
 
-/// For each figure with a better direction: the first case with the best value. For latencies: the first that is not
-/// saturated.
+/// For each figure with a better direction: the first case with the best value. For latencies, saturated cases are left
+/// out.
 Result<report::Table> best_table(Database& database, const std::vector<FigureColumn>& figures) {
   report::Table table{"The best case by", {"value", "case"}, {}, true};
   std::string columns = "\"case\"";
@@ -87,7 +87,7 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   return table;
 }
 
-/// Means over all cases with a value of the path, those of latencies without saturated ones.
+/// Means over all cases that have the same value of the path; means of latencies leave out saturated cases.
 Result<report::Table> effect_table(Database& database, const runs::Vary& vary,
                                    const std::vector<FigureColumn>& figures) {
   report::Table table{"By " + vary.path + ": means over the cases", {"cases", "failed"}, {}, true};

@@ -1,6 +1,6 @@
-// The database of a sweep as one self-contained HTML page (report/html.h): what was varied, the best case for some
+// The database of a sweep as one self-contained HTML page (report/html.h): the varied paths, the best case for some
 // figures, requested analyses (fronts, heat maps, effects), the mean of these figures by the value of each path, and
-// why cases failed.
+// the errors of failed cases.
 #pragma once
 
 #include <optional>

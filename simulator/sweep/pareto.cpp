@@ -63,7 +63,7 @@ Result<Front> pareto_front(Database& database, const std::vector<NumberColumn>& 
   Front front;
   front.columns = columns;
   for (const runs::Vary& vary : database.head().varies) front.paths.push_back(vary.path);
-  std::size_t room = kRoom;  // points that are held before the beaten ones among them go
+  std::size_t room = kRoom;  // at this many points, those that another point beats are removed
   KVPLAN_TRY_DO(each_point(database, columns, {}, [&](Point& point) {
     ++front.compared;
     front.points.push_back(std::move(point));
@@ -72,7 +72,7 @@ Result<Front> pareto_front(Database& database, const std::vector<NumberColumn>& 
     room = std::max(kRoom, 2 * front.points.size());
   }));
   front.points = undominated(std::move(front.points), columns);
-  constexpr std::size_t kFirstPath = 3;  // of a row
+  constexpr std::size_t kFirstPath = 3;  // columns of a row before the first path
   for (Point& point : front.points) {
     KVPLAN_TRY(const auto row, database.row(point.number));
     KVPLAN_CHECK(row && row->size() >= kFirstPath + front.paths.size());
@@ -90,7 +90,7 @@ report::Table front_table(const Front& front) {
              front.columns[i].name;
   report::Table table{title, {}, {}, true};
   for (const NumberColumn& column : front.columns) table.columns.push_back(column.name);
-  std::vector<std::size_t> others;  // paths that are no column
+  std::vector<std::size_t> others;  // paths that are not among the columns
   for (std::size_t i = 0; i < front.paths.size(); ++i) {
     if (std::any_of(front.columns.begin(), front.columns.end(),
                     [&](const NumberColumn& column) { return column.name == front.paths[i]; }))

@@ -17,7 +17,7 @@ struct Shard {
   [[nodiscard]] std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 };
 
-/// Stands in a shard's database: shards of one sweep are made by one rule.
+/// The rule that a shard's database names: shards of one sweep must be made by the same rule.
 inline constexpr const char* kShardRule = "every N-th case";
 /// The cases of a shard, in order: every N-th one, from case K - 1 on (the first case is 0). REQUIRES: `cases` >= 0.
 std::vector<std::int64_t> cases_of(const Shard& shard, std::int64_t cases);

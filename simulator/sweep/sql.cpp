@@ -39,8 +39,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// The system's reason for not opening the file, 0 if it opens. SQLite reports the reason of its last attempt, which is
-/// one with other flags. REQUIRES: no connection of this process has the file open.
+/// The system's reason why the file cannot be opened; 0 if it can. SQLite itself reports the reason of its last
+/// attempt, which has other flags. REQUIRES: no connection of this process has the file open.
 int why_not_opened(const std::string& path, Sql::Mode mode) {
   const bool create = mode == Sql::Mode::kCreate;
   std::error_code none;
@@ -138,7 +138,7 @@ void Sql::Close::operator()(sqlite3* connection) const {
 Result<std::unique_ptr<Sql>> Sql::open(const std::string& path, Mode mode) {
   std::unique_ptr<Sql> sql(new Sql(path));
   const int flags = SQLITE_OPEN_READWRITE | (mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0);
-  // A name with a folder is never taken for a URI or for memory.
+  // With a folder in its name, SQLite never takes the file for a URI or a database in memory.
   const std::string name = path.find('/') == std::string::npos ? "./" + path : path;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
@@ -155,7 +155,7 @@ Result<std::unique_ptr<Sql>> Sql::open(const std::string& path, Mode mode) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   if (mode == Mode::kRead) {
-    constexpr int kOperations = 100'000;  // between two questions: some milliseconds
+    constexpr int kOperations = 100'000;  // operations between two checks for interruption: some milliseconds
     sqlite3_progress_handler(
         connection, kOperations, [](void*) { return interrupted() ? 1 : 0; }, nullptr);
   }

@@ -10,13 +10,13 @@
 #include "simulator/base/result.h"
 
 struct sqlite3;       // <sqlite3.h>, for sql.cpp
-struct sqlite3_stmt;  // likewise
+struct sqlite3_stmt;  // from the same header
 
 namespace kvplan::sweep {
 
 /// A value of a row.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
-/// As text for CSV and tables: no value is empty; real numbers in the shortest form that reads back the same.
+/// The cell as text for CSV and tables: no value is empty; reals in the shortest form that reads back the same.
 std::string cell_text(const Cell& cell);
 
 class Sql;
@@ -32,7 +32,7 @@ class Statement {
   void reset();
   [[nodiscard]] int columns() const;
   [[nodiscard]] Cell cell(int column) const;
-  [[nodiscard]] std::int64_t whole(int column) const;  ///< 0 if it is not a number
+  [[nodiscard]] std::int64_t whole(int column) const;  ///< 0 if the cell is not a number
   [[nodiscard]] std::string text(int column) const;
 
  private:
@@ -45,13 +45,13 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A connection; it must not move while statements of it exist. Used by one thread at a time.
+/// A connection; it must not be moved while it has statements. Used by one thread at a time.
 class Sql {
  public:
   enum class Mode : std::uint8_t {
     /// An existing file, written only to repair what a killed process left. Queries end when the user asks to stop.
     kRead,
-    kCreate,  ///< made where it is absent
+    kCreate,  ///< made if it is absent
   };
   /// Errors name `path`. Code in the file does not run: views are errors, triggers are disabled.
   static Result<std::unique_ptr<Sql>> open(const std::string& path, Mode mode);

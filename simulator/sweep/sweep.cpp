@@ -23,9 +23,9 @@ class Files {
  public:
   struct File {
     std::string path;
-    std::optional<runs::Scenario> reader;  ///< of a trace
+    std::optional<runs::Scenario> reader;  ///< set if the file is a trace
   };
-  /// The number of a trace; one that is read in another way is another one.
+  /// The number of a trace. The same file read with other import options is another trace.
   std::size_t trace(const runs::Scenario& scenario) {
     const auto [found, added] = traces_.try_emplace({scenario.trace, scenario.import}, files_.size());
     if (added) files_.push_back({scenario.trace, scenario});
@@ -44,7 +44,7 @@ class Files {
   std::vector<File> files_;
 };
 
-/// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
+/// Adds the scenario with numbers for its files: file paths do not count, the files' contents are added later.
 void add_scenario(Digest& identity, const runs::Scenario& scenario, const std::vector<std::string>& paths,
                   Files& files) {
   const runs::FileMove number = [&](const std::string& path) {
@@ -57,7 +57,7 @@ void add_scenario(Digest& identity, const runs::Scenario& scenario, const std::v
     identity.add_text(runs::with_files_moved(fields[i].path, scenario.texts[i], number));
 }
 
-/// Files in which any mistake is found when they are read, by path: no case could run with it.
+/// Paths of the files that are checked completely when they are read: with a mistake in them no case could run.
 struct Lists {
   std::set<std::string> prices, models;
 
@@ -74,7 +74,7 @@ struct Lists {
   }
 };
 
-/// Figures of a case that could not run because its engine would not start: only that. Empty for any other reason.
+/// Figures of a case that could not run: if its engine would not start, only that figure; empty for any other reason.
 std::vector<runs::FigureValue> figures_of_failed(const runs::Scenario& scenario,
                                                  const runs::Openers& openers) {
   if (!scenario.derives_pool || (scenario.model == nullptr && scenario.model_file.empty())) return {};
@@ -167,7 +167,7 @@ Result<runs::Scenario> Sweep::scenario(std::int64_t number) const {
 
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options) {
   using Clock = std::chrono::steady_clock;
-  // of transactions: the most that is repeated after a kill
+  // between commits: at most this much work is repeated after a kill
   constexpr auto kPeriod = std::chrono::milliseconds(300);
   Clock::time_point kept = Clock::now();
   const auto keep = [&]() -> Status {
@@ -193,7 +193,7 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     KVPLAN_TRY(runs::TracePtr trace, sweep.inputs().trace(scenario));
     return runs::Case{std::move(scenario), std::move(trace)};
   };
-  // What runs now ends where nothing can be kept any more.
+  // Once the database cannot be written any longer, running cases are stopped.
   const auto or_stop = [&](Status status) {
     if (!status.ok() && options.control != nullptr) options.control->stop = true;
     return status;
@@ -206,7 +206,7 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
   };
   cases.idle = [&] { return or_stop(keep()); };
   Status status = runs::run_cases(cases);
-  // A database that could not be written has undone its transaction.
+  // If the database could not be written, its transaction has been undone.
   if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());
   return status;

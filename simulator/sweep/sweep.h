@@ -23,13 +23,13 @@ namespace kvplan::sweep {
 /// Most cases of one sweep.
 inline constexpr std::int64_t kMostCases = 10'000'000;
 
-/// What is swept. The functions are called from the calling thread of `prepare`.
+/// The cases of a sweep and their inputs. The functions are called from the calling thread of `prepare`.
 struct Request {
   std::vector<runs::Setting> settings;
   std::shared_ptr<const runs::Combinations> cases;
   std::string chosen;  ///< how the cases were chosen: "all combinations", ...; as text
   Shard shard;
-  std::shared_ptr<runs::Inputs> inputs;  ///< of all cases
+  std::shared_ptr<runs::Inputs> inputs;  ///< shared by all cases
   /// The files that a run of a scenario reads, including its trace.
   std::function<std::vector<std::string>(const runs::Scenario&)> files;
   /// Digest of the content of a file that is not a trace.
@@ -64,14 +64,14 @@ class Sweep {
 };
 
 struct SweepOptions {
-  int threads{1};  ///< concurrent runs; each holds a pool with its bookkeeping
+  int threads{1};  ///< concurrent runs; each needs memory for a pool
   core::RunControl* control{nullptr};
   /// Called in the calling thread after each case that was written to the database. May be empty.
   std::function<void()> on_case;
 };
 
 /// Runs the cases of the shard that the database does not have. A case that cannot run becomes a row with its error.
-/// Errors: the database cannot be written, interrupted; finished cases are kept. REQUIRES: the database belongs to
+/// Errors: the database cannot be written, interrupted; finished cases stay in it. REQUIRES: the database belongs to
 /// this shard.
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options);
 

@@ -10,7 +10,7 @@
 
 namespace kvplan::sweep {
 
-/// The same bytes for the same rows, in whatever order and by whatever processes they were added.
+/// Writes the same bytes for the same rows, in whatever order and by whatever processes they were added.
 Status write_csv(Database& database, const std::function<Status(std::string_view)>& sink);
 
 /// Appends a field to a line, after a comma unless the line is empty.

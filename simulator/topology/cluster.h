@@ -7,7 +7,7 @@
 // The rates of device links and of PCIe are those of the device (simulator/model/devices). A mesh of links (AMD MI300X)
 // is modelled as a switch with the sum of a device's links: several rings use them at the same time. Two sockets of a
 // host are modelled as one. Latencies, of half a route within a node or of the way to the network and back:
-//
+// host are modelled as one. Latencies, of half a route within a node, or of the way to the network and back:
 //     NVLink      0.47 us from device to device    PCIe   1.0 us    network   2.7 us
 //
 // hwLat of ring and protocol LL in NVIDIA NCCL, src/graph/tuning.cc (github.com/NVIDIA/nccl, commit 01afd20).

@@ -7,8 +7,8 @@
 //     all-reduce   2 (n - 1) / n x bytes / rate + 2 (n - 1) x latency
 //     all-gather     (n - 1) / n x bytes / rate +   (n - 1) x latency
 //
-// with the rate of the narrowest link, divided by the number of routes over it, and the mean latency of the n routes:
-// a piece takes the routes one after the other, and devices wait for pieces, not for each other's rounds.
+// with the rate of the narrowest link, divided by the number of routes over it, and the mean latency of the n routes: a
+// piece takes the routes one after the other, and devices wait for pieces, not for whole rounds of others.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ namespace kvplan::topology {
 
 /// The rate of each of several routes when all are used at once.
 struct SharedRate {
-  std::int64_t bytes_per_s{0};  ///< of the route that gets least, rounded down
+  std::int64_t bytes_per_s{0};  ///< rate of the route that gets least, rounded down
   std::int64_t latency_ns{0};   ///< of the route with the largest latency
 };
 /// REQUIRES: at least one route, each with a link.

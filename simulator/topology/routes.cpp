@@ -23,7 +23,7 @@ using Vertex = Graph::vertex_descriptor;
 using Edge = Graph::edge_descriptor;
 
 constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
-/// A nanosecond costs more than any number of links does.
+/// The cost of a nanosecond, which is more than that of any number of links.
 constexpr std::int64_t kCostOfNs = std::int64_t{1} << 20;
 
 Graph graph_of(const Topology& topology) {
@@ -96,8 +96,8 @@ std::int64_t Topology::latency_of(const Route& route) const {
   return ns;
 }
 
-/// What searches share. All distances are infinite between two searches, so a search touches only places that it
-/// discovers.
+/// State that searches share. All distances are infinite between two searches, so a search changes only the places that
+/// it discovers.
 struct RouteFinder::Search {
   explicit Search(const Topology& topology)
       : graph(graph_of(topology)),
@@ -123,7 +123,7 @@ struct RouteFinder::Search {
     seen.clear();
   }
 
-  /// The rate of the narrowest link of the widest route; 0 where there is none.
+  /// The rate of the narrowest link of the widest route; 0 if there is no route.
   std::int64_t greatest_width(Place from, Place to) {
     // "Distances" are widths: a route is as wide as its narrowest link, and wider is nearer.
     look(
@@ -145,7 +145,7 @@ struct RouteFinder::Search {
     if (!found) return std::nullopt;
     Route route;
     for (Place at = to; at != from; at = before[at]) {
-      // Of several links between the two, one that costs least.
+      // Of several links between two places, a link with the least cost.
       std::optional<Edge> best;
       const auto [begin, end] = boost::out_edges(at, wide);
       for (auto edge = begin; edge != end; ++edge)

@@ -72,7 +72,7 @@ class RouteFinder {
   RouteFinder& operator=(const RouteFinder&) = delete;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
-  /// The route with the widest narrowest link; of equal ones that with the least latency, then with fewest links.
+  /// The route with the widest narrowest link; among equal routes the one with least latency, then fewest links.
   /// Nothing if the places are not connected.
   std::optional<Route> widest(Place from, Place to);
   /// The route with the least latency, then with fewest links.

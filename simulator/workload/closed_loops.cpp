@@ -14,7 +14,7 @@ Error too_late(std::size_t request, const std::string& what) {
       .at_field("workload");
 }
 
-/// The latest recorded end of those before each request that waits.
+/// For each request that waits, the latest recorded end of the requests before it.
 class RecordedEnds {
  public:
   RecordedEnds(const traces::Trace& trace, const traces::Turns& turns)
@@ -60,7 +60,7 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
   const auto count = static_cast<std::size_t>(requests);
   const std::int64_t first_ns = *std::min_element(
       trace.arrival_ns.begin(), trace.arrival_ns.begin() + static_cast<std::ptrdiff_t>(count));
-  // Its distance to the start of its group; nullopt where that is too long.
+  // Arrival by its distance to the start of its group; nullopt if that is too long.
   const auto by_distance = [&](std::size_t r) -> std::optional<SimTime> {
     const std::int64_t start_ns = starts_ns[static_cast<std::size_t>(turns.group[r])];
     const Wide start =
@@ -71,7 +71,7 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
   };
   for (std::size_t r = 0; r < count; ++r) {
     if (turns.waits_for[r] > 0) continue;
-    const auto arrival = by_distance(r);  // for a request that is alone: its own time
+    const auto arrival = by_distance(r);  // a request alone in its group keeps its own time
     if (!arrival) return too_late(r, " arrives after the first by");
     workload.arrival[r] = *arrival;
   }
@@ -86,7 +86,7 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
       ++counts.stated;
     } else if (const auto end_ns = ends.latest_ns(r)) {
       ++counts.measured;
-      // Times are 292 years at most, either way: differences of two may not fit.
+      // Times are up to 292 years, positive or negative: the difference of two may not fit.
       pause_ns = static_cast<std::int64_t>(
           std::clamp<Wide>(Wide{trace.arrival_ns[r]} - *end_ns, 0, Wide{INT64_MAX}));
     } else {

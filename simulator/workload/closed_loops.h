@@ -1,4 +1,4 @@
-// Sessions as closed loops: converts what a trace says of turns that wait for each other into the engine's form.
+// Sessions as closed loops: converts the trace's data about turns that wait for each other into the engine's form.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace kvplan::workload {
 struct LoopCounts {
   std::int64_t waiting{0};  ///< requests that wait for others
   std::int64_t stated{0};   ///< the trace has the pause
-  /// arrival minus the end of the last request before it, both recorded (at least 0)
+  /// the pause is the recorded arrival minus the recorded end of the last request before it (at least 0)
   std::int64_t measured{0};
-  /// No end was recorded: the request arrives when the others have ended, and not before its time
+  /// No end was recorded: the request arrives when the others have ended, and not before its recorded time
   std::int64_t unknown{0};
 };
 
 /// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), by the rule.
 ///
-/// A waiting request arrives when the requests before it have ended and its pause is over. The pause is the trace's;
-/// else the recorded arrival minus the recorded ends; if ends were not recorded it is 0, and the request keeps at
-/// least its distance to the start of its group (all requests that waits connect). Starts of groups are recorded
-/// times divided by `rate_scale`, like all arrivals. Pauses and distances within a group are not divided, nor the
-/// distance of a second request of the group that waits for no other. `order` uses the times of requests that wait
-/// for no other, and the recorded times of the rest.
+/// A waiting request arrives when the requests before it have ended and its pause is over. The pause is taken from the
+/// trace; else it is the recorded arrival minus the recorded ends. If ends were not recorded it is 0, and the request
+/// keeps at least its distance to the start of its group (all requests that are connected by waits). The start of a
+/// group is its recorded time divided by `rate_scale`, like all arrivals. Not divided are pauses, distances within a
+/// group, and the distance of a second request of the group that waits for no other. `order` uses the times of requests
+/// that wait for no other, and the recorded times of the rest.
 ///
 /// The workload was built from the trace's first requests (workload_builder.h). Errors: a cycle of waits; a time that
 /// does not fit.

@@ -63,7 +63,7 @@ SessionRule session_rule(const Choice& sessions) {
   }
   if (sessions.name() == kClosed.name) rule.waits = SessionRule::Waits::kSessions;
   rule.think_scale_2_20 = decimal_times_power_of_two(sessions.values()[0].text, 20).value_or(0);
-  // In 2^-20 s, which the largest value fits.
+  // In units of 2^-20 s, in which the largest value fits.
   const std::int64_t most = decimal_times_power_of_two(sessions.values()[1].text, 20).value_or(0);
   rule.most_think_ns = static_cast<std::int64_t>(Wide{most} * kNsPerSecond >> 20);
   return rule;

@@ -1,5 +1,5 @@
 // The sessions family: when the turns of recorded sessions arrive. Members are names and settings;
-// simulator/workload/closed_loops.cpp applies them to a trace, simulator/core/arrivals.cpp is the engine's part.
+// simulator/workload/closed_loops.cpp applies them to a trace, simulator/core/arrivals.cpp uses the result in a run.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From a trace to an engine's workload: arrivals in ticks since the trace's first arrival, stretched or compressed.
+// Converts a trace to an engine's workload: arrivals in ticks since the trace's first arrival, stretched or compressed.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace kvplan::workload {
 
-/// Requests [0, limit) of the trace (limit < 0: all). Times since the first arrival (of those requests) are divided
-/// by `rate_scale` exactly and rounded down to the tick. The trace outlives the workload, which refers to its hashes
-/// and optional columns. No request waits for another (closed_loops.h adds that). Errors: times that do not fit after
-/// scaling.
+/// Takes requests [0, limit) of the trace (limit < 0: all). Times since the first arrival (of those requests) are
+/// divided by `rate_scale` exactly and rounded down to the tick. The trace outlives the workload, which refers to its
+/// hashes and optional columns. No request waits for another (closed_loops.h adds that). Errors: times that do not fit
+/// after scaling.
 Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit);
 
 /// The integer-step clock of the golden `sched` driver: arrival = floor(milliseconds since the clock's zero /

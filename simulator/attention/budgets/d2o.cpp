@@ -22,7 +22,7 @@ constexpr std::array kParams{
     ratio_param("recent_ratio", "Share of the prompt that is kept because it is newest, averaged over layers",
                 "0.1")};
 
-constexpr double kTiny = 1e-6;  // beside a difference that may be zero, as in the original
+constexpr double kTiny = 1e-6;  // added to a difference that may be zero, as in the original code
 
 /// Mean over the heads of their variances, scaled to 0 .. 1 within the layer.
 double unevenness(const std::vector<double>& variances) {
@@ -66,7 +66,7 @@ Result<Retained> retained(const BudgetInput& input) {
   return made;
 }
 
-/// What is added to the sums of columns by the rows of token t.
+/// Adds the rows of token t to the sums of columns.
 void add_rows(const LayerRows& rows, std::int64_t t, std::vector<std::vector<double>>& sums) {
   for (std::size_t head = 0; head < sums.size(); ++head) {
     const RowView row = rows.row(static_cast<std::int32_t>(head));
@@ -75,7 +75,7 @@ void add_rows(const LayerRows& rows, std::int64_t t, std::vector<std::vector<dou
   }
 }
 
-/// With n - 1 below, as torch.var has it; 0 of a single number.
+/// The variance with divisor n - 1, as in torch.var; 0 for a single number.
 double variance(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto n = static_cast<double>(values.size());
@@ -93,7 +93,7 @@ Result<std::vector<std::vector<double>>> measure(const Recording& recording, std
   for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
     const Status recorded = check_recorded_layer(recording, sequence, layer);
     if (!recorded.ok() && recorded.error().field != "--layer") return recorded.error();
-    // The caller did not ask for this layer by number.
+    // The caller did not name this layer, so the error must name it.
     if (!recorded.ok())
       return bad_input("measures the attention of all layers, but a layer cannot be used: " +
                        recorded.error().message)

@@ -11,7 +11,7 @@ constexpr std::array kParams{
     budget_tokens("window", "Last tokens of the prompt, which count towards each layer's budget", "64"),
     kPyramidBeta};
 
-/// In doubles and rounded half to even, in the order of the original.
+/// Computes in doubles, rounded half to even, in the order of the original code.
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));
   const auto prompt = static_cast<double>(input.prompt);

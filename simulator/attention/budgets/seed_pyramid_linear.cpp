@@ -18,7 +18,7 @@ Result<Retained> retained(const BudgetInput& input) {
   const auto least = static_cast<double>(input.choice.integer("min_size"));
   const auto whole = std::floor(input.choice.decimal("warmup") * static_cast<double>(input.layers));
   const double fall = 1.0 - input.choice.decimal("ratio");
-  // The notes divide by max(layers - 1, 1): a single layer is at depth 0.
+  // The design notes divide by max(layers - 1, 1): a single layer is at depth 0.
   const auto last = static_cast<double>(std::max<std::int64_t>(input.layers - 1, 1));
   std::vector<double> out;
   for (std::int64_t layer = 0; layer < input.layers; ++layer) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer keeps"),
                              budget_tokens("min_size", "Minimum number of tokens per layer", "16")};
 
-/// Layer, and hundredths of max_len. Linear in between; the last one holds for all later layers.
+/// Layer, and hundredths of max_len. Shares are linear in between; the last one holds for all later layers.
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kAnchors{
     {{0, 100}, {5, 90}, {10, 80}, {20, 60}, {30, 40}, {40, 25}, {50, 15}}};
 

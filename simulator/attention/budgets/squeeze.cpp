@@ -29,7 +29,7 @@ double spread(const std::vector<double>& sorted, std::size_t begin, std::size_t 
   return sum;
 }
 
-/// How many of the sorted values are in the highest of the three groups with the least spread; the first such three.
+/// The size of the highest of three groups of the sorted values: the first division into three with the least spread.
 std::size_t highest_of_three(const std::vector<double>& sorted) {
   double least = std::numeric_limits<double>::infinity();
   std::size_t count = 0;
@@ -59,7 +59,7 @@ Result<Retained> retained(const BudgetInput& input) {
   if (layers < 3)
     return bad_input("expected at least 3 layers to form three groups, found " + std::to_string(layers))
         .at_field("squeeze");
-  // By similarity; among equal ones the later layer counts as more similar.
+  // Order by similarity; among equal layers the later one counts as more similar.
   std::vector<std::size_t> order(layers);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

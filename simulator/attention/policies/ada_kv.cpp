@@ -42,7 +42,7 @@ class AdaKv final : public LayerPolicy {
   }
 
  private:
-  /// Entries of each head beside its window, before heads give and take.
+  /// Tokens of each head in addition to its window, before heads exchange budget.
   [[nodiscard]] std::int64_t base() const { return window_.capacity - window_.window; }
 
   HeadScores pooled_scores(std::int64_t before) {
@@ -54,7 +54,7 @@ class AdaKv final : public LayerPolicy {
     return out;
   }
 
-  /// How much of a head's scores its own best `base` entries hold.
+  /// The share of a head's scores that its own best `base` tokens have.
   [[nodiscard]] double concentration(const std::vector<double>& scores) const {
     const double all = std::accumulate(scores.begin(), scores.end(), 0.0);
     std::vector<std::int32_t> best;
@@ -64,7 +64,7 @@ class AdaKv final : public LayerPolicy {
     return all > 0 ? sum / all : 0.0;
   }
 
-  /// How many of the layer's best heads * base entries each head has: by score, newer position, lower head.
+  /// How many of the layer's best heads * base tokens each head has: ranked by score, newer position, lower head.
   [[nodiscard]] std::vector<std::int64_t> count_best(const HeadScores& pooled) const {
     struct Entry {
       double score;
@@ -91,7 +91,7 @@ class AdaKv final : public LayerPolicy {
     return counts;
   }
 
-  /// In single precision and rounded half to even, as the original's tensors are.
+  /// Computed in single precision and rounded half to even, like the tensors of the original code.
   [[nodiscard]] std::int64_t capacity(std::int64_t count) const {
     const auto least = static_cast<std::int64_t>(static_cast<double>(base()) * floor_);
     const auto shared = static_cast<float>(static_cast<double>(count) * (1.0 - floor_));

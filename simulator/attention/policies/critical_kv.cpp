@@ -36,7 +36,7 @@ class CriticalKv final : public SetPolicy {
     const std::int64_t old = place_.prompt - window_.window;
     std::vector<double> score = pool(scores_.of_set(set, old, aggregate_), window_.kernel, window_.pooling);
     const std::int64_t kept = window_.capacity - window_.window;
-    // In whole tokens, rounded down; votes are sums over the window here, means in the original.
+    // In whole tokens, rounded down; votes are sums over the window in kvplan, means in the original code.
     const auto by_votes = static_cast<std::int32_t>(share_ * static_cast<double>(kept));
     std::vector<std::int32_t> first;
     highest(score, by_votes, first);
@@ -51,7 +51,7 @@ class CriticalKv final : public SetPolicy {
   }
 
  private:
-  /// Sum of sizes of what the value adds to the layer's output, mean over the query heads that read it.
+  /// Sum of the absolute values that the value adds to the layer's output, mean over the query heads that read it.
   [[nodiscard]] double output_norm(std::int32_t set, std::int64_t token) const {
     const LayerTensors& all = *rows_->beside();
     const auto hidden = static_cast<std::size_t>(all.hidden_size);

@@ -79,7 +79,7 @@ class ExpectedAttention final : public SetPolicy {
   }
 
  private:
-  /// Of the tokens behind the sinks.
+  /// The expected attention of the tokens behind the sinks.
   [[nodiscard]] std::vector<double> expectation(std::int32_t set) const {
     const auto count = static_cast<std::size_t>(place_.prompt - sink_);
     std::vector<double> out(count);
@@ -97,7 +97,7 @@ class ExpectedAttention final : public SetPolicy {
     return out;
   }
 
-  /// Of the queries behind the sinks, as those of the positions to come.
+  /// Statistics of the queries behind the sinks, rotated to future positions.
   [[nodiscard]] QueryStatistics statistics_of(std::int32_t head) const {
     const LayerTensors& all = *rows_->beside();
     const auto size = static_cast<std::size_t>(all.key_size);

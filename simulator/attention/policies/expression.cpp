@@ -1,4 +1,4 @@
-// A policy defined by the user: keeps the tokens with the highest score, an expression over what is known of a token.
+// A policy defined by the user: keeps the tokens with the highest score, an expression over properties of a token.
 // Examples: H2O (accumulated), TOVA (last, scope=layer) and the window (position).
 #include <algorithm>
 #include <deque>
@@ -34,7 +34,7 @@ class LatestRows {
     rows_.back().first.assign(residents.positions().begin(), residents.positions().end());
     for (const double value : weights.value) rows_.back().second.push_back(value / weights.divisor);
   }
-  /// Of each resident, the oldest row first.
+  /// For each resident, the sum over the rows; rows are added oldest first.
   [[nodiscard]] std::vector<double> sums(const Residents& residents) const {
     const auto positions = residents.positions();
     std::vector<double> out(positions.size());
@@ -108,7 +108,7 @@ class Expression final : public SetPolicy {
   }
 
  private:
-  /// Over the KV heads of the set.
+  /// The mean norm over the KV heads of the set.
   [[nodiscard]] double mean_norm(double (*norm)(const LayerRows&, std::int32_t, std::int32_t),
                                  std::int32_t set, std::int32_t token) const {
     double sum = 0;
@@ -177,7 +177,7 @@ PolicyTraits traits(const Choice& choice) {
   const bool recorded = by_norms || by_rows;
   const bool by_layer = choice.text("scope") == "layer";
   const bool by_place = score.uses(ScoreVariable::kLayer) || (!by_layer && score.uses(ScoreVariable::kHead));
-  // Of the prompt, those rows that the score is made of.
+  // The rows of the prompt from which the score is made.
   const std::int64_t latest = score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 1;
   const std::int64_t prompt_rows = score.uses(ScoreVariable::kAccumulated) ? kAllRows : latest;
   const std::int64_t kept =

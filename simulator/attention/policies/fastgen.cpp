@@ -15,9 +15,9 @@ namespace kvplan::attention::fastgen {
 namespace {
 
 constexpr int kScore = 0;  // weights received
-constexpr int kNear = 1;   // of these, from queries that were near; counted in the prompt only
+constexpr int kNear = 1;   // weights received from near queries; counted in the prompt only
 
-/// Cheapest first; each keeps what the one before it keeps, and more.
+/// Cheapest first; each rule keeps everything that the rule before it keeps, and more.
 enum class Rule { kSpecial, kPunctuation, kFrequent, kLocal, kFull };
 
 /// "1;5;9": positions; "none". Errors: no such list.
@@ -77,7 +77,7 @@ class FastGen final : public SetPolicy {
            std::binary_search(punctuation_.begin(), punctuation_.end(), position);
   }
 
-  /// Indices that a rule does not keep, ascending.
+  /// Appends the indices of the residents that a rule does not keep, ascending.
   void leave_out(const Residents& residents, Rule rule, std::vector<std::int32_t>& drop) {
     const std::int64_t newest = rule >= Rule::kLocal ? local_ : 0;
     const auto positions = residents.positions();
@@ -95,7 +95,7 @@ class FastGen final : public SetPolicy {
     for (const std::int32_t i : chosen_) drop.push_back(others_[static_cast<std::size_t>(i)]);
   }
 
-  /// The first rule under which the prompt's queries would have seen enough of their attention.
+  /// The first rule with which the prompt's queries would have seen enough of their attention.
   Rule cheapest(const Residents& residents) {
     const auto scores = residents.column(kScore);
     const auto near = residents.column(kNear);

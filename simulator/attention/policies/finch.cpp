@@ -12,7 +12,7 @@
 namespace kvplan::attention::finch {
 namespace {
 
-/// Of a prompt of so many tokens.
+/// Number of kept tokens for a prompt of this length.
 std::int64_t kept_of(std::int64_t prompt, double ratio) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(prompt) * (1.0 - ratio)));
 }
@@ -45,7 +45,7 @@ class Finch final : public SetPolicy {
     const auto votes = scores_.of_set(set, context, aggregate_);
     scores_.forget(set);
     lowest(votes, static_cast<std::int32_t>(std::min(context, prompt_ - keep_)), drop);
-    // The question outweighs the context; what does not even hold the question keeps its newest tokens.
+    // The question is kept before the context; if not even the question fits, its newest tokens are kept.
     for (std::int64_t i = context; i < prompt_ - keep_; ++i) drop.push_back(static_cast<std::int32_t>(i));
   }
 

@@ -26,7 +26,7 @@ class H2o final : public SetPolicy {
     const Weights weights = reduce_(heads);
     const auto score = residents.column(kScore);
     auto& least = lowest_[static_cast<std::size_t>(set)];
-    // The usual step: one came in, one must go. Then the pass that adds also finds the lowest.
+    // The usual case: one token came in, so one must be dropped. Then the pass that adds weights also finds the lowest.
     if (residents.size() == heavy_ + recent_ + 1) {
       least = accumulate_and_find_lowest(weights.value, weights.divisor, score,
                                          static_cast<std::int32_t>(heavy_ + 1));
@@ -53,7 +53,7 @@ class H2o final : public SetPolicy {
   std::int64_t heavy_;
   std::int64_t recent_;
   Reducer reduce_;
-  std::vector<std::int32_t> lowest_;  ///< [set] found by the latest update where one is too many
+  std::vector<std::int32_t> lowest_;  ///< [set] the token found by the latest update, if one is too many
 };
 
 constexpr std::array kParams{
@@ -69,7 +69,7 @@ PolicyTraits traits(const Choice& choice) {
           .prompt_rows = kAllRows,
           .decode_rows = true,
           .columns = 1,
-          .state_bytes_per_cell = 4,  // an fp32 accumulator beside each stored (head, token)
+          .state_bytes_per_cell = 4,  // an fp32 accumulator for each stored (head, token)
           .budget = choice.integer("hh") + choice.integer("recent"),
           .count = core::KeptCount{choice.integer("hh") + choice.integer("recent")}};
 }

@@ -50,7 +50,7 @@ class H2oMasked final : public SetPolicy {
     }
     const std::int64_t old = n - recent_;
     highest(score.first(static_cast<std::size_t>(old)), static_cast<std::int32_t>(heavy_), shown);
-    if (recent_ > 0) {  // with none protected the original's slice [-0:] protects all
+    if (recent_ > 0) {  // if none is protected, the original's slice [-0:] protects all
       auto heaviest = shown.begin();
       for (std::int64_t p = 0; p < old; ++p) {
         if (heaviest != shown.end() && *heaviest == p) {

@@ -1,4 +1,4 @@
-// KeyDiff: keys that differ from the mean direction of all keys stay.
+// KeyDiff: keeps the keys that differ from the mean direction of all keys.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace kvplan::attention::keydiff {
 namespace {
 
-// No vector counts as shorter, so that nothing is divided by zero; both as in the original's library.
+// Shorter vectors count as this long, so that nothing is divided by zero; as in the original's library.
 constexpr double kLeastNorm = 1e-12;
 constexpr double kLeastOfCosine = 1e-8;
 

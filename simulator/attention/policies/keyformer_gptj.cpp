@@ -1,5 +1,5 @@
-// Keyformer as its public GPT-J code runs: it hides one column more than the paper, and what is hidden once stays
-// hidden; so the set of keys is frozen when the prompt ends, and only the newest generated tokens are added.
+// Keyformer as its public GPT-J code works: it hides one column more than the paper, and a hidden token stays hidden.
+// So the set of keys is frozen when the prompt ends, and only the newest generated tokens are added.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ class KeyformerGptj final : public SetPolicy {
     const auto positions = residents.positions();
     const std::int64_t seen = positions.back() + 1;
     if (seen <= scores_.keys() + scores_.recent()) return;
-    // Hidden tokens compete too, with a score of zero: among zeros the newer one wins, and nothing is gained.
+    // Hidden tokens compete too, with a score of zero: among zeros the newer one wins, so no token returns.
     const std::int64_t old = seen - scores_.recent();
     all_.assign(static_cast<std::size_t>(old), 0.0);
     for (std::size_t i = 0; i < positions.size() && positions[i] < old; ++i)

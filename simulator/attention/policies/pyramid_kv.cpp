@@ -41,7 +41,7 @@ std::vector<core::KeptCount> layer_counts(const Choice& choice, std::int64_t pro
   return out;
 }
 
-/// The choice of SnapKV with what this layer has.
+/// SnapKV's parameters with this layer's capacity.
 Choice snapkv_choice(const LayerInput& input) {
   const Choice& given = input.choice;
   const std::int64_t tokens =

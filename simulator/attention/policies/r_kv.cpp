@@ -19,8 +19,8 @@
 namespace kvplan::attention::r_kv {
 namespace {
 
-constexpr double kAlike = 0.5;  // cosine from which on two keys say the same
-constexpr double kTiny = 1e-8;  // beside a norm that may be zero, as in the original
+constexpr double kAlike = 0.5;  // cosine from which on two keys count as equal
+constexpr double kTiny = 1e-8;  // added to a norm that may be zero, as in the original code
 
 class RKv final : public SetPolicy {
  public:
@@ -80,14 +80,14 @@ class RKv final : public SetPolicy {
         row[i] = each.logits[at];
       }
       const double sum = exp_with_sink(row, -std::numeric_limits<double>::infinity()).sum;
-      if (sum == 0) continue;  // all lie before this query's window
+      if (sum == 0) continue;  // all of them lie before this query's window
       for (std::size_t i = 0; i < old.size(); ++i) out[i] += row[i] / sum;
     }
     for (double& each : out) each /= static_cast<double>(rows.size());
     return out;
   }
 
-  /// Softmax of the mean cosine with the other keys, where for each key the latest one alike is left out.
+  /// Softmax of the mean cosine with the other keys; for each key the latest similar key is left out.
   [[nodiscard]] static std::vector<double> redundancy(KeyView keys, std::span<const std::int32_t> positions) {
     const std::size_t n = positions.size();
     const auto size = static_cast<std::size_t>(keys.size);
@@ -101,7 +101,7 @@ class RKv final : public SetPolicy {
     std::vector<double> out(n);
     std::vector<double> row(n);
     for (std::size_t i = 0; i < n; ++i) {
-      std::size_t latest = 0;  // without one alike it is the first
+      std::size_t latest = 0;  // if no key is similar, the first one
       for (std::size_t j = 0; j < n; ++j) {
         row[j] = 0;
         if (i == j) continue;

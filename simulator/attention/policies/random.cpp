@@ -1,4 +1,4 @@
-// Drops tokens by lot: what a policy must beat. The stream of each KV head is its own and repeats.
+// Drops random tokens: the baseline that a policy must beat. Each KV head has its own stream, which repeats.
 #include <algorithm>
 #include <memory>
 

@@ -12,7 +12,7 @@
 namespace kvplan::attention::razor_attention {
 namespace {
 
-/// Marks the `share` of all heads with the highest scores, rounded up; among equal ones the earlier head.
+/// Marks the `share` of all heads with the highest scores, rounded up; among equal scores the earlier head.
 void mark_highest(const HeadTable& scores, double share, std::int32_t layer, std::vector<bool>& whole) {
   struct Entry {
     double score;

@@ -1,4 +1,4 @@
-// Keeps what a file says: sets that another program chose, seen through the same measures as all others.
+// Keeps the sets in a file: sets that another program chose, measured in the same way as those of all policies.
 #include <algorithm>
 #include <memory>
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMarks = 0;
 
-/// Of so many tokens, when a step ends.
+/// Number of kept tokens of `tokens`, when a step ends.
 std::int64_t kept_of(std::int64_t tokens, std::int64_t budget, std::int64_t recent, std::int64_t drop) {
   if (tokens <= budget || tokens <= recent) return tokens;
   const std::int64_t rounds = (tokens - budget + drop - 1) / drop;
@@ -57,7 +57,7 @@ class Scissorhands final : public SetPolicy {
   }
 
  private:
-  /// Takes back what a row marked, of those that are still there.
+  /// Removes the marks of a row from the tokens that are still resident.
   static void forget(Residents& residents, const std::vector<std::int32_t>& marked) {
     const auto positions = residents.positions();
     const auto marks = residents.column(kMarks);

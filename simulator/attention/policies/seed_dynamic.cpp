@@ -1,5 +1,5 @@
 // A budget, or a threshold of importance, that changes during generation: with the attention that is still seen, with
-// the phase, or with the length. The least important tokens are dropped, as in the other policies of the founding
+// the phase, or with the length. The least important tokens are dropped, as in the other policies of kvplan's design
 // notes.
 #include <algorithm>
 #include <array>
@@ -22,11 +22,11 @@ constexpr std::array<std::string_view, 3> kCauses{"mass", "phase", "length"};
 constexpr std::string_view kUsualBudget = "1024";
 constexpr std::array<std::string_view, 2> kAdjusted{"budget", "theta"};
 
-// What one look changes. A lower threshold keeps more: it is divided by what a budget is multiplied by.
+// The change at one check. A lower threshold keeps more: it is divided by the factor that multiplies a budget.
 constexpr double kMore = 1.25;
 constexpr double kLess = 0.9;
 
-/// By length: the budget of so many tokens.
+/// By length: the budget for this number of tokens.
 std::int64_t share_of(const Choice& choice, std::int64_t tokens) {
   const double share = choice.decimal("share") * static_cast<double>(tokens);
   return std::clamp(static_cast<std::int64_t>(std::floor(share)), choice.integer("least"),
@@ -70,7 +70,7 @@ class SeedDynamic final : public SetPolicy {
     if (count <= 0 && !adjusts_theta_) return;
     const auto importance = importance_.of(residents, may.begin, may.end);
     if (adjusts_theta_) {
-      // Those below the threshold are the lowest ones, so that one selection serves both.
+      // The tokens below the threshold are the lowest ones, so one selection serves both.
       const double least = theta(state, newest);
       count = std::max<std::int64_t>(count, std::count_if(importance.begin(), importance.end(),
                                                           [&](double each) { return each < least; }));
@@ -85,8 +85,8 @@ class SeedDynamic final : public SetPolicy {
   struct State {
     std::int64_t budget{0};
     double theta{0};
-    std::int64_t steps{0};  ///< of decoding
-    double mean{0};         ///< of the attention seen, in which older steps fade
+    std::int64_t steps{0};  ///< number of decode steps
+    double mean{0};         ///< mean of the attention seen, in which older steps fade
   };
 
   void seen(State& state, double mass) const {
@@ -117,7 +117,7 @@ class SeedDynamic final : public SetPolicy {
     return within_thetas(state.theta * static_cast<double>(prompt_) / static_cast<double>(newest + 1));
   }
 
-  /// By mass theta stands within its bounds from the start, or the first look could move it the other way.
+  /// If mass decides, theta is within its bounds from the start; otherwise the first check could move it the wrong way.
   [[nodiscard]] double first_theta() const {
     const double theta = choice_.decimal("theta");
     return by_mass_ ? within_thetas(theta) : theta;
@@ -143,7 +143,7 @@ constexpr Param tokens_with(std::string_view name, std::string_view help, std::s
   return {
       .name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 1, .high = kMaxTokens};
 }
-/// Came later than the others: texts from before stay as they are.
+/// This parameter was added later; texts from before it stay valid and unchanged.
 constexpr Param theta_param(std::string_view name, std::string_view help, std::string_view fallback) {
   Param out = share_param(name, help, fallback);
   out.default_unsaid = true;
@@ -202,7 +202,7 @@ Status check(const Choice& choice) {
   if (choice.integer("least") > choice.integer("most"))
     return bad_input("expected at most " + choice.text("most") + ", found " + choice.text("least"))
         .at_field("seed-dynamic:least");
-  // Its default stands in whole descriptions, where it does nothing either.
+  // Complete descriptions contain its default, which has no effect there either.
   if (choice.text("by") == "length" && choice.text("adjusts") == "budget" &&
       choice.text("budget") != kUsualBudget)
     return bad_input(
@@ -217,7 +217,7 @@ Status check(const Choice& choice) {
   return Done{};
 }
 
-/// Of a budget that follows the phase or the length. It never grows by more than the token that comes.
+/// The number of kept tokens for a budget that follows the phase or the length. It grows by at most one token per step.
 core::KeptCount count_at(const Choice& choice, std::int64_t prompt, std::int64_t tokens) {
   const std::int64_t guarded = guarded_of(choice);
   if (choice.text("by") == "length") return {.budget = std::max(share_of(choice, tokens), guarded)};

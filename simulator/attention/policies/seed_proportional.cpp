@@ -1,4 +1,4 @@
-// Drops a share of the least important tokens whenever more than a budget are kept: sizes go up and down like a saw.
+// Drops a share of the least important tokens whenever more than a budget are kept: the number goes up and down.
 #include <algorithm>
 #include <memory>
 
@@ -11,7 +11,7 @@
 namespace kvplan::attention::seed_proportional {
 namespace {
 
-/// Of `all` tokens after as many rounds as it takes. What is protected stays in any case.
+/// Number of kept tokens of `all` after as many rounds as needed. Protected tokens are always kept.
 std::int64_t kept_of(std::int64_t all, std::int64_t budget, double fraction, std::int64_t guarded) {
   std::int64_t kept = all;
   while (kept > budget)

@@ -1,5 +1,5 @@
-// The selection of the founding notes' pyramid: half of the budget for the newest tokens, the other half for the
-// tokens with the most weight in the last query.
+// The selection of the pyramid in kvplan's design notes: half of the budget for the newest tokens, the other half for
+// the tokens with the most weight in the last query.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,7 +53,7 @@ class SeedPyramidSelect final : public SetPolicy {
   }
 
  private:
-  /// Of the elements of its value, or of their sizes.
+  /// The sum of the elements of the token's value, or of their absolute values.
   [[nodiscard]] double value_sum(std::int32_t set, std::int32_t token) const {
     const ValueView values = rows_->values(set * group_);
     double sum = 0;
@@ -67,7 +67,7 @@ class SeedPyramidSelect final : public SetPolicy {
   std::int64_t budget_;
   bool prefix_;
   bool by_values_;
-  bool sizes_;  ///< of elements, not their sum with signs
+  bool sizes_;  ///< true: absolute values of elements; false: elements with their signs
   std::int32_t group_;
   Reducer reduce_;
   const LayerRows* rows_{nullptr};

@@ -1,5 +1,5 @@
-// The ring buffer that kvplan's founding notes call H2O: a sliding window with tokens written in chunks. Tokens wait
-// beside the ring until their chunk is complete; then the chunk replaces the oldest tokens.
+// The ring buffer that kvplan's design notes call H2O: a sliding window in which tokens are written in chunks. Tokens
+// wait outside the ring until their chunk is complete; then the chunk replaces the oldest tokens.
 #include <algorithm>
 #include <array>
 #include <memory>

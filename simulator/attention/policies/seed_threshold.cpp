@@ -1,4 +1,4 @@
-// Drops every token with an importance below a threshold. The data decide how many are kept.
+// Drops every token with an importance below a threshold. How many are kept depends on the data.
 #include <memory>
 
 #include "simulator/attention/importance.h"

@@ -1,5 +1,5 @@
-// SnapKV: once, when the prompt ends, its last `window` queries vote for the tokens before them; votes are pooled
-// over neighbours, and the best tokens are kept beside the window. Generated tokens are only appended.
+// SnapKV: once, when the prompt ends, its last `window` queries vote for the tokens before them. Votes are pooled over
+// neighbours, and the best tokens are kept, with the window. Generated tokens are only appended.
 #include <memory>
 
 #include "simulator/attention/policy.h"

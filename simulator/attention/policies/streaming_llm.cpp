@@ -1,5 +1,5 @@
 // StreamingLLM: keeps the first `sink` tokens, which collect attention whatever their content, and the last `recent`.
-// Positions are those of the recording ("position-frozen"): the original rotates cached keys by their index in the
+// Positions are those of the recording ("position-frozen"): the original code rotates cached keys by their index in the
 // cache, which a recording with absolute positions cannot reproduce.
 #include <memory>
 

@@ -1,4 +1,4 @@
-// CaM: the value of a token that goes is spread over the values of the tokens that stay behind it.
+// CaM: the value of a dropped token is spread over the values of the remaining tokens behind it.
 #include <algorithm>
 #include <array>
 
@@ -61,7 +61,7 @@ class Cam final : public MergingCodec {
       for (const Plane& plane : planes(side)) out.index += kSumBytes * plane.tokens();
     return out;
   }
-  static constexpr std::int64_t kSumBytes = 4;  ///< beside a token of a head
+  static constexpr std::int64_t kSumBytes = 4;  ///< for each token of a head
 
  protected:
   void on_append() override {
@@ -113,9 +113,9 @@ class Cam final : public MergingCodec {
     }
   }
 
-  /// How much of a value is merged. A draw is taken for every token that goes.
+  /// The share of a value that is merged. One number is drawn for every dropped token.
   [[nodiscard]] double share_of(double own, double mean, Random& draws) const {
-    // Nothing over nothing is nothing.
+    // 0 / 0 counts as 0.
     const double chance = own <= 0 ? 0.0 : own >= mean ? 1.0 : own / mean;
     if (!drawn_) return chance;
     return draws.unit() < chance ? 1.0 : 0.0;

@@ -1,4 +1,4 @@
-// Cross-layer attention: layers of a group read the keys and values of its first one, which alone are stored.
+// Cross-layer attention: the layers of a group read the keys and values of its first layer, and only those are stored.
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -64,7 +64,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Cla>(shape, owns(choice));
 }
 
-/// 2 bytes an element in the first layer of a group, nothing in the others.
+/// 2 bytes per element in the first layer of a group, nothing in the others.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   return split_bytes(shape, side, {.exact = owns(choice) ? lengths.stored() : 0}, 0);
 }

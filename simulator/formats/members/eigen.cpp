@@ -57,7 +57,7 @@ Random stream(std::uint64_t seed, std::uint64_t i) {
   return Random(seed + 0x9E3779B97F4A7C15ULL * (1 + i));
 }
 
-/// Vectors of a basis.
+/// Number of vectors of a basis.
 std::int64_t vectors_of(const BasisOptions& options, const Shape& shape, Side side) {
   const std::int64_t rank = side == Side::kKeys ? options.rank : options.rank_v;
   return std::min<std::int64_t>(rank + (options.random ? options.oversample : 0), shape.size(side));
@@ -93,7 +93,7 @@ class Eigen final : public LowRankCodec {
  private:
   [[nodiscard]] std::int64_t vectors(Side side) const { return vectors_of(options_, shape(), side); }
 
-  /// All rows that the basis is learnt from.
+  /// All rows from which the basis is learnt.
   [[nodiscard]] Matrix rows(Side side, std::int32_t head, const PromptQueries& queries) const {
     Matrix out = rows_of(plane(side, head), 0, plane(side, head).tokens());
     if (side == Side::kValues || !options_.queries) return out;
@@ -135,7 +135,7 @@ class Eigen final : public LowRankCodec {
     return orthonormal_rows(std::move(spanned));
   }
 
-  /// All exact tokens.
+  /// Encodes all exact tokens.
   void encode() {
     for (const Side side : kSides)
       for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
@@ -167,7 +167,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Eigen>(shape, options_of(choice));
 }
 
-/// A basis, and for each token as many coordinates as it has vectors.
+/// A basis, and for each token a coordinate for each of its vectors.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t vectors = vectors_of(options_of(choice), shape, side);
   Regions out;

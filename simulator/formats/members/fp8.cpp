@@ -66,7 +66,7 @@ class Fp8 final : public QuantisedCodec {
     return scale > 0 ? scale : 1.0;
   }
 
-  /// Block 0 of each plane: all of its tokens.
+  /// Begins block 0 of each plane, which has all its tokens.
   void begin(Side side) {
     std::vector<double> most;
     for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
@@ -102,7 +102,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                            .per_head = choice.text("per") == "head"});
 }
 
-/// A byte an element; scales of 4 bytes where there are any, however many tokens.
+/// One byte per element; scales of 4 bytes if there are any, however many tokens.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   Regions out = split_bytes(shape, side, {.coded = lengths.stored()}, 8);
   const std::int64_t scales = choice.text("per") == "head" ? shape.kv_heads : 1;
@@ -110,7 +110,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   return out;
 }
 
-/// The greatest number of a prompt is known when the prompt is whole.
+/// With such a scale, tokens are encoded when the prompt is complete, because only then its greatest number is known.
 Paging paging(const Choice& choice) {
   return choice.text("scale") == "amax" ? Paging::kOwn : Paging::kTokens;
 }

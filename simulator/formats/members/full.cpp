@@ -1,4 +1,4 @@
-// Everything as the model computes it.
+// Everything is stored as the model computes it.
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
 
@@ -14,7 +14,7 @@ std::unique_ptr<Codec> make(const Choice& /*choice*/, const Shape& shape) {
   return std::make_unique<Full>(shape);
 }
 
-/// 2 bytes an element.
+/// 2 bytes per element.
 Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& lengths, Side side) {
   return split_bytes(shape, side, {.exact = lengths.stored()}, 0);
 }
@@ -38,7 +38,7 @@ namespace kvplan::formats::bf16 {
 
 using namespace full;
 
-/// Where `full` stands for a recording's own elements (kvplan frontier), 2 bytes of each need a name.
+/// In `kvplan frontier`, `full` means a recording's own elements, so 2 bytes per element need another name.
 extern const FormatKind kMember;
 const FormatKind kMember{
     .descriptor = {.family = kFamily,

@@ -47,7 +47,7 @@ struct GearOptions {
   Share outliers;
 };
 
-/// Extreme elements at either end of so many.
+/// Number of extreme elements at each end of `elements` numbers.
 std::size_t half_of_outliers(const Share& outliers, std::size_t elements) {
   return static_cast<std::size_t>(outliers.half_of(static_cast<std::int64_t>(elements)));
 }
@@ -101,7 +101,7 @@ class Gear final : public QuantisedCodec {
     std::size_t chunk;
     std::int64_t outliers;
   };
-  /// What is beside the codes of a plane.
+  /// The data that a plane needs in addition to its codes.
   struct Beside {
     std::vector<Token> tokens;  ///< encoded ones, oldest first
     std::vector<Chunk> chunks;
@@ -128,7 +128,7 @@ class Gear final : public QuantisedCodec {
     std::size_t stride;
   };
 
-  /// The extreme numbers of a line become the mean of all its numbers; returns where they were.
+  /// Replaces the extreme numbers of a line by the mean of all its numbers; stores their positions in `taken`.
   void take_outliers(Matrix& chunk, const Line& line, std::vector<std::size_t>& taken) const {
     const auto half = half_of_outliers(options_.outliers, line.count);
     if (half == 0) return;
@@ -179,7 +179,7 @@ class Gear final : public QuantisedCodec {
     }
   }
 
-  /// Adds the best approximation of what was lost to what is stored; returns its rank.
+  /// Adds the best low-rank approximation of the lost part to the stored numbers; returns its rank.
   [[nodiscard]] std::int64_t add_correction(Matrix lost, double* stored) const {
     const std::size_t rank = std::min({static_cast<std::size_t>(options_.rank), lost.rows, lost.columns});
     if (rank == 0) return 0;
@@ -215,21 +215,21 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Gear>(shape, options_of(choice));
 }
 
-/// Outliers of a line of so many elements: both ends, which meet where they are all.
+/// Outliers in a line of `elements` numbers: those of both ends, or all numbers if the ends meet.
 std::int64_t outliers_of(const Share& share, std::int64_t elements) {
   const auto half = static_cast<std::int64_t>(half_of_outliers(share, static_cast<std::size_t>(elements)));
   return std::min(2 * half, elements);
 }
 
-/// Chunks of so many tokens, and what is left of all of them.
+/// Chunks made of `of` tokens, and how many tokens of all these chunks remain.
 struct ChunksLeft {
   std::int64_t of;  ///< tokens when it was made
   std::int64_t chunks;
   std::int64_t tokens;
 };
 
-/// Bytes of chunks beside their codes: factors of the correction, and outliers of a key's channel (of a value) with 2
-/// bytes for each position. REQUIRES: no token was dropped, or there are no outliers.
+/// Bytes of chunks in addition to their codes: factors of the correction, and outliers of a key's channel (or of a
+/// value) with 2 bytes for each position. REQUIRES: no token was dropped, or there are no outliers.
 void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Side side,
                 const ChunksLeft& left) {
   const std::int64_t size = shape.size(side);
@@ -241,7 +241,7 @@ void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Si
   out.index += shape.kv_heads * left.chunks * outliers * 2;
 }
 
-/// Integers as KIVI's keys and values, but whole residuals of both; the prompt's are one chunk, later ones one each.
+/// Integers as for KIVI, but whole residuals of keys and values. The prompt is one chunk, and so is each later one.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const GearOptions options = options_of(choice);
   const std::int64_t residual = options.residual;
@@ -264,7 +264,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   return out;
 }
 
-/// Which of a chunk's keys have its outliers is up to numbers.
+/// Which of a chunk's keys have its outliers depends on the numbers.
 bool by_position(const Choice& choice, std::int64_t /*sinks*/) {
   return options_of(choice).outliers.none();
 }

@@ -1,4 +1,4 @@
-// Integers with a scale for each channel of a group of tokens; a group is encoded when it is whole.
+// Integers with a scale for each channel of a group of tokens; a group is encoded when it is complete.
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -45,7 +45,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                       static_cast<std::int32_t>(choice.integer("group")));
 }
 
-/// Whole groups of tokens, each with a scale and a zero point of 2 bytes a channel; what is left over is exact.
+/// Whole groups of tokens, each with a scale and a zero point of 2 bytes per channel; the remaining tokens are exact.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Left left(lengths);
   const std::int64_t group = choice.integer("group");

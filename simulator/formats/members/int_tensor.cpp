@@ -15,11 +15,11 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   Regions out =
       tensor_bytes(quantiser, shape, {.newest = lengths.stored(), .generated = lengths.generated}, side);
   if (quantiser.scale == ScaleOf::kChunk && lengths.dropped > 0)
-    out.scales = chunk_scale_bytes(lengths);  // the first tokens may stay while later ones go
+    out.scales = chunk_scale_bytes(lengths);  // the first tokens may stay while later ones are dropped
   return out;
 }
 
-/// Where each append has a scale, that of the prompt stays until all of its tokens are gone.
+/// If each append has a scale, the prompt's scale stays until all of its tokens are dropped.
 bool by_count(const Choice& choice) {
   return tensor_quantiser_of(choice).scale != ScaleOf::kChunk;
 }

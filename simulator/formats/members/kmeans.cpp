@@ -51,9 +51,9 @@ struct ClusterOptions {
   bool paired;
 };
 
-constexpr std::int64_t kSizeBytes = 4;  ///< how many tokens a cluster has
+constexpr std::int64_t kSizeBytes = 4;  ///< bytes for the number of tokens in a cluster
 
-/// Bits that tell one of so many centres.
+/// Bits that identify one of this many centres.
 std::int64_t label_bits(std::int64_t centres) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(centres - 1)));
 }
@@ -113,7 +113,7 @@ class Kmeans final : public Codec {
     return out;
   }
 
-  /// The clustered tokens of a head become the centres of their labels.
+  /// Stores the clustered tokens of a head as the centres of their labels.
   void put(Side side, std::int32_t head, const Matrix& centres, std::span<const std::int32_t> labels) {
     Plane& plane = plane_of(side, head);
     for (std::size_t k = 0; k < centres.rows; ++k) plane.begin_block(0);
@@ -169,7 +169,7 @@ class Kmeans final : public Codec {
   }
 
   ClusterOptions options_;
-  std::vector<std::int64_t> centres_;  ///< [KV head]; of all heads together: the first
+  std::vector<std::int64_t> centres_;  ///< [KV head]; if all heads share centres, only the first is used
 };
 
 Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t prompt) {
@@ -199,7 +199,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   const ClusterOptions options = options_of(choice);
   const std::int64_t clustered = std::max<std::int64_t>(lengths.prompt - options.sinks - options.recent, 0);
   const std::int64_t tables = options.paired ? shape.kv_heads : 1;
-  const std::int64_t points = clustered * shape.kv_heads / tables;  // of one table
+  const std::int64_t points = clustered * shape.kv_heads / tables;  // clustered tokens of one table
   const std::int64_t centres = std::min(options.clusters, points);
   const std::int64_t left = Left(lengths).tokens(options.sinks, options.sinks + clustered);
   Regions out = split_bytes(shape, side, {.exact = lengths.stored() - left}, 0);

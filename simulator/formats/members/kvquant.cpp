@@ -1,10 +1,10 @@
 // KVQuant: codes refer to numbers of a learnt table; keys are coded between thresholds of their channel, values between
 // thresholds of their token; elements beyond the thresholds (outliers) are stored exactly.
 //
-// A row is what the heads of the layer store side by side: first the first prompt token of each head, then the second,
-// and so on (tokens of one position, unless a policy kept different ones in different heads), then each new token. Its
-// values have one pair of thresholds over all heads, and the outliers on either side begin in one place. Parts of a row
-// that heads share are freed when the last head drops its token.
+// A row holds what the heads of the layer store side by side: first the first prompt token of each head, then the
+// second, and so on (tokens of one position, unless a policy kept different tokens in different heads), then each new
+// token. Its values have one pair of thresholds over all heads, and one pointer to its outliers on each side. Parts of
+// a row that heads share are freed when the last head drops its token.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -37,8 +37,8 @@ constexpr std::array kParams{
           .high = 1000},
     kSideParam};
 
-constexpr std::int64_t kPointerBytes = 4;  // where the outliers of a token begin
-constexpr std::int64_t kOutlierBytes = 2;  // of its number, and of its place
+constexpr std::int64_t kPointerBytes = 4;  // position at which the outliers of a token begin
+constexpr std::int64_t kOutlierBytes = 2;  // for its number, and for its position
 
 /// Numbers between these become codes: those at zero - scale and zero + scale are -1 and 1.
 struct Range {
@@ -54,7 +54,7 @@ Range range_between(double low, double high) {
 
 class Kvquant final : public QuantisedCodec {
  public:
-  /// `side`: thresholds of keys and tables; null: they are learnt from the prompt.
+  /// `side`: thresholds of keys, and tables; null: they are learnt from the prompt.
   Kvquant(const Shape& shape, const Choice& choice, const SideLayer* side)
       : QuantisedCodec(shape, {.key_group = 1, .value_group = shape.value_size}),
         bits_(static_cast<int>(choice.integer("bits"))),
@@ -82,7 +82,7 @@ class Kvquant final : public QuantisedCodec {
     }
     if (!outliers_.none()) out.index += kPointerBytes * live_rows_;
     if (side == Side::kValues) out.scales = out.zeros = 2 * live_rows_;
-    // What a side file says belongs to the model: it is not stored with a sequence.
+    // The data of a side file belong to the model, so they are not stored with a sequence.
     if (learns_) {
       out.centroids = 2 * static_cast<std::int64_t>(tables_[static_cast<std::size_t>(side)].size());
     } else if (side == Side::kKeys) {
@@ -120,7 +120,7 @@ class Kvquant final : public QuantisedCodec {
     std::int32_t index;
   };
 
-  /// Of some numbers, all but the extreme ones.
+  /// The range of these numbers without the extreme ones.
   [[nodiscard]] Range range_of(std::vector<double> numbers) const {
     std::sort(numbers.begin(), numbers.end());
     const auto beyond = static_cast<std::size_t>(outliers_.half_of(std::ssize(numbers)));
@@ -138,7 +138,7 @@ class Kvquant final : public QuantisedCodec {
     }
   }
 
-  /// Row i of those that are exact; empty behind the last one.
+  /// Row i of the exact tokens; empty behind the last row.
   [[nodiscard]] std::vector<Place> exact_row(std::int32_t i) const {
     std::vector<Place> out;
     for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
@@ -158,7 +158,7 @@ class Kvquant final : public QuantisedCodec {
     return range_of(std::move(numbers));
   }
 
-  /// Without outliers nothing is stored exactly: what lies beyond takes the nearest code.
+  /// Without outliers nothing is stored exactly: a number beyond the thresholds takes the nearest code.
   [[nodiscard]] bool beyond(const Range& range, double x) const {
     return !outliers_.none() && (x < range.low || x > range.high);
   }
@@ -166,7 +166,7 @@ class Kvquant final : public QuantisedCodec {
     return range.scale > 0 ? (x - range.zero) / range.scale : 0.0;
   }
 
-  /// The numbers that codes stand for: clusters of what the prompt has between its thresholds, all heads together.
+  /// The numbers for which codes stand: clusters of the prompt's numbers between the thresholds, of all heads together.
   void learn_table(Side side) {
     Matrix points;
     points.columns = 1;
@@ -190,9 +190,9 @@ class Kvquant final : public QuantisedCodec {
     std::sort(table.begin(), table.end());
   }
 
-  /// All exact tokens.
+  /// Encodes all exact tokens.
   void encode() {
-    if (tables_[0].empty()) return;  // learnt from a prompt of which nothing was kept
+    if (tables_[0].empty()) return;  // no token of the prompt was kept, so there was nothing to learn from
     for (std::int32_t h = 0; h < shape().kv_heads; ++h)
       if (Plane& keys = plane_of(Side::kKeys, h); keys.blocks() == 0)
         begin_keys(keys, ranges_[static_cast<std::size_t>(h)]);
@@ -248,12 +248,12 @@ class Kvquant final : public QuantisedCodec {
   Share outliers_;
   std::int64_t iterations_;
   bool learns_;                                                  ///< from the prompt
-  std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] of keys
+  std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] ranges of keys
   std::array<std::vector<double>, 2> tables_;                    ///< [side][code]
   std::array<std::vector<std::vector<std::int64_t>>, 2> taken_;  ///< [side][KV head][token] exact elements
   std::vector<std::vector<std::size_t>> rows_;                   ///< [KV head][token]
   std::vector<std::int64_t> row_heads_;                          ///< [row] heads that keep its token
-  std::int64_t live_rows_{0};                                    ///< that any head keeps
+  std::int64_t live_rows_{0};                                    ///< rows that any head keeps
 };
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
@@ -264,7 +264,7 @@ std::unique_ptr<Codec> make_with(const Choice& choice, const Shape& shape, const
   return std::make_unique<Kvquant>(shape, choice, &side);
 }
 
-/// As many as a table needs.
+/// The number of bits that a table needs.
 std::string bits_of(const SideLayer& layer) {
   return std::to_string(std::bit_width(layer.tables[0].size() - 1));
 }
@@ -287,7 +287,7 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
   return Done{};
 }
 
-/// The file's bits; those that were asked for stay, for `check_side` to compare.
+/// The choice with the file's bits; bits that the user gave stay, so that `check_side` compares them.
 Choice with_side(const Choice& choice, const SideLayer& layer) {
   if (layer.tables[0].empty() || choice.given(kBits.name)) return choice;
   return with_text(choice, "bits", bits_of(layer));
@@ -304,7 +304,7 @@ std::int64_t beyond_own(const Share& outliers, std::int64_t numbers) {
 }
 
 /// Number of elements of a side that stay exact. Thresholds learnt from other tokens are percentiles of those tokens,
-/// so a share lies beyond them. It is taken of all of these elements together, and rounded down.
+/// so a fixed share lies beyond them. The share is taken of all these elements together, and rounded down.
 std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Share outliers(choice, "outliers");
   const std::int64_t channels = std::int64_t{shape.kv_heads} * shape.size(side);
@@ -314,7 +314,7 @@ std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& len
          outliers.floor_of(channels * (lengths.stored() - learnt_from));
 }
 
-/// Of a table: as many numbers as codes, or as it was learnt from.
+/// Size of a table: as many numbers as codes, or as there were numbers to learn from.
 std::int64_t table_size(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Lengths prompt{.prompt = lengths.prompt};
   const std::int64_t between =

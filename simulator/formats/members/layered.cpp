@@ -1,4 +1,4 @@
-// Layered cache: the newest tokens exactly; when they are too many, the oldest of them become a chunk of low rank.
+// Layered cache: the newest tokens are exact; when there are too many, the oldest of them become a low-rank chunk.
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -60,7 +60,7 @@ class Layered final : public LowRankCodec {
  private:
   void make_chunks() {
     for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
-      // Keys say what is pending: values may stay exact.
+      // Keys show which tokens are waiting, because values may stay exact.
       const Plane& keys = plane(Side::kKeys, h);
       const std::int64_t pending = keys.exact_tokens();
       if (pending <= windows_.window) continue;
@@ -95,8 +95,8 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Layered>(shape, windows_of(choice));
 }
 
-/// A chunk of the prompt, if it is longer than the window; later one chunk whenever there is a token too many, all of
-/// equal size.
+/// A chunk of the prompt, if it is longer than the window; later a chunk whenever there is one token too many. Later
+/// chunks have equal sizes.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Windows w = windows_of(choice);
   if (side == Side::kValues && !w.factor_values)
@@ -109,7 +109,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   const std::int64_t size = shape.size(side);
   const Left left(lengths);
   Regions out = split_bytes(shape, side, {.exact = lengths.stored() - left.tokens(0, end)}, 0);
-  /// Chunks of so many tokens have the rank that they were made with until their last token goes.
+  /// Chunks made of `of` tokens keep their rank until their last token is dropped.
   const auto add_chunks = [&](std::int64_t begin, std::int64_t until, std::int64_t of) {
     if (until == begin) return;
     const std::int64_t rank = std::min({w.rank, of, size});

@@ -31,9 +31,9 @@ double length_of(std::span<const double> x) {
   return std::sqrt(dot(x.data(), x.data(), x.size()));
 }
 
-/// Where a token that goes would be merged.
+/// The kept token into which a dropped token would be merged.
 struct Target {
-  std::size_t kept{0};  ///< among those that stay
+  std::size_t kept{0};  ///< index among the remaining tokens
   double cosine{0};
 };
 
@@ -58,7 +58,7 @@ class Merge final : public MergingCodec {
   }
 
  private:
-  /// Of each token that goes; none where nothing stays. Of equal cosines the older token.
+  /// The target of each dropped token; none if no token remains. Of equal cosines the older token.
   [[nodiscard]] std::vector<Target> targets_of(std::int32_t head, std::span<const std::int32_t> gone,
                                                std::span<const std::int32_t> kept) const {
     const Plane& keys = plane(Side::kKeys, head);
@@ -73,7 +73,7 @@ class Merge final : public MergingCodec {
       Target best{.kept = 0, .cosine = -2};
       for (std::size_t k = 0; k < kept.size(); ++k) {
         const double lengths_of_both = length * lengths[k];
-        // A key of no length is like no other.
+        // A key of length 0 is similar to no other.
         const double cosine = lengths_of_both > 0
                                   ? dot(key.data(), keys.stored(kept[k]).data(), key.size()) / lengths_of_both
                                   : 0.0;
@@ -84,7 +84,7 @@ class Merge final : public MergingCodec {
     return out;
   }
 
-  /// Whether the first, second, ... of the tokens that go is merged, in all heads alike.
+  /// For the first, second, ... dropped token: whether it is merged, the same in all heads.
   std::vector<bool> merged_places(std::span<const std::vector<Target>> targets) {
     std::size_t most = 0;
     for (const auto& of_head : targets) most = std::max(most, of_head.size());

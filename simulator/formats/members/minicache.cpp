@@ -37,7 +37,7 @@ constexpr std::array kParams{
     kLayerParam,
     kLayersParam};
 
-/// The other layer of the pair; nothing for a layer that stays as it is.
+/// The other layer of the pair; nothing for a layer that is stored unchanged.
 std::optional<std::int64_t> partner_of(const Choice& choice) {
   const std::int64_t layer = choice.integer("layer");
   const std::int64_t layers = choice.integer("layers");
@@ -52,7 +52,7 @@ std::int64_t kept_of(const Choice& choice, std::int64_t prompt) {
   return Share(choice, "share").floor_of(prompt);
 }
 
-/// Of the vectors of one token in both layers.
+/// The lengths and the angle of the vectors of one token in both layers.
 struct Directions {
   double lower_length{0};
   double upper_length{0};
@@ -65,7 +65,7 @@ Directions compare(std::span<const double> lower, std::span<const double> upper)
   };
   Directions out{.lower_length = std::sqrt(product(lower, lower)),
                  .upper_length = std::sqrt(product(upper, upper))};
-  // A vector of no length has every direction.
+  // A vector of length 0 has every direction.
   if (out.lower_length > 0 && out.upper_length > 0)
     out.angle =
         arc_cosine(std::clamp(product(lower, upper) / out.lower_length / out.upper_length, -1.0, 1.0));
@@ -75,7 +75,7 @@ Directions compare(std::span<const double> lower, std::span<const double> upper)
 /// The direction at t on the arc between two vectors, in binary16.
 std::vector<double> shared_direction(std::span<const double> lower, std::span<const double> upper,
                                      const Directions& of, double t) {
-  constexpr double kLeastSine = 1e-8;  // below, the arc is a line
+  constexpr double kLeastSine = 1e-8;  // below this, the arc is treated as a line
   double a = 1 - t;
   double b = t;
   const double sine = sine_cosine(of.angle).sine;
@@ -177,7 +177,7 @@ class MiniCache final : public Codec {
     if (rule == "share") {
       std::vector<std::size_t> order(all.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      // Of equal angles the newer token stays as it is.
+      // Of equal angles the newer token stays unchanged.
       std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return all[a].angle != all[b].angle ? all[a].angle > all[b].angle : a > b;
       });
@@ -194,8 +194,8 @@ class MiniCache final : public Codec {
   }
 
   Choice choice_;
-  bool upper_;  ///< of its pair
-  /// [side][KV head][token]: it has a direction in common with the other layer. Of one that is not merged it is unused.
+  bool upper_;  ///< upper layer of its pair
+  /// [side][KV head][token] true: it shares a direction with the other layer. Unused for a token that is not merged.
   std::array<std::vector<std::vector<bool>>, 2> shared_;
 };
 
@@ -216,7 +216,7 @@ bool numbers_decide(const Choice& choice) {
   return choice.text("keep") != "share" && partner_of(choice);
 }
 
-/// Half of a direction and a length for each token of the prompt; those that are not merged, and later ones, exactly.
+/// Half of a direction and a length for each token of the prompt; unmerged and later tokens exactly.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const bool alone = !partner_of(choice);
   const std::int64_t kept = alone ? lengths.prompt : kept_of(choice, lengths.prompt);

@@ -1,4 +1,4 @@
-// Precision by age: the newest tokens exactly, older ones in fewer bits, the oldest in fewest.
+// Precision by age: the newest tokens exactly, older ones in fewer bits, the oldest in the fewest.
 #include <algorithm>
 #include <array>
 
@@ -49,7 +49,7 @@ class Mixed final : public QuantisedCodec {
   }
 
  private:
-  /// From its exact numbers a token goes straight into its tier; from the middle, from what came back there.
+  /// Moves tokens to lower tiers: an exact token goes straight into its tier, a token of the middle one is decoded.
   void demote() {
     for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
       std::int32_t& old = old_[static_cast<std::size_t>(h)];
@@ -69,7 +69,7 @@ class Mixed final : public QuantisedCodec {
   }
 
   Tiers tiers_;
-  std::vector<std::int32_t> old_;  ///< [KV head] oldest tokens that are in the last tier
+  std::vector<std::int32_t> old_;  ///< [KV head] number of oldest tokens that are in the last tier
 };
 
 Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
@@ -87,10 +87,10 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
             .middle_bits = static_cast<int>(choice.integer("middle_bits"))});
 }
 
-/// Tiers by age; every token outside the newest has a scale and a zero point of 2 bytes for each group of channels.
+/// Tiers by age; every token outside the newest ones has a scale and a zero point of 2 bytes for each channel group.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Left left(lengths);
-  /// Tokens that are not among the newest so many that are stored after a step.
+  /// Number of tokens stored after a step that are not among the `newest` newest ones.
   const auto older_than = [&](std::int64_t newest) {
     return left.tokens(
         0, std::max<std::int64_t>(lengths.prompt + encoding_steps(lengths, newest + 1) - newest, 0));

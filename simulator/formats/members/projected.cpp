@@ -1,5 +1,5 @@
-// Palu and LoRC: projections of weights are cut to a low rank, so a token is stored as its coordinates in a basis,
-// which a group of heads shares and which belongs to the model.
+// Palu and LoRC: projections of weights are cut to a low rank. So a token is stored as its coordinates in a basis that
+// a group of heads shares and that belongs to the model.
 #include <algorithm>
 #include <array>
 
@@ -58,7 +58,7 @@ class Projected final : public LowRankCodec {
  private:
   [[nodiscard]] std::int32_t first_head(std::int32_t group) const { return group * group_heads_; }
 
-  /// Coordinates of a token stay while any head of the group keeps it.
+  /// Number of tokens with coordinates in a group: those that any head of the group keeps.
   [[nodiscard]] std::int64_t tokens_of_group(std::int32_t group) const {
     const auto first = positions(first_head(group));
     std::vector<std::int64_t> all(first.begin(), first.end());
@@ -72,7 +72,7 @@ class Projected final : public LowRankCodec {
     return std::ssize(all);
   }
 
-  /// The newest append.
+  /// Encodes the newest append.
   void encode(Side side, std::int32_t group) {
     const Matrix& basis = bases_[static_cast<std::size_t>(side)][static_cast<std::size_t>(group)];
     const auto size = static_cast<std::size_t>(shape().size(side));
@@ -147,7 +147,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape, const Side
   return std::make_unique<Projected>(shape, layer, heads_of_group(choice, shape));
 }
 
-/// As many coordinates of a token as each group's basis has vectors.
+/// As many coordinates per token as each group's basis has vectors.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   Regions out;
   out.factors = shape.kv_heads / heads_of_group(choice, shape) * rank_of(choice, side) * lengths.stored() * 2;

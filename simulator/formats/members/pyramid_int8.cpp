@@ -57,12 +57,12 @@ Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt
   return check_placed(choice);
 }
 
-/// Tokens that the layer keeps.
+/// Number of tokens that the layer keeps.
 std::int64_t window_of(const Choice& choice) {
   const auto most = static_cast<double>(choice.integer("max_len"));
   const auto layer = static_cast<double>(choice.integer("layer"));
   const auto last = static_cast<double>(std::max<std::int64_t>(choice.integer("layers") - 1, 1));
-  // In this order of operations, cut off.
+  // Computed in this order of operations, then truncated.
   const double share = 1.0 - (1.0 - choice.decimal("ratio")) * (layer / last);
   return std::max(static_cast<std::int64_t>(most * share), choice.integer("min_size"));
 }
@@ -78,7 +78,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
       {.newest = std::min(lengths.stored(), window_of(choice)), .generated = lengths.generated}, side);
 }
 
-/// Its own window leaves the newest tokens, so the first ones must not stay.
+/// The format's own window keeps only the newest tokens, so the policy must not keep first tokens.
 bool by_position(const Choice& /*choice*/, std::int64_t sinks) {
   return sinks == 0;
 }

@@ -1,4 +1,4 @@
-// The names that `kvplan bytes` and scenarios have for numbers of bits, each for the codec that takes those bytes.
+// The names that `kvplan bytes` and scenarios use for numbers of bits. Each stands for the codec with these bytes.
 #include <array>
 
 #include "simulator/formats/formats.h"

@@ -1,4 +1,4 @@
-// The cache of another model in place of this one's: bytes by its shape, and no word about errors.
+// The cache of another model in place of this model's: bytes from its shape, and nothing about errors.
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -29,7 +29,7 @@ Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) 
   if (choice.integer("model_layers") > choice.integer("layers"))
     return wrong_param(choice, "model_layers",
                        "at most the " + std::to_string(choice.integer("layers")) + " layers of this model");
-  // Its layer stores no more of a token than this model's: fewer heads may be wider, and the other way round.
+  // Its layer must store no more of a token than this model's: heads may be fewer but wider, or the other way round.
   const std::int64_t own = std::int64_t{shape.kv_heads} * (shape.key_size + shape.value_size);
   const std::int64_t size = choice.integer("size");
   const std::int64_t of_head = size > 0 ? 2 * size : shape.key_size + shape.value_size;
@@ -45,7 +45,7 @@ Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) 
                      "at most " + std::to_string(size > 0 ? own / 2 : own / of_head) + limit);
 }
 
-/// 2 bytes an element of the smaller model's layer; nothing in layers that it does not have.
+/// 2 bytes per element of the smaller model's layer; nothing in layers that it does not have.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   if (choice.integer("layer") >= choice.integer("model_layers")) return {};
   const std::int64_t heads = choice.integer("heads") > 0 ? choice.integer("heads") : shape.kv_heads;

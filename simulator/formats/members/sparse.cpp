@@ -1,4 +1,4 @@
-// Of each key and value the elements that are largest in size; the others come back as zeros.
+// Stores the elements of each key and value with the largest absolute values; the others are decoded as zeros.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,12 +20,12 @@ constexpr std::array kParams{Param{.name = "density",
                                    .low = 0,
                                    .high = 1}};
 
-/// Elements of a vector that stay.
+/// Number of kept elements of a vector.
 std::int64_t kept_of(const Share& density, std::int64_t size) {
   return density.ceil_of(size);
 }
 
-/// Bytes that say which of its elements stay: a list or a bitmap.
+/// Bytes that tell which elements are kept: a list or a bitmap.
 std::int64_t index_bytes(std::int64_t kept, std::int64_t size) {
   const auto id_bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(size - 1)));
   return (std::min(kept * id_bits, size) + 7) / 8;
@@ -76,7 +76,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Sparse>(shape, Share(choice, "density"));
 }
 
-/// Of each vector the elements that stay, 2 bytes each, and which they are.
+/// The kept elements of each vector, 2 bytes each, and the bytes that tell which they are.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t size = shape.size(side);
   const std::int64_t kept = kept_of(Share(choice, "density"), size);

@@ -36,7 +36,7 @@ constexpr std::array kParams{
 
 class Svd final : public LowRankCodec {
  public:
-  /// `rank`: of keys and of values; where `energy` is above 0 that decides instead.
+  /// `rank`: ranks of keys and of values; if `energy` is above 0, it decides instead.
   Svd(const Shape& shape, std::array<std::int64_t, 2> rank, double energy, std::int64_t update)
       : LowRankCodec(shape), rank_(rank), energy_(energy), update_(update) {
     for (auto& of_side : ranks_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
@@ -59,7 +59,7 @@ class Svd final : public LowRankCodec {
   void on_step_end() override { factor(update_); }
 
  private:
-  /// Heads with at least so many exact tokens.
+  /// Factors the heads that have at least `least` exact tokens.
   void factor(std::int64_t least) {
     for (const Side side : kSides)
       for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
@@ -74,10 +74,10 @@ class Svd final : public LowRankCodec {
   std::array<std::int64_t, 2> rank_;
   double energy_;
   std::int64_t update_;
-  std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] of the latest factors
+  std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] ranks of the latest factors
 };
 
-/// The rank that parameters ask for, of keys or of values.
+/// The rank that the parameters give, for keys or for values.
 std::int64_t rank_of(const Choice& choice, std::int32_t size) {
   const Share taken(choice, "compression_ratio");
   if (taken.none()) return choice.integer("rank");
@@ -94,7 +94,7 @@ bool numbers_decide(const Choice& choice) {
   return choice.decimal("energy") > 0;
 }
 
-/// The prompt and whole updates in factors, U and V and the numbers between; what is left over is exact.
+/// The prompt and whole updates in factors: U, V and the singular values; the remaining tokens are exact.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t update = choice.integer("update");
   const std::int64_t end = lengths.prompt + encoding_steps(lengths, update) / update * update;
@@ -102,7 +102,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   const std::int64_t size = shape.size(side);
   Regions out = split_bytes(shape, side, {.exact = lengths.stored() - factored}, 0);
   if (factored == 0) return out;
-  // What a step drops goes after it has factored: the latest factors were made of a token more, if any had to go then.
+  // A step drops after factoring: if a token had to be dropped then, the latest factors were made of one token more.
   const std::int64_t made_of = lengths.dropped == 0 ? end : std::min(end, lengths.stored() + 1);
   const std::int64_t rank = std::min({rank_of(choice, shape.size(side)), made_of, size});
   out.factors = shape.kv_heads * rank * (factored + size + 1) * 2;

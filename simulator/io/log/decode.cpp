@@ -144,7 +144,7 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
     }
     default:
       ranges.refuse("expected an event of a known kind, found " + std::to_string(fact.kind_case()), "kind");
-      return End{0};  // is not given
+      return End{0};  // never returned: refuse() has recorded an error
   }
 }
 
@@ -209,7 +209,7 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
   }
 }
 
-/// What a token's place is made of, where requests follow courses.
+/// Checks the tracks that make up a token's place in the cache, for logs in which requests follow courses.
 Status check_tracks(const Header& header, std::int64_t units) {
   if (units == 0 && !header.track_units.empty())
     return bad_input("expected a token group with KV slots on this rank").at_field("track_units");
@@ -256,7 +256,7 @@ Status check_tables(const Header& header) {
       .at_field("tables");
 }
 
-/// Whether allocation units that are not of whole tokens can be what the header says.
+/// Checks that allocation units smaller than a token can be what the header says.
 Status check_rows(const Header& header) {
   if (header.table_form == TableForm::kTokens) return Done{};
   if (header.alloc_unit_tokens != 1 || header.returns_alloc_units || header.prefix_cache ||
@@ -284,7 +284,7 @@ Status check_rows(const Header& header) {
   return Done{};
 }
 
-/// Whether prefixes can lie in a tree of pages.
+/// Checks that prefixes can be kept in a tree of pages.
 Status check_tree(const Header& header) {
   if (header.tree && !header.rules.prefills_apart)
     return bad_input("expected a radix tree only when prefill batches are separate").at_field("tree");
@@ -296,7 +296,7 @@ Status check_tree(const Header& header) {
   return Done{};
 }
 
-/// Whether blocks of groups of layers can be what the header says.
+/// Checks that the blocks of layer groups can be what the header says.
 Status check_groups(const Header& header) {
   if (header.groups.empty()) return Done{};
   if (header.table_form != TableForm::kTokens || !header.returns_alloc_units || !header.track_units.empty())
@@ -312,7 +312,7 @@ Status check_groups(const Header& header) {
   return Done{};
 }
 
-/// Whether so many tokens of a prompt can be computed whatever is found.
+/// Checks that this many tokens of a prompt can be computed, whatever prefix is found.
 Status check_prompt_rows(const Header& header) {
   const bool found = !header.track_units.empty() && header.prefix_cache;
   if (found == (header.prompt_rows > 0)) return Done{};

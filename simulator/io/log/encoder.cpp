@@ -191,7 +191,7 @@ struct Encoder::State {
 
 namespace {
 
-/// The first that has it.
+/// The first format version that has all that the header uses.
 std::uint32_t version_of(const Header& header) {
   if (header.named_answers) return 13;
   if (std::ranges::count(header.track_units, 0) > 0) return 12;

@@ -1,4 +1,4 @@
-// Turns records into the bytes of an event log, a frame at a time; memory does not grow with the log.
+// Turns records into the bytes of an event log, one frame at a time; memory does not grow with the log.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 
   Status begin(const Header& header);
-  /// Errors: the sink's; a record too large for a frame.
+  /// Adds a record. Errors: those of the sink; a record too large for a frame.
   Status add(const Record& record);
   Status finish();
 

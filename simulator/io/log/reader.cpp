@@ -20,7 +20,7 @@ namespace {
 namespace pb = ::kvplan::v1;
 
 bool parse(google::protobuf::MessageLite& message, const std::string& bytes) {
-  const google::protobuf::LogSilencer silencer;  // what is wrong is ours to say, in one line
+  const google::protobuf::LogSilencer silencer;  // what is wrong is reported by this reader, in one line
   return message.ParseFromString(bytes);
 }
 
@@ -46,7 +46,7 @@ struct Reader::State {
   }
 
   Status read_exactly(std::string& bytes, std::size_t count, const char* what) {
-    // In pieces, so that a head that promises more than the file has costs nothing.
+    // Reads in pieces, so that a frame head that promises more bytes than the file has costs no memory.
     constexpr std::size_t kPiece = std::size_t{1} << 16;
     bytes.clear();
     while (bytes.size() < count) {

@@ -1,5 +1,5 @@
-// Reads an event log, a frame at a time. For any bytes the result is records with values in range and of the stated
-// form, or one error with file, byte and field; memory stays bounded. The replay checks whether the records are
+// Reads an event log, one frame at a time. For any bytes the result is either records with values in range and of the
+// stated form, or one error with file, byte and field; memory stays bounded. The replay checks whether the records are
 // consistent.
 #pragma once
 
@@ -18,7 +18,7 @@ class Reader {
  public:
   /// Errors: not readable, not an event log, a higher version, a damaged header.
   static Result<std::unique_ptr<Reader>> open(const std::string& path);
-  /// From a stream; errors show `name` as the path.
+  /// Reads from a stream; errors show `name` as the path.
   static Result<std::unique_ptr<Reader>> open(std::unique_ptr<std::istream> stream, std::string name);
   ~Reader();
   Reader(const Reader&) = delete;

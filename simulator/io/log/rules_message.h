@@ -1,4 +1,4 @@
-// Rules of a scheduler in the header of a log.
+// The scheduler rules in the header of a log.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace kvplan::event_log {
 
 void write_rules(const Rules& rules, v1::EventLogHeader& header);
 Rules read_rules(const v1::EventLogHeader& header);
-/// The first version of the format that has these rules; 1 where there are none.
+/// The first version of the format that has these rules; 1 if there are no rules.
 std::uint32_t version_of_rules(const Rules& rules);
-/// Whether the memory can be what the header says, under its rules.
+/// Checks that memory as in the header is possible under its rules.
 Status check_rules(const Header& header);
 
 }  // namespace kvplan::event_log

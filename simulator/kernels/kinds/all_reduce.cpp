@@ -1,4 +1,4 @@
-// all-reduce: the engine's own, of a message of 16-bit elements on every device.
+// all-reduce: the engine's own implementation, for a message of 16-bit elements on every device.
 //
 // Roofline: a floor of 4 us, plus 2 (n - 1) / n of the message over a device's link, each way.
 #include <array>

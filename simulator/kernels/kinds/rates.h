@@ -1,5 +1,5 @@
-// Rates of a device for the rooflines of kernels: published figures; for dtypes that its file lacks, those of the
-// next wider dtype.
+// Rates of a device for the rooflines of kernels: published figures. For dtypes that the device's file lacks, the
+// figures of the next wider dtype.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ std::vector<std::string_view> dtypes_like(std::string_view dtype);
 double product_flops(const model::DeviceShape& device, std::string_view dtype);
 /// Bytes/s, published.
 double memory_rate(const model::DeviceShape& device);
-/// Bytes/s each way between devices; that of the host's link if devices have no link of their own.
+/// Bytes/s each way between devices; the rate of the host's link if devices have no link of their own.
 double link_rate(const model::DeviceShape& device);
 
 }  // namespace kvplan::kernels

@@ -1,4 +1,4 @@
-// What a step works on and with: the model on its ranks, and the device of each. For the parts of a composed step
+// The work of a step: the model on its ranks, and the device of each rank. For the parts of a composed step
 // time.
 #pragma once
 
@@ -24,7 +24,7 @@ struct StepShape {
   bool follows_windows{false};  ///< layers with a window read only what it shows; else everything
   /// For each layer, the share of its heads with sparse attention in decode steps; empty: none.
   std::vector<double> partly{};
-  std::int64_t ranked_token_ticks{0};  ///< time in which these read the metadata of a token
+  std::int64_t ranked_token_ticks{0};  ///< time in which these heads read the metadata of a token
 
   [[nodiscard]] double figure(model::DeviceFigure name) const {
     return static_cast<double>(device.at(name).value);
@@ -41,9 +41,9 @@ inline constexpr std::int64_t kActivationBytes = 2;
 struct FineTicks {
   std::int64_t count{0};
 
-  /// Rounded once. REQUIRES: ticks >= 0, below 2^46.
+  /// Rounds once. REQUIRES: ticks >= 0, below 2^46.
   static FineTicks of(double ticks) { return {std::llround(ticks * 65536.0)}; }
-  /// Duration of `many` of them, rounded down to a tick.
+  /// Duration of `many` such durations, rounded down to a tick.
   [[nodiscard]] Wide times(std::int64_t many) const { return Wide{count} * many >> 16; }
 };
 

@@ -52,7 +52,7 @@ constexpr std::array kParams{
     kShareParam,
     dense_layers_param("2")};
 
-constexpr std::int64_t kOrderBytes = 4;  ///< a token's place in the list that is ordered by clusters
+constexpr std::int64_t kOrderBytes = 4;  ///< a token's position in the list that is ordered by clusters
 constexpr std::int64_t kRangeBytes = 8;  ///< a cluster's range in that list
 
 class ClusterKv final : public LayerReader {
@@ -137,7 +137,7 @@ class ClusterKv final : public LayerReader {
     clustered_end_ = end;
   }
 
-  /// [cluster], those of the prompt first.
+  /// [cluster] the products, those of the prompt's clusters first.
   [[nodiscard]] std::vector<double> products(std::int32_t head, std::span<const float> query) const {
     std::vector<double> out;
     for (const KeyClusters& each : clusters_[static_cast<std::size_t>(head)])
@@ -178,9 +178,9 @@ class ClusterKv final : public LayerReader {
   std::string share_;
   std::int64_t centre_bytes_;
   std::vector<std::vector<KeyClusters>> clusters_;  ///< [KV head][prompt, window, ...]
-  std::int64_t clustered_end_;                      ///< tokens from sinks_ on to here are in clusters
-  std::int64_t first_{0};                           ///< that the latest query sees
-  bool ranked_{false};                              ///< in the latest step
+  std::int64_t clustered_end_;                      ///< tokens from sinks_ to this one are in clusters
+  std::int64_t first_{0};                           ///< first token that the latest query sees
+  bool ranked_{false};                              ///< true: clusters were ranked in the latest step
 };
 
 Status check(const ReaderInput& input) {

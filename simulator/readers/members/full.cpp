@@ -1,4 +1,4 @@
-// Everything is read: what the others are compared with.
+// Reads everything: the reader with which others are compared.
 #include "simulator/readers/reader.h"
 
 namespace kvplan::readers::full {

@@ -41,7 +41,7 @@ constexpr std::array kParams{
           .choices = kMaxima},
     dense_layers_param("1")};
 
-/// Of so many channels of a head, those that are speculated with.
+/// Number of a head's channels that are used for ranking.
 std::int32_t parts_of(const Choice& choice, std::size_t channels) {
   const auto wanted = static_cast<std::size_t>(choice.decimal("partial") * static_cast<double>(channels));
   return static_cast<std::int32_t>(std::clamp<std::size_t>(wanted, 1, channels));
@@ -167,14 +167,14 @@ class InfiniGen final : public LayerReader {
   std::vector<formats::Matrix> directions_;  ///< [KV head]
   std::vector<std::vector<double>> keys_;    ///< [KV head][token][direction]
   std::int64_t tokens_{0};
-  std::int64_t first_{0};  ///< that the latest query sees
+  std::int64_t first_{0};  ///< first token that the latest query sees
 };
 
 std::unique_ptr<LayerReader> make(const ReaderInput& input) {
   return std::make_unique<InfiniGen>(input);
 }
 
-/// The own token is fetched beside the budget; its metadata counts as that of any other.
+/// A query's own token is fetched in addition to the budget; its metadata counts like that of any other token.
 Result<CountedReads> counted(const UnrecordedHead& head) {
   const std::int64_t budget = head.choice.integer("budget");
   if (budget == 0)

@@ -1,4 +1,4 @@
-// The tokens of the greatest weights of each row: no other set of as many has more mass.
+// Reads the tokens with the greatest weights of each row: no other set of the same size has more mass.
 #include <algorithm>
 #include <array>
 

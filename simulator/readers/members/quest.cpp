@@ -1,4 +1,4 @@
-// Quest: pages are ranked by the most that the query's product with any key inside can be.
+// Quest: pages are ranked by an upper bound of the query's product with any key inside.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -28,9 +28,9 @@ constexpr std::array kParams{
           .choices = kForms},
     kShareParam, dense_layers_param("2")};
 
-constexpr std::int64_t kLeastPages = 3;  ///< of the form `evaluation`
+constexpr std::int64_t kLeastPages = 3;  ///< for the form `evaluation`
 
-/// That a query head reads.
+/// Number of pages that a query head reads.
 std::int64_t pages_of(const Choice& choice) {
   const std::int64_t pages = choice.integer("budget") / choice.integer("page");
   return choice.text("form") == "kernels" ? pages : std::max(kLeastPages, pages);
@@ -103,10 +103,10 @@ class Quest final : public LayerReader {
   std::int64_t page_;
   bool kernels_;
   std::string share_;
-  std::int64_t bound_bytes_;        ///< of a page
+  std::int64_t bound_bytes_;        ///< bytes of the bounds of a page
   std::vector<PageBounds> bounds_;  ///< [KV head]
   std::int64_t budget_{0};          ///< pages
-  std::int64_t ranked_{0};          ///< pages, in the latest step
+  std::int64_t ranked_{0};          ///< pages ranked in the latest step
 };
 
 Status check_pages(const Choice& choice) {
@@ -119,7 +119,7 @@ Status check(const ReaderInput& input) {
   return check_pages(input.choice);
 }
 
-/// A page that is not full counts by its tokens: as fetched, where it may not be, and by its share of the bounds.
+/// A page that is not full counts by its tokens: as fetched, even if it is not, and with its share of the bounds.
 Result<CountedReads> counted(const UnrecordedHead& head) {
   KVPLAN_TRY_DO(check_pages(head.choice));
   const std::int64_t page = head.choice.integer("page");

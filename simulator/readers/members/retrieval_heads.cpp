@@ -1,4 +1,4 @@
-// Retrieval heads: heads with high gates read everything, the others first and newest tokens. Nothing is dropped.
+// Retrieval heads: heads with high gates read everything, the others the first and newest tokens. Nothing is dropped.
 #include <array>
 #include <string>
 

@@ -1,4 +1,4 @@
-// RetroInfer: keys are clustered; some clusters are read, some estimated by their centres, the rest left out.
+// RetroInfer: keys are clustered; some clusters are read, some are estimated by their centres, the rest are left out.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +60,7 @@ constexpr std::array kParams{
 struct Cluster {
   std::vector<double> centre;
   std::vector<std::int32_t> members;  ///< ascending
-  std::vector<double> values;         ///< summed
+  std::vector<double> values;         ///< sum over the members
 };
 
 class RetroInfer final : public LayerReader {
@@ -119,7 +119,7 @@ class RetroInfer final : public LayerReader {
   }
 
  private:
-  /// Those without tokens too.
+  /// Number of centres, including those of clusters without tokens.
   [[nodiscard]] std::int64_t centres(std::int32_t head) const {
     return centres_[static_cast<std::size_t>(head)];
   }
@@ -166,7 +166,7 @@ class RetroInfer final : public LayerReader {
     return out;
   }
 
-  /// [cluster]: what its centre's logit would be.
+  /// [cluster] the logit that its centre would have.
   [[nodiscard]] std::vector<double> logits_of(std::int64_t t, std::int32_t query_head) const {
     const auto query = query_of(in_, query_head, t);
     std::vector<double> out;
@@ -178,7 +178,7 @@ class RetroInfer final : public LayerReader {
     return out;
   }
 
-  /// Clusters by the softmax over centres, summed over the query heads of the KV head; the lower one of equals.
+  /// Chooses clusters by the softmax over centres, summed over the query heads of the KV head; the lower one of equals.
   void choose(std::int64_t t, std::int32_t head, std::int64_t wanted, std::int64_t estimated,
               std::span<ReadSet> sets) {
     const auto& clusters = clusters_[static_cast<std::size_t>(head)];
@@ -222,7 +222,7 @@ class RetroInfer final : public LayerReader {
   std::vector<std::int64_t> centres_;             ///< [KV head]
   std::vector<std::vector<Estimate>> estimates_;  ///< [query head]
   std::vector<std::int64_t> read_bytes_;          ///< [KV head]
-  std::int64_t clustered_end_;                    ///< tokens from sinks_ on to here are in clusters
+  std::int64_t clustered_end_;                    ///< tokens from sinks_ to this one are in clusters
 };
 
 Status check(const ReaderInput& input) {

@@ -1,5 +1,5 @@
-// What one step computes and reads, for the fast engine: pieces of prompts one by one, all decoding requests at once
-// from sums.
+// What one step computes and reads, for the fast engine: pieces of prompts are added one by one; all decoding requests
+// are added at once, from sums.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ constexpr Wide square(std::int64_t tokens) {
   return Wide{tokens} * tokens;
 }
 
-/// Tokens that attention reads of a sliding request, which drops one cell for each new token. `held`: its tokens,
-/// before or after the drop that follows the last of them.
+/// The tokens that attention reads of a sliding request (one that drops a cell for each new token). `held`: the
+/// request's tokens, before or after the drop that follows the last of them.
 struct SlidingReads {
   KeepRule keep;
   bool holes{false};                  ///< dropped tokens are read until their allocation unit is freed
@@ -45,16 +45,16 @@ struct SlidingReads {
   }
 };
 
-/// Sums over decoding requests, before the step. `requests` counts all of them; the other sums are over those without
-/// a course, and are replaced by the courses' numbers in every step.
+/// Sums over decoding requests, before the step. `requests` counts all of them. The other sums cover only requests
+/// without a course; for requests with one, the course gives the numbers in every step.
 struct DecodeSums {
   std::int64_t requests{0};
   std::int64_t growing{0};  ///< requests with a context that grows with every step
   std::int64_t sliding{0};  ///< requests that drop a cell with every token
   std::int64_t context{0};  ///< tokens that are read
-  SlidingReads reads{};     ///< with holes, sliding requests grow too
+  SlidingReads reads{};     ///< if holes are read, contexts of sliding requests grow too
   bool squared{false};      ///< maintain `squares`: if no KV is kept, and so no request slides
-  Wide squares{0};          ///< of each one's tokens
+  Wide squares{0};          ///< sum of the squares of the requests' tokens
 
   /// Adds a request that does not drop cells yet.
   void grow(std::int64_t tokens) {
@@ -72,7 +72,7 @@ struct DecodeSums {
   void free_unit(std::int64_t held) {
     if (reads.holes) context -= reads.before_drop(held) - reads.after_drop(held);
   }
-  /// Removes a request. `ends`: nothing was dropped after its last token.
+  /// Removes a request. `ends`: it has ended, so nothing was dropped after its last token.
   void leave(std::int64_t tokens, bool slides, bool ends) {
     const std::int64_t read = !slides ? tokens : ends ? reads.before_drop(tokens) : reads.after_drop(tokens);
     --requests;
@@ -96,8 +96,8 @@ inline void add_decoding(Pass& pass, const DecodeSums& sums) {
   pass.growth = LoadGrowth::of_contexts(sums.growing);
 }
 
-/// No KV is kept: a request with n tokens computes n + 1 and reads none, which is (n + 1)(n + 2) / 2 pairs, and n + 2
-/// more in the next step.
+/// No KV is kept: a request with n tokens computes n + 1 tokens and reads none. That is (n + 1)(n + 2) / 2 pairs, and n
+/// + 2 pairs more in the next step.
 inline void add_recomputing(Pass& pass, const DecodeSums& sums) {
   pass.load.requests += sums.requests;
   pass.load.tokens += sums.context + sums.requests;

@@ -1,5 +1,5 @@
 // The steps at which decoding requests of the fast engine need attention: a queue ordered by step, then by admission.
-// Entries of requests that have left their slot since are skipped.
+// Entries are skipped if their request has left its slot in the meantime.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class DueSteps {
  public:
   explicit DueSteps(const SlotTable& slots) : slots_(slots) {}
 
-  /// Enters: the request now in the slot must be visited when `step` has ended.
+  /// Adds an entry: the request now in the slot must be visited when `step` has ended.
   void expect(std::int64_t step, Slot slot) {
     queue_.put({step, slots_[slot].rank, slot, slots_[slot].generation});
   }

@@ -7,7 +7,7 @@
 namespace kvplan::core {
 
 void Followers::enter(Slot slot) {
-  // A long prompt may become whole after those of younger requests.
+  // A long prompt may be completed after the prompts of younger requests.
   const auto place = std::find_if(members_.begin(), members_.end(),
                                   [&](Slot other) { return at(other).rank > at(slot).rank; });
   members_.insert(place, slot);

@@ -15,7 +15,7 @@ class Followers {
   explicit Followers(const SlotTable& slots) : slots_(slots) {}
 
   [[nodiscard]] bool empty() const { return members_.empty(); }
-  /// REQUIRES: the slot decodes and has a course.
+  /// Adds a request. REQUIRES: the slot decodes and has a course.
   void enter(Slot slot);
   void leave(Slot slot) { std::erase(members_, slot); }
 
@@ -25,7 +25,7 @@ class Followers {
   /// kNoSlot: none is left.
   Slot next_grant() { return grants_.take(); }
 
-  // Used if lookups find contents (prefix cache).
+  // For runs in which prefix lookups find blocks of requests with courses.
 
   /// Collects the slots that complete, with their token of this step, a block that lookups can hit from then on; only
   /// requests that have dropped nothing. next_fill() returns them one by one.
@@ -39,8 +39,8 @@ class Followers {
   [[nodiscard]] bool drops(std::int64_t step, bool first) const;
 
   struct Context {
-    std::int64_t tokens;  ///< read in this step
-    std::int64_t growth;  ///< from each step to the next, while steps are alike
+    std::int64_t tokens;  ///< tokens read in this step
+    std::int64_t growth;  ///< growth from each step to the next, as long as steps are alike
   };
   [[nodiscard]] Context context(std::int64_t step) const;
   /// Number of steps from `step` on that are alike for all these requests; INT64_MAX if there are no requests.

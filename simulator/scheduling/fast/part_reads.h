@@ -1,5 +1,5 @@
-// The fast engine's sums for decode steps that read only a part of the kept tokens: over decoding requests; each sum
-// grows by a fixed amount with every step.
+// The fast engine's sums over decoding requests for steps that read only a part of the kept tokens. Each sum grows by a
+// fixed amount with every step.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class PartReads {
   }
 
  private:
-  static constexpr std::uint8_t kFetched = 1, kRanked = 2;  ///< of SlotState::read_in_part
+  static constexpr std::uint8_t kFetched = 1, kRanked = 2;  ///< bits of SlotState::read_in_part
   struct Sum {
     std::int64_t requests{0};
     std::int64_t tokens{0};  ///< tokens that the next queries of these requests see

@@ -1,6 +1,6 @@
-// The fast engine's account of what placing costs in one step: ranges that move (Placing::moves), copies that end
-// with the step, survivors that were compacted when the step before ended, and the time by which all that lengthens
-// the step.
+// What placing costs the fast engine in one step: ranges that move (Placing::moves), copies that end with
+// the step, survivors that were compacted when the step before ended, and the time that these add to the
+// step.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class PassMoves {
   PassMoves(Allocator& allocator, std::span<Observer* const> observers)
       : allocator_(allocator), observers_(observers), costs_(allocator.placing() != nullptr) {}
 
-  /// `copied`: written slots of the range.
+  /// Reports a move. `copied`: written slots of the range.
   void tell(const RangeMove& range, std::int64_t copied) {
     const Move move{range, copied};
     for (Observer* o : observers_) o->on_move(move);

@@ -83,7 +83,7 @@ void PhaseLists::enter(SlotTable& slots, Slot slot) {
   SlotState& s = slots[slot];
   s.phase = static_cast<std::int32_t>(phase_of(-s.offset));
   const auto p = static_cast<std::size_t>(s.phase);
-  // Almost always the youngest; prompts under a threshold may end out of order.
+  // The request is almost always the youngest; prompts under a threshold may end out of order.
   Slot before = tail_[p];
   while (before != kNoSlot && slots[before].rank > s.rank) before = slots[before].phase_prev;
   s.phase_prev = before;

@@ -53,7 +53,7 @@ class SlotTable {
   SlotState& operator[](Slot slot) { return slots_[index(slot)]; }
   const SlotState& operator[](Slot slot) const { return slots_[index(slot)]; }
   [[nodiscard]] Slot youngest() const { return tail_; }
-  /// The slot that was admitted first; either may be kNoSlot.
+  /// The slot that was admitted first, of two; either may be kNoSlot.
   [[nodiscard]] Slot eldest(Slot a, Slot b) const {
     if (a == kNoSlot || b == kNoSlot) return a == kNoSlot ? b : a;
     return (*this)[a].rank <= (*this)[b].rank ? a : b;
@@ -91,10 +91,10 @@ class PhaseLists {
   [[nodiscard]] std::int64_t members(std::int64_t step) const {
     return count_[static_cast<std::size_t>(phase_of(step))];
   }
-  /// Number of such requests in the `steps` steps after `step`, summed. REQUIRES: steps >= 0.
+  /// Number of such requests, summed over the `steps` steps after `step`. REQUIRES: steps >= 0.
   [[nodiscard]] std::int64_t members_within(std::int64_t step, std::int64_t steps) const;
-  /// Steps after `step` until the sum of such requests exceeds `room`, at most `most`. REQUIRES: the lists are not
-  /// all empty.
+  /// Steps after `step` until the number of such requests, summed over the steps, exceeds `room`; at most `most`.
+  /// REQUIRES: the lists are not all empty.
   [[nodiscard]] std::int64_t steps_to_more(std::int64_t step, std::int64_t room, std::int64_t most) const;
   void enter(SlotTable& slots, Slot slot);
   void leave(SlotTable& slots, Slot slot);
@@ -113,7 +113,7 @@ class PhaseLists {
   std::int64_t period_;
   std::vector<Slot> head_, tail_;
   std::vector<std::int32_t> count_;    // members of each list
-  std::int64_t all_{0};                // and of all
+  std::int64_t all_{0};                // members of all lists
   std::vector<std::int32_t> sliding_;  // sliding requests in each list
   Bits filled_, sliding_filled_;       // one bit per list
 };

@@ -76,7 +76,7 @@ class WindowSums {
     }
     pass.growth.unseen = growth_;
   }
-  /// Adds what tokens [computed, computed + tokens) of a request do not see.
+  /// Adds the tokens that the queries at [computed, computed + tokens) of a request do not see.
   void add_chunk(StepLoad& load, std::int64_t computed, std::int64_t tokens) const {
     for (std::size_t w = 0; w < windows_.size(); ++w) {
       load.unseen[w].context_tokens += unseen(windows_[w].window, computed);
@@ -102,7 +102,7 @@ class WindowSums {
       if (groups_[g].window == 0) continue;
       for (std::int64_t b = gone(groups_[g], held) - 1; b >= gone(groups_[g], before); --b) {
         const auto entry = static_cast<std::int32_t>(b * std::ssize(groups_) + static_cast<std::int64_t>(g));
-        if (!table.empty() && table[static_cast<std::size_t>(entry)] == kNoBlock) break;  // as all below it
+        if (!table.empty() && table[static_cast<std::size_t>(entry)] == kNoBlock) break;  // and all below it
         entries_.push_back(entry);
       }
     }
@@ -120,7 +120,7 @@ class WindowSums {
   std::vector<model::LayerGroup> groups_;
   std::int64_t alloc_unit_tokens_;
   std::vector<model::WindowLayers> windows_;
-  std::vector<std::int32_t> entries_;  // that left one
+  std::vector<std::int32_t> entries_;  // entries of blocks that left a window
   std::array<std::int64_t, kMostWindows> sums_{};
   // number of decoding requests for which the window is full
   std::array<std::int64_t, kMostWindows> growth_{};

@@ -1,4 +1,4 @@
-// Checksums of lists of ids, as in the recorded tables.
+// Checksums of lists of ids, computed as in the recorded tables.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// Evicts if there seems to be too little; returns true if every running request can get a token.
+/// Evicts if too little seems to be free; returns true if every running request can get a token.
 bool make_decode_room(prefix::RadixPool& pool, std::span<Request* const> running);
 
 /// Retracts requests until the others have room or one is left: those with the fewest generated tokens first, of
@@ -19,8 +19,8 @@ bool make_decode_room(prefix::RadixPool& pool, std::span<Request* const> running
 std::vector<Request*> retract(prefix::RadixPool& pool, std::vector<Request*>& running,
                               std::int64_t retract_decode_steps);
 
-/// Takes a slot for each running request. If a page has several tokens, room is made for one page per request, even
-/// for requests that need none. REQUIRES: there is enough.
+/// Takes a slot for each running request. If a page has several tokens, makes room for one page per request first, even
+/// for requests that need none. REQUIRES: there is enough memory.
 void take_decode_slots(prefix::RadixPool& pool, std::span<Request* const> running);
 
 }  // namespace kvplan::scheduling::sglang

@@ -109,7 +109,7 @@ EngineTraits traits(const Choice& engine) {
           .log = {.prefills_apart = true}};
 }
 
-/// Slots of whole pages. SGLang pads nothing: its slot 0 lies beside the pool.
+/// The layout of slots in whole pages. SGLang has no padding: its slot 0 lies outside the pool.
 Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::AllocatorRequest& request) {
   core::MemoryLayout layout;
   layout.alloc_unit_tokens = page_tokens;

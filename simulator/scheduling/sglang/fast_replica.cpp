@@ -26,7 +26,7 @@ class FastReplica final : public Replica {
         page_(memory.layout().alloc_unit_tokens),
         scheduler_(params, memory.pool()) {
     KVPLAN_CHECK(!run.keep.evicts() && !run.keeps_nothing && run.courses == nullptr);
-    // Steps planned ahead take pages, and are reported at once.
+    // Steps planned ahead take pages and are reported together, so every observer must follow decode runs.
     for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_decode_runs();
     const bool told = std::any_of(run.observers.begin(), run.observers.end(),
                                   [](const Observer* o) { return o->wants_insertions(); });
@@ -36,7 +36,7 @@ class FastReplica final : public Replica {
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
   SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
-  /// Also when its last requests have ended: the scheduler sees that in a step of its own.
+  /// Also true when the last requests have ended: the scheduler notices that in a step of its own.
   bool wants_pass() const override { return !in_step_ && (unfinished_ > 0 || scheduler_.running() > 0); }
 
   bool deliver(RequestId r, SimTime time) override {
@@ -110,10 +110,10 @@ class FastReplica final : public Replica {
   }
 
  private:
-  /// A running request.
+  /// The tokens of a running request.
   struct Own {
-    std::int64_t written{0};  ///< tokens in the cache, or when the step ends
-    std::int64_t in_tree{0};  ///< its first pages, which belong to the tree; whole pages
+    std::int64_t written{0};  ///< tokens in the cache at the end of the step
+    std::int64_t in_tree{0};  ///< tokens of its first pages that belong to the tree; whole pages
   };
   struct Decoding {
     RequestId request{0};
@@ -133,7 +133,7 @@ class FastReplica final : public Replica {
     const std::int64_t most = runs_ && !pass_.refused ? scheduler_.alike_steps(kPagesToldAtOnce) : 1;
     if (most == 1) return {run_.latency->step(pass_.load), Ticks{0}, 1};
     StepSeries series = run_.latency->decode_series(pass_.load, pass_.growth, most);
-    if (series.first.count == 0) series.steps = 1;  // others may act at this tick between such steps
+    if (series.first.count == 0) series.steps = 1;  // other replicas may act at this tick between such steps
     return series;
   }
 
@@ -209,8 +209,8 @@ class FastReplica final : public Replica {
     if (chunked_id != kNoRequest) tell_settled(chunked_id, prefilled);
     if (decision.refused) pass_.refuse(Refusal::kTooShort);
     for (const RequestId r : decision.retracted) tell_retracted(r);
-    // No request held the evicted pages when the step began, or after its retractions, and no request that joins has
-    // hit them.
+    // No request held the evicted pages when the step began, or after its retractions, and no joining request has hit
+    // them.
     for (const prefix::RadixTree::Pages& pages : evicted_)
       for (Observer* o : run_.observers) o->on_evict_pages(pages.first, pages.count);
     evicted_.clear();
@@ -274,7 +274,7 @@ class FastReplica final : public Replica {
     pass_.sampled = requests;
   }
 
-  /// Its first `tokens` tokens have been put into the tree, as far as they are whole pages.
+  /// Reports that the request's first `tokens` tokens, as whole pages, have been put into the tree.
   void tell_settled(RequestId r, std::int64_t tokens) {
     if (!memory_.pool().prefix_cache()) return;
     Own& own = own_.at(r);
@@ -305,13 +305,13 @@ class FastReplica final : public Replica {
     if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
+  /// An error that cannot occur with chunks of whole pages and requests that fit an empty pool.
   [[nodiscard]] static Error stuck(RequestId r) {
     return bad_input("request " + std::to_string(number(r)) +
                      " waits forever, as it does in SGLang: no step has room for it");
   }
 
-  /// A run of steps ends about here, so that the collected reports do not grow with the number of requests.
+  /// A run of steps ends after about this many pages, so that reports do not grow with the number of requests.
   static constexpr std::int64_t kPagesToldAtOnce = std::int64_t{1} << 14;
 
   bool runs_{true};  // alike steps are planned and reported at once
@@ -321,19 +321,19 @@ class FastReplica final : public Replica {
   std::int64_t page_;
   Scheduler scheduler_;
   std::unordered_map<RequestId, Own> own_;        // of requests that hold memory
-  std::unordered_map<RequestId, bool> admitted_;  // before, of those that have not ended
+  std::unordered_map<RequestId, bool> admitted_;  // before, of requests that have not ended
   std::int64_t unfinished_{0};
-  std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
+  std::int64_t known_tokens_{0};  // prompt and generated tokens of all requests that run or wait
   bool in_step_{false};
   bool idle_before_{false};
-  StepSeries series_;  // what is planned
-  SimTime end_{};      // of the planned steps, or of the latest step
+  StepSeries series_;  // the planned steps
+  SimTime end_{};      // end of the planned steps, or of the latest step
   Pass pass_{};
-  std::vector<Decoding> decoding_;  // in this step, in its order
-  std::vector<Decoding> by_page_;   // the same, as sort_by_page leaves them
+  std::vector<Decoding> decoding_;  // requests that decode in this step, in its order
+  std::vector<Decoding> by_page_;   // the same requests, sorted by sort_by_page
   std::vector<std::int64_t> page_begins_;
   std::vector<DecodeGrant> grants_;
-  std::vector<GrantingPass> passes_;  // of the run that is about to be reported
+  std::vector<GrantingPass> passes_;  // of the run that is reported next
   std::vector<RequestId> finishing_;
   std::vector<prefix::RadixTree::Pages> evicted_;              // in this step, if an observer wants to know
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?

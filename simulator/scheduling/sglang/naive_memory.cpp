@@ -45,7 +45,7 @@ NaiveToken NaiveMemory::token(RequestId request, std::int64_t position) const {
     const auto block = prefix->offsets[i] + static_cast<std::uint64_t>(position / prefix->block_tokens);
     if (block < prefix->offsets[i + 1]) return {prefix->ids[block], position % prefix->block_tokens};
   }
-  // Like no other request's: names of blocks have 32 bits.
+  // A content that no other request has: names of blocks have 32 bits.
   return {(std::uint64_t{1} << 32) + i, position};
 }
 
@@ -124,7 +124,7 @@ void NaiveMemory::settle(RequestId request, NaiveHolding& held, std::int64_t tok
     held.node = found.node;
     lock(held);
   }
-  // The end that is no whole page is settled too, though it is not in the tree.
+  // The incomplete last page is settled too, though it is not in the tree.
   held.settled = tokens;
 }
 
@@ -142,7 +142,7 @@ void NaiveMemory::finish(RequestId request, NaiveHolding& held, std::int64_t tok
 void NaiveMemory::drop(NaiveHolding& held, std::int64_t tokens) {
   const std::int64_t whole = tokens / page_tokens() * page_tokens();
   if (prefix_cache_) {
-    // Freed in two parts: settled tokens after the whole pages are its own, too.
+    // Freed in two parts: settled tokens after the whole pages are the request's own, too.
     give_back(held, held.settled, whole);
     give_back(held, whole, tokens);
   } else {

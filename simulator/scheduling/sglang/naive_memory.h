@@ -15,8 +15,8 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// What a request holds. With a tree, whole pages of its settled tokens belong to the tree; all other pages of the
-/// table are its own.
+/// The pages of a request. With a tree, whole pages of its settled tokens belong to the tree; all other pages of the
+/// table are the request's own.
 struct NaiveHolding {
   std::vector<NaivePageId> table;  ///< page of each logical page of the request
   std::int64_t settled{0};         ///< leading tokens in pages that the request may not free by itself
@@ -44,7 +44,7 @@ class NaiveMemory final : public core::Memory {
   /// Leading tokens of a request in pages that belong to the tree.
   [[nodiscard]] std::int64_t tree_tokens(const NaiveHolding& held) const;
 
-  // In tokens of whole pages.
+  // All in tokens of whole pages.
   [[nodiscard]] std::int64_t available() const { return std::ssize(free_) * page_tokens(); }
   [[nodiscard]] std::int64_t evictable() const { return counts().cached * page_tokens(); }
 
@@ -62,7 +62,7 @@ class NaiveMemory final : public core::Memory {
 
   /// The first `tokens` tokens are written, and the request continues (cache_unfinished_req).
   void settle(RequestId request, NaiveHolding& held, std::int64_t tokens);
-  /// The same for a request that has ended (cache_finished_req). It holds nothing afterwards.
+  /// As settle(), for a request that has ended (cache_finished_req). It holds nothing afterwards.
   void finish(RequestId request, NaiveHolding& held, std::int64_t tokens);
   /// The request is retracted, with `tokens` tokens written, and holds nothing afterwards.
   void drop(NaiveHolding& held, std::int64_t tokens);

@@ -27,7 +27,7 @@ class NaiveReplica final : public Replica {
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
   SimTime observed_until() const override { return in_step_ ? pass_.time : kNever; }
-  /// Also if all running requests have ended: the scheduler notices that in a step of its own.
+  /// Also true if all running requests have ended: the scheduler notices that in a step of its own.
   bool wants_pass() const override {
     return !in_step_ &&
            !(scheduler_.waiting().empty() && scheduler_.running().empty() && scheduler_.served().empty());
@@ -159,7 +159,7 @@ class NaiveReplica final : public Replica {
     pass_.load.add_pairs(StepLoad::pairs(piece.from, piece.tokens));
   }
 
-  /// What of it has gone into the tree since it had `before` tokens there.
+  /// Reports the tokens of the request that have gone into the tree since it had `before` tokens there.
   void tell_settled(const NaiveRequest& request, std::int64_t before) {
     const std::int64_t now = memory_.tree_tokens(request.held);
     if (now > before)
@@ -190,7 +190,7 @@ class NaiveReplica final : public Replica {
     for (Observer* o : run_.observers) o->on_settled(end_, memory_.counts());
   }
 
-  /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
+  /// An error that cannot occur with chunks of whole pages and requests that fit an empty pool.
   [[nodiscard]] static Error stuck(RequestId r) {
     return bad_input("request " + std::to_string(number(r)) +
                      " waits forever, as it does in SGLang: no step has room for it");
@@ -201,10 +201,10 @@ class NaiveReplica final : public Replica {
   NaiveMemory& memory_;
   NaiveScheduler scheduler_;
   bool evictions_wanted_{false};
-  std::set<RequestId> admitted_;                               // at least once
+  std::set<RequestId> admitted_;                               // requests that were admitted at least once
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
   bool in_step_{false};
-  SimTime end_{};  // of the step in progress, or the latest one
+  SimTime end_{};  // end of the step in progress, or of the latest one
   Pass pass_{};
 };
 

@@ -10,12 +10,12 @@
 namespace kvplan::scheduling::sglang {
 namespace {
 
-/// For a limit that is off: more than any batch has.
+/// The value of a limit that is off: more than any batch has.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
-/// lpm: a longer queue stays as it is.
+/// lpm: a queue longer than this is not sorted.
 constexpr std::size_t kMostSorted = 128;
-/// lpm: a request with no more cached tokens than this waits if another request of the queue begins with as many
-/// equal tokens.
+/// lpm: a request with at most this many cached tokens waits if another request of the queue begins with as many equal
+/// tokens.
 constexpr std::int64_t kEnoughCached = 32;
 
 }  // namespace
@@ -40,7 +40,7 @@ const NaiveStep& NaiveScheduler::begin_step() {
   return step_;
 }
 
-// 1. Take over.
+// 1. Take over the latest prefill batch.
 
 void NaiveScheduler::take_over_prefill() {
   if (chunked_ != nullptr) memory_.settle(chunked_->id, chunked_->held, chunked_->fill);
@@ -112,11 +112,11 @@ void NaiveScheduler::order_queue() {
   for (const auto& [key, request] : keyed) waiting_.push_back(request);
 }
 
-/// The request in the middle of its prefill joins first, with what there is room for.
+/// The request in the middle of its prefill joins first, with as many tokens as there is room for.
 void NaiveScheduler::go_on(Attempt& attempt) {
   NaiveRequest& request = *chunked_;
   const std::int64_t rest = request.known() - request.held.settled;
-  // Chunks that end within a page take memory ahead of what was counted for them: then less than nothing may be left.
+  // Chunks that end within a page take memory ahead of their count, so the remaining number may be negative.
   const auto room = std::max<std::int64_t>(0, static_cast<std::int64_t>(remaining_total(attempt)));
   const std::int64_t now = std::min({rest, attempt.chunk_left, room});
   request.fill = request.held.settled + now;
@@ -140,7 +140,7 @@ NaiveScheduler::Answer NaiveScheduler::ask_by_share(Attempt& attempt, NaiveReque
   const auto needed = static_cast<double>(tokens + clipped(left));
   if (needed >= remaining_total(attempt)) return Answer::kNoToken;
   if (in_pages(tokens) >= attempt.input_left && !attempt.batch.empty()) return Answer::kOther;
-  // What it found can no longer be evicted, so that less remains.
+  // The hit pages can no longer be evicted, so less memory remains.
   memory_.lock(found);
   if (needed >= remaining_total(attempt)) {
     memory_.unlock(found);
@@ -231,7 +231,7 @@ void NaiveScheduler::prefill(const Attempt& attempt, std::size_t from_before) {
   prefilled_ = attempt.batch;
   std::int64_t tokens = 0;
   for (const NaiveRequest* request : prefilled_) tokens += request->fill - request->held.settled;
-  // Where a page has several tokens, a page more for each.
+  // If a page has several tokens, one page more is needed for each request.
   if (memory_.page_tokens() > 1) tokens += std::ssize(prefilled_) * memory_.page_tokens();
   memory_.make_room(tokens);
   for (std::size_t i = 0; i < prefilled_.size(); ++i) {
@@ -260,13 +260,13 @@ void NaiveScheduler::decode() {
     retract();
   }
   if (running_.size() < before) full_ = false;
-  // A page for each, also for those that need none.
+  // Makes room for a page for each request, even for those that need none.
   memory_.make_room(std::ssize(running_) * memory_.page_tokens());
   for (NaiveRequest* const request : running_)
     take_pages(*request, request->written(), request->written() + 1, false);
 }
 
-/// Evicts if there seems to be too little.
+/// Evicts if too little seems to be free; returns true if there is room for all.
 bool NaiveScheduler::room_for_all(const std::vector<NaiveRequest*>& requests) {
   std::int64_t needed = 0;
   for (const NaiveRequest* request : requests)
@@ -276,7 +276,7 @@ bool NaiveScheduler::room_for_all(const std::vector<NaiveRequest*>& requests) {
 }
 
 /// Retracts the request with the fewest generated tokens, of these the one with the longest prompt, until the others
-/// have room or one is left. The others stay in the order of this sort.
+/// have room or one is left. The remaining requests keep the order of this sort.
 void NaiveScheduler::retract() {
   std::stable_sort(running_.begin(), running_.end(), [](const NaiveRequest* a, const NaiveRequest* b) {
     return std::pair(-a->generated, a->prompt) < std::pair(-b->generated, b->prompt);
@@ -300,7 +300,7 @@ void NaiveScheduler::retract() {
   ratio_ = std::min(1.0, static_cast<double>(generated + more) / static_cast<double>(max_new + 1));
 }
 
-// What all kinds of steps have.
+// Parts that all kinds of steps share.
 
 void NaiveScheduler::take_pages(NaiveRequest& request, std::int64_t from, std::int64_t to, bool admitted) {
   const std::int64_t before = std::ssize(request.held.table);

@@ -1,7 +1,7 @@
-// SGLang's scheduler a second time (sgl-project/sglang v0.5.5, commit 0c006b8809:
-// python/sglang/srt/managers/scheduler.py, schedule_policy.py, schedule_batch.py; without overlap), written to be
-// read beside its definition, the steps of README.md: lists are copied and sorted, sums are computed anew each time.
-// The reference for scheduler.h and its parts; it shares nothing with them but the settings.
+// A second implementation of SGLang's scheduler (sgl-project/sglang v0.5.5, commit 0c006b8809:
+// python/sglang/srt/managers/scheduler.py, schedule_policy.py, schedule_batch.py; without overlap). It is written to be
+// compared with its definition, the steps of README.md: lists are copied and sorted, sums are computed anew each time.
+// It is the reference for scheduler.h and its parts, and shares only the settings with them.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct NaiveStep {
   };
   struct Retracted {
     NaiveRequest* request;
-    std::int64_t written, pages, tree_tokens;  ///< that it held
+    std::int64_t written, pages, tree_tokens;  ///< that it held when it was retracted
   };
 
   Kind kind{Kind::kIdle};
@@ -68,7 +68,7 @@ class NaiveScheduler {
   void give_token(NaiveRequest& request);
 
   [[nodiscard]] const std::vector<NaiveRequest*>& waiting() const { return waiting_; }
-  /// Includes requests that ended in the latest decode step.
+  /// The running requests, including those that ended in the latest decode step.
   [[nodiscard]] const std::vector<NaiveRequest*>& running() const { return running_; }
   /// The requests of the running batch and of the latest prefill batch that have not ended.
   [[nodiscard]] std::vector<NaiveRequest*> served() const;
@@ -83,13 +83,13 @@ class NaiveScheduler {
     std::int64_t left;      // tokens until it ends
     std::int64_t occupied;  // tokens that it occupies now
   };
-  /// An attempt to form a prefill batch: the requests that joined, and what is left for others.
+  /// An attempt to form a prefill batch: the requests that joined it, and the budgets that are left for other requests.
   struct Attempt {
     std::vector<NaiveRequest*> batch;
     NaiveRequest* cut{nullptr};  // member of the batch that joined with only a part of its prompt
-    std::int64_t input_left;     // of max_prefill_tokens
-    std::int64_t chunk_left;     // of chunk_tokens
-    // of all tokens that are free or evictable: reserved for the batch and for running requests
+    std::int64_t input_left;     // rest of max_prefill_tokens
+    std::int64_t chunk_left;     // rest of chunk_tokens
+    // tokens, of all that are free or evictable, that are reserved for the batch and for running requests
     double kept_total{0};
     std::int64_t kept_current{0};  // reserved for what the batch computes
     // running requests and candidates so far, sorted by when each ends (ask_by_ends)

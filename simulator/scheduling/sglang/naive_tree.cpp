@@ -8,7 +8,7 @@
 namespace kvplan::scheduling::sglang {
 namespace {
 
-/// Leading pages of `node` that are those of `pages` from `begin` on.
+/// Number of leading pages of `node` that equal `pages` from `begin` on.
 std::int64_t equal_pages(const NaiveTree::Node& node, const NaivePages& pages, std::int64_t begin) {
   std::int64_t count = 0;
   for (const NaiveTree::Page& page : node.pages) {

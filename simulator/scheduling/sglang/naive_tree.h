@@ -24,7 +24,7 @@ using NaiveTokens = std::vector<NaiveToken>;
 /// Index of a page in the pool.
 using NaivePageId = std::int64_t;
 
-/// The whole pages of a request's leading tokens; each is made when it is asked for.
+/// The whole pages of a request's first tokens. Each page is computed when it is used.
 class NaivePages {
  public:
   NaivePages(std::int64_t size, std::function<NaiveTokens(std::int64_t)> page)
@@ -56,7 +56,7 @@ class NaiveTree {
 
   struct Match {
     Node* node;  ///< node in which the matched prefix ends; valid until the next `evict`, or while locked
-    std::vector<NaivePageId> pages;  ///< what was found
+    std::vector<NaivePageId> pages;  ///< the pages of the matched prefix
   };
   /// Returns the longest prefix of these pages in the tree. Refreshes the access times of the visited nodes, in their
   /// order, and splits the last one if the prefix ends inside it.
@@ -71,7 +71,7 @@ class NaiveTree {
   void lock(Node* node) { add_locks(node, 1); }
   void unlock(Node* node) { add_locks(node, -1); }
 
-  /// Evicts whole unlocked leaves, least recently accessed first, until `tokens` tokens are evicted or none is left.
+  /// Evicts whole unlocked leaves, least recently accessed first, until `tokens` tokens are evicted or no leaf is left.
   /// Returns them.
   std::vector<std::vector<Page>> evict(std::int64_t tokens);
 

@@ -9,7 +9,7 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// Doubles, in SGLang's order of operations: the last bit may decide an admission.
+/// Uses doubles in SGLang's order of operations, since the last bit may decide an admission.
 class NewTokenRatio {
  public:
   explicit NewTokenRatio(const Params& params)
@@ -25,7 +25,7 @@ class NewTokenRatio {
     for (std::int64_t step = 0; step < steps && value_ != least_; ++step)
       value_ = std::max(value_ - decay_, least_);
   }
-  /// Requests were retracted until `requests` were left; `generated` and `max_new` are sums over these.
+  /// Requests were retracted until `requests` were left; `generated` and `max_new` are sums over those that are left.
   void retracted(std::int64_t generated, std::int64_t max_new, std::int64_t requests,
                  std::int64_t retract_decode_steps) {
     value_ = std::min(1.0, static_cast<double>(generated + retract_decode_steps * requests) /

@@ -51,7 +51,7 @@ std::string share_on(const model::RankFacts& f) {
   return shortest(std::clamp(share, 0.01, 1.0));
 }
 
-/// What is free after loading, less a share of what was free before.
+/// The pool is the memory free after loading, minus a share of the memory that was free before.
 model::PoolSplit split(const Choice& rule, const model::RankMemory& m) {
   const std::int64_t before = m.device - m.context;
   const double rest = static_cast<double>(before) * (1 - rule.decimal(kShare));

@@ -62,7 +62,7 @@ void PrefillBatch::join_cut(Request& request, std::int64_t fill_tokens, std::int
 
 bool PrefillBatch::go_on(Request& request) {
   const std::int64_t rest = request.all_tokens() - request.held.settled_tokens;
-  // Chunks that end within a page take memory ahead of what was counted for them: then nothing may be left.
+  // Chunks that end within a page take memory ahead of their count, so the remaining number may be negative.
   const std::int64_t room = std::max<std::int64_t>(0, static_cast<std::int64_t>(remaining_total()));
   const std::int64_t now = std::min({rest, chunk_left_.value_or(rest), room});
   join(request, request.held.settled_tokens + now, now, now == rest);
@@ -114,7 +114,7 @@ PrefillBatch::Answer PrefillBatch::ask_by_ends(Request& request) {
     join(request, tokens, tokens, true);
     return answer();
   }
-  if (*chunk_left_ <= 0) return Answer::kOther;  // below 0 only with chunks that SGLang's server refuses
+  if (*chunk_left_ <= 0) return Answer::kOther;  // below 0 only with chunk sizes that SGLang's server refuses
   join_cut(request, *chunk_left_, *chunk_left_);
   return answer();
 }

@@ -1,7 +1,7 @@
-// A prefill batch while it is formed, and the budgets that end it (managers/schedule_policy.py, PrefillAdder).
+// A prefill batch that is being formed, and the budgets that end it (managers/schedule_policy.py, PrefillAdder).
 //
-// An admitted request is charged its tokens and all that it may generate; a running one only a share of what it may
-// still generate (new_token_ratio.h). Evictable tokens count as free, so locking a prefix lowers the free count.
+// An admitted request is charged its tokens and all that it may generate; a running request only a share of the latter
+// (new_token_ratio.h). Evictable tokens count as free, so locking a prefix lowers the free count.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class PrefillBatch {
   bool go_on(Request& request);
 
   enum class Answer {
-    kContinue,  ///< it joined; ask the next request
+    kContinue,  ///< it joined; try the next request
     kNoToken,   ///< the pool is full, whether it joined or not
     kOther,     ///< another limit is reached, whether it joined or not
   };
-  /// Asks a request of the queue; it joins if it can. Then its `held` is the locked prefix hit, and its `fill_tokens`
+  /// Tries to add a request of the queue. If it joins, its `held` is then the locked prefix hit, and its `fill_tokens`
   /// are set. At most one request of a batch joins with only a part of its prompt (`cut`), as the last one.
   Answer ask(Request& request);
 
@@ -40,7 +40,7 @@ class PrefillBatch {
   void allocate();
 
  private:
-  /// Tokens that count as free for members: after the reserve for running requests, and before it.
+  /// Tokens that count as free for members: with the reserve for running requests subtracted, and without.
   [[nodiscard]] double remaining_total() const;
   [[nodiscard]] std::int64_t remaining_current() const;
   [[nodiscard]] std::int64_t in_pages(std::int64_t tokens) const;
@@ -56,10 +56,10 @@ class PrefillBatch {
   const Params& params_;
   prefix::RadixPool& pool_;
   std::span<Request* const> running_;
-  std::int64_t input_left_;                 // of max_prefill_tokens
-  std::optional<std::int64_t> chunk_left_;  // of chunk_tokens
+  std::int64_t input_left_;                 // rest of max_prefill_tokens
+  std::optional<std::int64_t> chunk_left_;  // rest of chunk_tokens
   double kept_total_{0};                    // tokens reserved for members and running requests
-  std::int64_t kept_current_{0};            // tokens: what members compute
+  std::int64_t kept_current_{0};            // tokens that members compute in this batch
   RunToEnds ends_;
   std::vector<Request*> members_;
   Request* cut_{nullptr};

@@ -14,7 +14,7 @@ void order_by_longest_prefix(std::deque<Request*>& waiting, prefix::RadixPool& p
   };
   std::vector<Place> places;
   places.reserve(waiting.size());
-  // SGLang keeps these in a second tree. Two of them have kSharedInQueue leading tokens in common, or neither waits.
+  // SGLang keeps these in a second tree. If two have kSharedInQueue leading tokens in common, one of them waits.
   std::set<prefix::TokenSequence> beginnings;
   for (Request* const request : waiting) {
     const std::int64_t tokens = request->all_tokens();

@@ -1,4 +1,4 @@
-// The order in which queued requests are asked (managers/schedule_policy.py, SchedulePolicy.calc_priority).
+// The order in which queued requests are tried (managers/schedule_policy.py, SchedulePolicy.calc_priority).
 #pragma once
 
 #include <deque>
@@ -7,10 +7,10 @@
 
 namespace kvplan::scheduling::sglang {
 
-/// A longer queue is not ordered, and nothing is matched for it.
+/// If the queue is longer, it is not ordered, and no prefixes are matched for it.
 inline constexpr std::size_t kMostOrdered = 128;
-/// A request with no more cached tokens than this waits if another request of the queue begins with as many equal
-/// tokens: the other one computes them, then this one hits them.
+/// A request with at most this many cached tokens waits if its first tokens equal those of another request in the
+/// queue, more than this many of them: the other request computes them, and then this one hits them.
 inline constexpr std::int64_t kSharedInQueue = 32;
 
 /// lpm: longest cached prefix first; requests that wait for another one last; ties keep their order. Matching

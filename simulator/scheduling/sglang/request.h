@@ -29,7 +29,7 @@ struct Request {
   /// Output tokens that it may still generate.
   [[nodiscard]] std::int64_t left_tokens() const { return max_new - generated; }
   [[nodiscard]] bool ended() const { return generated > 0 && generated >= last_token(); }
-  /// Output tokens when it ends.
+  /// Output tokens that it has when it ends.
   [[nodiscard]] std::int64_t last_token() const { return std::min(output_tokens, max_new); }
 };
 

@@ -30,7 +30,7 @@ void RunToEnds::add(const Request& candidate, std::span<Request* const> running,
 bool RunToEnds::enough(std::int64_t free_tokens) const {
   auto requests = static_cast<std::int64_t>(ends_.size());
   for (const End& end : ends_) {
-    // A token for each is kept in reserve.
+    // One token for each request is kept in reserve.
     if (free_tokens - end.left_tokens * requests <= requests) return false;
     free_tokens += end.occupied_tokens;
     --requests;

@@ -1,5 +1,5 @@
-// Whether all requests of a batch can run to their ends, in the order in which they end: the estimate by which SGLang
-// admits requests without a prefix cache if none ends early (managers/schedule_policy.py, add_one_req_ignore_eos).
+// Whether all requests of a batch can run until they end, in the order in which they end. SGLang admits by this
+// estimate without a prefix cache if no request ends early (managers/schedule_policy.py, add_one_req_ignore_eos).
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace kvplan::scheduling::sglang {
 class RunToEnds {
  public:
   /// Adds the candidate. The first candidate of an attempt also brings in the running requests and the batch so far.
-  /// A later one is inserted where SGLang does, which for the request that ends last is the last position but one.
+  /// A later candidate goes where SGLang puts it: a request that would end last becomes the last but one.
   void add(const Request& candidate, std::span<Request* const> running, std::span<Request* const> batch);
   /// Do `free_tokens` suffice if each request takes one token per step until it ends, and then frees all it has?
   [[nodiscard]] bool enough(std::int64_t free_tokens) const;
 
  private:
   struct End {
-    std::int64_t left_tokens;      // until it ends
-    std::int64_t occupied_tokens;  // now
+    std::int64_t left_tokens;      // tokens until it ends
+    std::int64_t occupied_tokens;  // tokens that it occupies now
   };
   void append(const Request& request);
 

@@ -79,7 +79,7 @@ bool Scheduler::form_prefill() {
     share.admitted = i >= from_before;
     if (share.admitted) {
       share.hit_tokens = request.held.settled_tokens;
-      waiting_.pop_front();  // the joining request is always the first of those that are left
+      waiting_.pop_front();  // the joining request is always the first of the remaining ones
       ++queue_changes_;
     }
     decision_.batch.push_back(share);
@@ -131,12 +131,12 @@ std::int64_t Scheduler::alike_steps(std::int64_t most_pages) const {
   const std::int64_t page = pool_.page_tokens();
   std::int64_t steps = INT64_MAX;
   std::vector<std::int64_t> beginning(static_cast<std::size_t>(page),
-                                      0);  // by tokens written, modulo the page
+                                      0);  // by tokens written, modulo the page size
   for (const Request* request : running_) {
     steps = std::min(steps, request->last_token() - request->generated);
     ++beginning[static_cast<std::size_t>(request->written_tokens() % page)];
   }
-  // Before each step there must be a page for every request, needed or not: else SGLang evicts.
+  // Before each step there must be a page for every request, needed or not; otherwise SGLang evicts.
   std::int64_t available = pool_.available_tokens(), pages = 0;
   for (std::int64_t step = 1; step < steps; ++step) {
     if (available < running() * page || pages > most_pages) return step;
@@ -149,7 +149,7 @@ std::int64_t Scheduler::alike_steps(std::int64_t most_pages) const {
 
 void Scheduler::decode_on(std::int64_t steps) {
   for (Request* const request : running_) {
-    // A step has slots for the token that it writes, which is the last one generated before it.
+    // A step has a slot for the token that it writes, which is the last token generated before the step.
     const std::int64_t written = request->written_tokens() + 1;
     pool_.extend(written, written + steps - 1);
     request->generated += steps - 1;

@@ -27,7 +27,7 @@ struct Share {
   RequestId request{0};
   std::int64_t tokens{0};      ///< tokens computed in this step; 1 if it decodes
   bool admitted{false};        ///< it was admitted from the queue
-  std::int64_t hit_tokens{0};  ///< found cached then
+  std::int64_t hit_tokens{0};  ///< tokens of its prefix hit, if it was admitted
 };
 
 /// What a step does. Valid until the next step begins.
@@ -38,11 +38,11 @@ struct Decision {
   bool refused{false};               ///< memory was too short for a request of the queue, or for decoding
 };
 
-/// What a step ended with for one request.
+/// The result of a step for one request.
 struct Outcome {
   RequestId request{0};
   bool ended{false};      ///< this was its last token
-  bool first{false};      ///< this was its first token ever, retracted since or not
+  bool first{false};      ///< this was its first token, not counting retractions
   bool prefilled{false};  ///< its prefill ended with this step
 };
 
@@ -60,12 +60,12 @@ class Scheduler {
   /// The requests that got a token, in batch order. Valid until the next step begins. REQUIRES: a step has begun.
   std::span<const Outcome> end_step();
 
-  /// After begin_step: the number of steps in a row, this one included, that are alike as long as no request joins:
-  /// the same requests decode, no queued request is asked, nothing is evicted, and no request ends before the last of
-  /// these steps. At least 1; the steps after the first take at most `most_pages` pages.
+  /// After begin_step: the number of steps in a row, this one included, that are alike as long as no request joins. In
+  /// alike steps the same requests decode, the queue is not looked at, nothing is evicted, and no request ends before
+  /// the last of the steps. At least 1; the steps after the first take at most `most_pages` pages.
   [[nodiscard]] std::int64_t alike_steps(std::int64_t most_pages) const;
-  /// Same as calling end_step and begin_step `steps` - 1 times: then the last of these steps has begun. REQUIRES: 1
-  /// <= steps <= alike_steps().
+  /// Same as calling end_step and begin_step `steps` - 1 times; afterwards the last of these steps has begun. REQUIRES:
+  /// 1 <= steps <= alike_steps().
   void decode_on(std::int64_t steps);
 
   /// The following are valid between begin_step and end_step, and after it.

@@ -13,7 +13,7 @@ constexpr std::string_view kShare = "free_gpu_memory_fraction";
 constexpr std::array<Param, 1> kPoolParams{model::memory_share(
     kShare, "KV cache, as a share of the memory that is free after everything else", "0.9")};
 
-/// A fraction of the memory that is free after weights and activations.
+/// The pool is a fraction of the memory that is free after weights and activations.
 model::PoolSplit split(const Choice& rule, const model::RankMemory& m) {
   const std::int64_t free = m.device - m.context - m.weights - m.activations - m.workspace;
   const double share = rule.decimal(kShare);

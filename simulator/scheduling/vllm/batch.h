@@ -1,4 +1,4 @@
-// The running requests of a fast replica, and sums over them, so that a step needs no walk over the requests
+// The running requests of a fast replica, and sums over them, so that a step does not walk over all requests
 // (README.md says why that is exact). The scheduler adds and removes requests; the replica advances all of them and
 // ends them.
 #pragma once
@@ -26,7 +26,7 @@ namespace kvplan::scheduling::vllm {
 /// Bits of RequestColumns::seen.
 inline constexpr std::uint8_t kAdmitted = 1, kGenerated = 2;
 
-/// Its parts stay consistent as long as requests are changed only through its functions.
+/// The parts stay consistent as long as requests are changed only through the functions of Batch.
 struct Batch {
   using Slot = core::Slot;
   using SlotState = core::SlotState;
@@ -69,7 +69,7 @@ struct Batch {
     return by_priority ? preemption_order.key(slot) : PriorityKey{.request = at(slot).request};
   }
 
-  /// Adds a request to the running list, with a prompt to compute. `arrival`: when the request arrived.
+  /// Adds a request to the running list; its prompt must be computed first. `arrival`: when the request arrived.
   Slot enter(RequestId request, SimTime arrival) {
     const Slot slot = slots.open(request);
     if (allocator.placing() != nullptr) slot_of.emplace(request, slot);
@@ -77,7 +77,7 @@ struct Batch {
     prompts.push_back(slot);
     return slot;
   }
-  /// Removes it from the running list.
+  /// Removes a request from the running list.
   void leave(Slot slot) {
     const SlotState& s = at(slot);
     if (by_priority) preemption_order.leave(slot);
@@ -97,7 +97,7 @@ struct Batch {
     slots.close(slot);
   }
 
-  /// Its prompt, or what it recomputes after a preemption, is complete.
+  /// The request's prompt, or what it recomputes after a preemption, is complete.
   void begin_decoding(Slot slot) {
     SlotState& s = at(slot);
     std::erase(prompts, slot);
@@ -105,7 +105,7 @@ struct Batch {
     decode(slot);
   }
 
-  /// It takes part in decode steps, holding the tokens that it has computed.
+  /// From now on the request takes part in decode steps; it holds the tokens that it has computed.
   void decode(Slot slot) {
     SlotState& s = at(slot);
     s.offset = s.computed - step;
@@ -133,13 +133,13 @@ struct Batch {
     ++s.generation;
     held_back.push_back(slot);
   }
-  /// That step has ended, or there was none: requests that were held back take part again.
+  /// The coming step has ended, or nothing ran: requests that were held back take part again.
   void go_on() {
     for (const Slot slot : held_back) decode(slot);
     held_back.clear();
   }
 
-  /// It holds `held` tokens and drops its first cell since its admission.
+  /// The request holds `held` tokens and drops its first cell since its admission.
   void begin_sliding(Slot slot, std::int64_t held) {
     SlotState& s = at(slot);
     phases.leave(slots, slot);
@@ -151,7 +151,7 @@ struct Batch {
     if (grows_anywhere) expect_growth(slot, held);
   }
 
-  /// A decoding request with `held` tokens may be read in another way from now on.
+  /// For a decoding request with `held` tokens, the part of its tokens that is read may change from now on.
   void change_reads(Slot slot, std::int64_t held) {
     if (reads.change(at(slot), held)) expect(slot);
   }
@@ -197,11 +197,11 @@ struct Batch {
   core::SlotTable slots;
   core::PhaseLists phases;    ///< decoding requests without a course, by when they need a block
   std::vector<Slot> prompts;  ///< requests with an incomplete prompt, in admission order
-  /// Of all running requests, if placing costs something; else empty
+  /// for all running requests, if placing costs something; else empty
   std::unordered_map<RequestId, Slot> slot_of;
-  PreemptionOrder preemption_order;  ///< of the running requests, by priority; else empty
+  PreemptionOrder preemption_order;  ///< running requests by priority; empty without priority scheduling
   std::vector<Slot> held_back;       ///< decoding requests that pause in the coming step
-  core::Followers following{slots};  ///< decoding with a course
+  core::Followers following{slots};  ///< decoding requests with a course
   core::DecodeSums sums{.squared = run.keeps_nothing};
   core::WindowSums windows{allocator, run.observers};
   core::PartReads reads{run.reads};

@@ -1,4 +1,4 @@
-// vLLM V1: its scheduler over any allocator, and all else that this folder holds.
+// vLLM V1: its scheduler over any allocator, and the other parts in this folder.
 #include <array>
 
 #include "simulator/base/check.h"
@@ -96,8 +96,8 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
   const memory::AllocatorEntry& entry = memory::allocator_entry(allocator);
   KVPLAN_TRY(std::unique_ptr<core::Allocator> memory,
              naive ? entry.make_model(allocator, request) : entry.make(allocator, request));
-  // Moves for a request, and blocks that left its windows, are not undone when it is preempted later in the same
-  // step.
+  // Moves that made room for a request, and the freeing of blocks that left its windows, cannot be undone when it is
+  // preempted later in the same step.
   if (params_of(engine).by_priority && (memory->placing() != nullptr || !memory->layout().groups.empty()))
     return bad_input(
                "expected memory without compaction, without allocation time and with one table for all "

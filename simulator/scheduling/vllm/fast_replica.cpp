@@ -1,5 +1,5 @@
 // The fast replica: no per-request work in every step. README.md says how, and why that is exact. This file keeps the
-// time, plans runs of steps and applies what their ends bring.
+// time, plans runs of steps and applies the results of their ends.
 #include "simulator/scheduling/vllm/replicas.h"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ class FastReplica final : public Replica, public BlockListener {
     return planned_ = true;
   }
 
-  /// REQUIRES: decode_run_ is what only_grants_follow() says now.
+  /// REQUIRES: decode_run_ is the present value of only_grants_follow().
   [[nodiscard]] StepSeries choose_series() {
     const Pass& pass = scheduler_.pass();
     if (!scheduler_.alike()) return {run_.latency->step(pass.load) + pass.delay, Ticks{0}, 1};
@@ -148,7 +148,7 @@ class FastReplica final : public Replica, public BlockListener {
   struct Visit {
     std::int64_t rank;
     Slot slot;
-    std::int64_t tokens;  ///< of its prompt in this step; 0 for decoding requests
+    std::int64_t tokens;  ///< prompt tokens in this step; 0 for decoding requests
     bool operator<(const Visit& other) const { return rank < other.rank; }
   };
 
@@ -187,7 +187,7 @@ class FastReplica final : public Replica, public BlockListener {
       visits_.push_back({batch().at(slot).rank, slot, 0});
     }
     if (batch().sums.sliding > 0 && batch().grows) {
-      // Their tokens less `recent` are a multiple of the block: the drop that is due completes one.
+      // Their tokens minus `recent` are a multiple of the block size, so the next drop completes a block.
       const Slot first = batch().phases.first(batch().step - run_.keep.recent);
       for (Slot slot = first; slot != kNoSlot; slot = batch().at(slot).phase_next) {
         const SlotState& s = batch().at(slot);
@@ -242,12 +242,12 @@ class FastReplica final : public Replica, public BlockListener {
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
   }
 
-  /// Has a request with a course dropped its first cell since its admission? Called only if that closes its contents.
+  /// True: a request with a course has dropped its first cell since its admission. Called if that closes its contents.
   [[nodiscard]] bool begins_to_drop(const SlotState& s, std::int64_t held) const {
     return run_.courses_find && !s.sliding && s.course->has_dropped(held);
   }
 
-  /// REQUIRES: it drops its first cell since its admission, or one that completes an allocation unit.
+  /// REQUIRES: the request drops its first cell since its admission, or a cell that completes an allocation unit.
   void drop(Slot slot, std::int64_t held) {
     const SlotState& s = batch().at(slot);
     const std::int64_t begin = held - run_.keep.recent;
@@ -287,22 +287,22 @@ class FastReplica final : public Replica, public BlockListener {
   bool ids_;            // blocks have ids
   Scheduler scheduler_;
 
-  SimTime now_{};       // of the latest scheduler step, or the end of a step
-  SimTime last_end_{};  // of a step
+  SimTime now_{};       // time of the latest scheduler step, or of the end of a step
+  SimTime last_end_{};  // end of the latest step
   bool planned_{false};
   bool decode_run_{false};  // scheduler steps lie between the planned steps
-  StepSeries series_;       // what is planned
+  StepSeries series_;       // the planned steps
   SimTime end_{};
   struct Arrived {
     SimTime time;
     RequestId request;
     bool accepted;
   };
-  std::vector<Arrived> arrived_;  // since the planned steps began
-  std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
+  std::vector<Arrived> arrived_;  // arrivals since the planned steps began
+  std::int64_t known_tokens_{0};  // prompt and generated tokens of all requests that run or wait
   std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
-  std::vector<std::int32_t> entries_;  // that a keep rule leaves empty
+  std::vector<std::int32_t> entries_;  // entries of blocks that a keep rule leaves empty
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The replica that handles one request and one step at a time. Written to be read beside the definition
+// The replica that handles one request and one step at a time. It is written to be compared with the definition
 // (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the reference for
 // fast_replica.cpp and shares no code with it.
 #include "simulator/scheduling/vllm/replicas.h"
@@ -127,7 +127,7 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   State& state(RequestId r) { return states_[index(r)]; }
 
-  /// What the allocator moved so that its latest answer could be yes. True: the range of `r` was copied to grow.
+  /// Reports the ranges that the allocator moved for its latest answer. True: the range of `r` was copied to grow.
   bool tell_moves(RequestId r) {
     bool grown = false;
     if (allocator_.placing() == nullptr) return grown;
@@ -166,7 +166,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       for (std::int64_t b = table.alloc_units / groups - 1; b >= 0; --b) {
         const std::int64_t latest = (b + 1) * layout.alloc_unit_tokens - 1;
         if (latest > computed - window) continue;
-        if (table.ids[static_cast<std::size_t>(b * groups + g)] == kNoBlock) break;  // so are those below
+        if (table.ids[static_cast<std::size_t>(b * groups + g)] == kNoBlock) break;  // so are all below it
         entries.push_back(static_cast<std::int32_t>(b * groups + g));
       }
     }
@@ -217,7 +217,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     ++pass_.preempted;
   }
 
-  /// Joins the queue there; or, by priority, before the first request with a greater key.
+  /// Puts the request into the queue at `where`; with priority scheduling, before the first request with a greater key.
   void wait(RequestId r, std::deque<RequestId>::iterator where) {
     const auto key = [this](RequestId q) {
       return std::tuple(workload_.priority_of(q), state(q).arrival, q);
@@ -227,8 +227,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     waiting_.insert(where, r);
   }
 
-  /// The request that is preempted first: the last of the running list; or, with priority scheduling, the one with
-  /// the highest number, of these the latest arrival, of these the last in the trace.
+  /// The request that is preempted first: the last of the running list. With priority scheduling: the one with the
+  /// highest number; of these the latest arrival; of these the last in the trace.
   std::vector<RequestId>::iterator victim() {
     if (!params_.by_priority) return running_.end() - 1;
     return std::max_element(running_.begin(), running_.end(), [this](RequestId a, RequestId b) {
@@ -237,7 +237,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     });
   }
 
-  /// Takes a victim out of the step; returns the tokens that the step was to compute of it.
+  /// Removes a victim from the step; returns the number of tokens that the step was to compute for it.
   std::int64_t undo(RequestId r) {
     const auto at = std::find_if(scheduled_.begin(), scheduled_.end(),
                                  [r](const Scheduled& s) { return s.request == r; });
@@ -247,8 +247,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     return tokens;
   }
 
-  /// Counts a request's tokens of this step, and inserts the blocks that they fill into the cache. `decoding` as
-  /// observers mean it: one token after a complete prompt.
+  /// Counts a request's tokens in this step, and inserts the blocks that they fill into the cache. `decoding`: it
+  /// computes one token after a complete prompt, as for observers.
   void compute(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
     insert(r, s.computed + tokens);
@@ -383,7 +383,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     return Done{};
   }
 
-  /// Tokens of a request's next piece. Where nothing is kept there is nothing that a later piece could go on from.
+  /// Tokens of a request's next piece. If no KV is kept, a later piece could not continue, so pieces are whole.
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
     if (run_.keeps_nothing) return wanted;
     const std::int64_t threshold = params_.long_prefill_threshold;
@@ -460,7 +460,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     std::vector<std::int32_t> entries;
     const std::int64_t q = layout.alloc_unit_tokens;
     for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
-      if ((b + 1) * q <= begin_before) break;  // gone before, as those below
+      if ((b + 1) * q <= begin_before) break;  // freed before, like all below it
       entries.push_back(static_cast<std::int32_t>(b));
     }
     s.alloc_units_gone += std::ssize(entries);
@@ -472,17 +472,17 @@ class NaiveReplica final : public Replica, public BlockListener {
   const Workload& workload_;
   Allocator& allocator_;
   std::vector<State> states_;
-  std::vector<model::WindowLayers> windows_;  // of layer groups
+  std::vector<model::WindowLayers> windows_;  // windows of layer groups
   std::vector<RequestId> running_;            // in admission order
   std::deque<RequestId> waiting_;
   std::vector<Scheduled> scheduled_;                           // of the current step, in scheduling order
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
   bool in_step_{false};
-  SimTime end_{};             // of the step in progress, or the latest one
-  std::vector<Move> copies_;  // that end with the current step
+  SimTime end_{};             // end of the step in progress, or of the latest one
+  std::vector<Move> copies_;  // copies that end with the current step
   std::int64_t copied_tokens_{0};
-  std::int64_t compacted_cells_{0};  // at the end of the latest step
-  Ticks computed_{};                 // of the latest step, without the time added by placing
+  std::int64_t compacted_cells_{0};  // cells compacted at the end of the latest step
+  Ticks computed_{};                 // duration of the latest step, without the time added by placing
   Pass pass_{};
 };
 

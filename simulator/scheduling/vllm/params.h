@@ -10,7 +10,7 @@ struct Params {
   std::int64_t token_budget{8192};         ///< max_num_batched_tokens, >= 1
   std::int64_t max_seqs{256};              ///< max_num_seqs, >= 1
   std::int64_t long_prefill_threshold{0};  ///< long_prefill_token_threshold; 0 = off
-  /// Requests with prompt plus output above it are rejected on arrival
+  /// Requests with more tokens, prompt plus output, are rejected on arrival
   std::int64_t max_model_len{262144};
   bool by_priority{false};  ///< scheduling_policy is "priority", not "fcfs"
 };

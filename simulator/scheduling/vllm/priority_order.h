@@ -1,11 +1,11 @@
-// Queue order and preemption order. With vLLM's policy "fcfs" both follow the order of arrival; with "priority" the
-// priority of requests.
+// Queue order and preemption order. With vLLM's policy "fcfs" both follow the order of arrival; with "priority" they
+// follow the priority of requests.
 //
 // vllm-project/vllm v0.15.1: Request.__lt__ (vllm/v1/request.py), PriorityRequestQueue
 // (vllm/v1/core/sched/request_queue.py) and the running loop of vllm/v1/core/sched/scheduler.py. The request with the
 // lowest number is scheduled first and preempted last. Requests that arrive at the same time are ordered as in the
 // trace: vLLM's clock gives no two requests the same stamp. (With equal stamps vLLM would preempt the first of them in
-// the running list, which could be the request that asks for room, again and again, so that no request ever finishes.)
+// the running list, perhaps again and again the request that asks for room, and no request would ever finish.)
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class Waiting {
 
   const bool by_priority_;
   std::deque<RequestId> line_;
-  std::vector<PriorityKey> heap_;  // the least first
+  std::vector<PriorityKey> heap_;  // a heap, least key first
 };
 
 /// The running requests by priority key: the request with the highest key is preempted first.

@@ -10,7 +10,7 @@ using namespace core;
 
 namespace {
 
-/// A decode run ends about here, so that the collected reports do not grow with the number of requests.
+/// A decode run ends after about this many grants, so that collected reports do not grow with the number of requests.
 constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
 }  // namespace
@@ -114,7 +114,7 @@ void Scheduler::visit_running() {
   while (true) {
     const Slot prompt = next_prompt();
     if (!params_.by_priority) {
-      // Preemption takes the youngest: if the one to visit was preempted, so were all after it.
+      // Preemption takes the youngest request: if the one to visit was preempted, so were all after it.
       if (need_ != kNoSlot && at(need_).rank >= first_victim_rank_) need_ = kNoSlot;
       if (fill_ != kNoSlot && at(fill_).rank >= first_victim_rank_) fill_ = kNoSlot;
     }
@@ -122,7 +122,7 @@ void Scheduler::visit_running() {
     if (slot == kNoSlot) return;
     if (slot == prompt) {
       ++next_prompt_;
-      // All that decode have their token: only the youngest is given less than it wishes, and they are before it.
+      // All decoding requests have their token: only the youngest gets less than it asks for, and they are before it.
       const std::int64_t left = budget_ - batch_.sums.requests - prompt_tokens_;
       const std::int64_t wish = piece(at(slot).goal - at(slot).computed, INT64_MAX);
       KVPLAN_CHECK(left >= 0 && (wish <= left || slot == batch_.slots.youngest()), wish, left);
@@ -147,8 +147,8 @@ void Scheduler::visit_running() {
   }
 }
 
-/// A request was preempted because its own growth failed: the scheduler visits no more running requests in this step.
-/// If victims are the youngest, no request is left there.
+/// A request was preempted because its own growth failed, so the scheduler visits no more running requests in this
+/// step. If victims are the youngest requests, none is left.
 void Scheduler::hold_back_from(Slot slot) {
   for (; slot != kNoSlot; slot = at(slot).run_next) {
     if (!at(slot).decoding) continue;
@@ -157,8 +157,8 @@ void Scheduler::hold_back_from(Slot slot) {
   }
 }
 
-/// With priority scheduling a request that is already scheduled may be preempted until the last one is scheduled:
-/// only then it is certain what is computed.
+/// With priority scheduling a request that is already scheduled may be preempted until the last request is scheduled.
+/// Only then it is certain which tokens are computed.
 void Scheduler::tell_computed() {
   Slot fill = kNoSlot;
   if (tells_insertions_ && batch_.grows) fill = batch_.phases.first(batch_.step + 1);
@@ -173,7 +173,7 @@ void Scheduler::tell_computed() {
   insert_before(INT64_MAX);
 }
 
-/// Room for `tokens` tokens of a running request; preempts others until there is. False: it was the victim.
+/// Makes room for `tokens` tokens of a running request by preempting others. False: the request itself was preempted.
 bool Scheduler::make_room(Slot slot, std::int64_t tokens) {
   const RequestId r = at(slot).request;
   batch_.windows.leave_blocks(at(slot), batch_.tokens_held(at(slot)));
@@ -219,7 +219,7 @@ void Scheduler::undo(Slot victim) {
   pieces_.erase(piece);
 }
 
-/// What the allocator moved so that its latest answer could be yes.
+/// Reports the ranges that the allocator moved to make its latest answer possible.
 void Scheduler::tell_moves() {
   if (!costs_) return;
   for (const RangeMove& range : allocator_.placing()->moves()) {
@@ -229,7 +229,7 @@ void Scheduler::tell_moves() {
   }
 }
 
-/// False: the request itself was preempted, and with it all that follow.
+/// False: the request itself was preempted, and so were all that follow it.
 bool Scheduler::grow_range(Slot slot) {
   const RequestId r = at(slot).request;
   const std::int64_t before = allocator_.table(r).alloc_units;
@@ -241,13 +241,13 @@ bool Scheduler::grow_range(Slot slot) {
   return true;
 }
 
-/// False: the request itself was preempted, and with it all that follow.
+/// False: the request itself was preempted, and so were all that follow it.
 bool Scheduler::grant_decode_block(Slot slot) {
   const RequestId r = at(slot).request;
   const std::int64_t before = several_ ? allocator_.table(r).alloc_units : 0;
   if (!make_room(slot, Batch::slots_of(at(slot), batch_.tokens_held(at(slot)) + 1))) return false;
   decode_grants_.push_back(newest_grant(r, several_ ? allocator_.table(r).alloc_units - before : 1));
-  if (tells_insertions_) tell_decode_grants();  // between the reclaims that they caused
+  if (tells_insertions_) tell_decode_grants();  // reported between the evictions that they caused
   return true;
 }
 
@@ -274,7 +274,7 @@ void Scheduler::tell_grant(RequestId r, std::int64_t before) {
   for (Observer* o : observers_) o->on_grant(grant);
 }
 
-/// A piece of a prompt is computed in the step: its full blocks can be found from now on.
+/// Reports a piece of a prompt that the step computes: its full blocks can be found from now on.
 void Scheduler::tell_piece(const Piece& piece) {
   const SlotState& s = at(piece.slot);
   if (contents_ != nullptr) contents_->insert(s.request, s.computed + piece.tokens);
@@ -328,7 +328,7 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   std::int64_t most = batch_.following.alike_steps(step);
   if (batch_.run.courses_find && !batch_.following.empty()) {
     // Blocks that fill after a request's first drop cannot be hit. A dropped part of a shared block stays as long as
-    // another request holds the block, so no step need be like the one before.
+    // another request holds the block, so no step is like the step before.
     if (batch_.following.drops(step, pass_.pool.sharers == 0)) most = 1;
     if (tells_insertions_)
       most = std::min(most, batch_.following.steps_to_fill(step, batch_.alloc_unit_tokens));

@@ -1,5 +1,5 @@
-// The decisions of vLLM's scheduler for a fast replica: which requests run, with how many tokens, which are admitted,
-// which are preempted; and for how many steps it will decide nothing else (README.md). It calls the allocator and the
+// The decisions of vLLM's scheduler for a fast replica: which requests run and with how many tokens, which are admitted
+// and which preempted, and for how many steps no further decision is needed (README.md). It calls the allocator and the
 // observers as it decides; the replica keeps the time and ends the steps.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace kvplan::scheduling::vllm {
 
-/// Tokens of a prompt that are computed in the step.
+/// Prompt tokens of one request that are computed in the step.
 struct Piece {
   core::Slot slot;
   std::int64_t tokens;
@@ -30,7 +30,7 @@ class Scheduler {
   Batch& batch() { return batch_; }
   [[nodiscard]] const Batch& batch() const { return batch_; }
 
-  /// Joins the queue. `arrival`: when the request arrived.
+  /// Adds a request to the queue. `arrival`: when the request arrived.
   void join(RequestId request, SimTime arrival) {
     waiting_.join({batch_.workload.priority_of(request), arrival, request});
   }
@@ -39,15 +39,15 @@ class Scheduler {
   /// Decides one scheduler step (a "pass"), and reports its decisions to the observers. Errors: those of making a
   /// course.
   Status decide(SimTime now);
-  /// The latest step, with the pool's counts of the latest set_pool.
+  /// The latest step, with the pool's counts from the latest set_pool.
   [[nodiscard]] const core::Pass& pass() const { return pass_; }
-  /// In admission order.
+  /// The pieces of prompts in the step, in admission order.
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
   /// Updates the pool's counts after grants or frees.
   void set_pool(const core::PoolCounts& pool) { pass_.pool = pool; }
   core::PassMoves& moves() { return moves_; }
 
-  /// After decide(): true if the next steps can be like this one; otherwise the step stands alone.
+  /// After decide(): true if the next steps can be like this one; otherwise the step must be reported alone.
   [[nodiscard]] bool alike() const { return alike_; }
   /// True if the steps that follow only grant blocks to decoding requests, until a request ends or begins to drop
   /// cells, a request arrives, or blocks run out. The queue must have no request that could be looked up: a grant may
@@ -68,7 +68,7 @@ class Scheduler {
   [[nodiscard]] std::span<const core::GrantingPass> granting_passes() const { return granting_passes_; }
   [[nodiscard]] std::span<const core::DecodeGrant> granted_ahead() const { return granted_ahead_; }
 
-  /// An observer wants to know of insertions into the cache at once.
+  /// True: an observer wants to know of insertions into the cache at once.
   [[nodiscard]] bool tells_insertions() const { return tells_insertions_; }
 
  private:
@@ -126,7 +126,7 @@ class Scheduler {
   bool
       // decode runs are possible: all observers follow them, nothing asks what is cached, grants cost nothing
       decode_runs_;
-  bool alike_{false};  // this step and the next
+  bool alike_{false};  // true: the next step can be like this one
 
   Waiting waiting_;
   core::Pass pass_{};
@@ -135,16 +135,16 @@ class Scheduler {
   std::int64_t first_victim_rank_{0};  // admission rank of the eldest youngest-first victim of this step
   Slot need_{core::kNoSlot};           // the next decoding request to visit that needs room
   Slot fill_{core::kNoSlot};           // the next one to visit that has a block to insert into the cache
-  std::size_t next_prompt_{0};         // of batch_.prompts
-  std::int64_t prompt_tokens_{0};      // of the pieces scheduled so far
+  std::size_t next_prompt_{0};         // index into batch_.prompts
+  std::int64_t prompt_tokens_{0};      // tokens of the pieces scheduled so far
   Slot behind_{core::kNoSlot};         // the slot after the latest victim in the running list
   std::vector<Piece> pieces_;
   std::vector<core::DecodeGrant> decode_grants_;
-  core::PrefixHit found_{};  // by the latest lookup
+  core::PrefixHit found_{};  // result of the latest lookup
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};
 
-  std::vector<RequestId> full_;  // requests with full tables, of one step
+  std::vector<RequestId> full_;  // requests with full tables in one step
   std::vector<core::GrantingPass> granting_passes_;
   std::vector<core::DecodeGrant> granted_ahead_;
 };

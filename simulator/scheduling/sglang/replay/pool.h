@@ -1,5 +1,5 @@
-// Shared by the replays of SGLang. Its page need not divide the block by which a trace names its contents: tokens are
-// compared, not names.
+// Shared by the replays of SGLang. The page size need not divide the block size of the trace's hashes: these replays
+// compare tokens, not hashes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline constexpr std::int64_t kSglangQuantumMs = 50;
 /// Errors: a page below 1 token, a pool of less than a page.
 Status check_sglang_pool(const CacheOptions& options);
 
-/// All settings of the scheduler.
+/// All settings of the scheduler, from the options.
 scheduling::sglang::Params sglang_params(const CacheOptions& options);
 
 }  // namespace kvplan::replays

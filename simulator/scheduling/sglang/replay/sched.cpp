@@ -22,7 +22,7 @@ using scheduling::sglang::Scheduler;
 using scheduling::sglang::Share;
 using scheduling::sglang::StepKind;
 
-/// Checksum of the queue, which mostly grows only at its end.
+/// Checksum of the queue, which usually changes only at its end.
 class QueueChecksum {
  public:
   std::uint32_t of(const Scheduler& scheduler) {
@@ -198,7 +198,7 @@ class Run {
   std::deque<RequestId> to_come_;
   std::vector<SglangRequestRow> rows_;
   QueueChecksum queue_;
-  RequestId stuck_{kNoRequest};  // in the middle of its prefill, without room to go on
+  RequestId stuck_{kNoRequest};  // a request in the middle of its prefill that has no room to continue
 };
 
 constexpr std::array<std::string_view, 2> kNeeds{"--block-tokens", "--pool-tokens"};
@@ -267,7 +267,7 @@ Result<std::vector<SglangRequestRow>> run_sglang_sched(
     const std::function<void(const SglangStepRow&)>& steps) {
   KVPLAN_TRY_DO(check_sglang_pool(options));
   KVPLAN_TRY_DO(check_at_least(options.quantum_ms.value_or(kSglangQuantumMs), 1, "--quantum-ms"));
-  // A chunk of less than a page never begins.
+  // A chunk of less than a page would never begin.
   KVPLAN_TRY_DO(
       check_at_least(options.chunk.value_or(options.block_tokens), options.block_tokens, "--chunk"));
   KVPLAN_TRY_DO(check_at_least(options.scheduler.max_seqs, 1, "--max-seqs"));

@@ -13,13 +13,13 @@
 
 namespace kvplan::replays {
 
-/// One request, in file order. Steps are numbers of the integer clock; -1 if it never got there.
+/// One request, in file order. Steps are counted on the integer clock; -1 if the request never got that far.
 struct SglangRequestRow {
   std::int64_t max_new_tokens{0};     ///< tokens that it may generate, as admission sees it
   std::int64_t arrival_step{-1};      ///< first step that sees it
   std::int64_t first_sched_step{-1};  ///< step of its first prefill batch
   std::int64_t first_token_step{-1};  ///< step that produced its first token
-  std::int64_t finish_step{-1};       ///< that gave its last
+  std::int64_t finish_step{-1};       ///< step that produced its last token
   std::int64_t first_hit_tokens{0};   ///< tokens of the prefix hit at its first admission
   std::int64_t all_hit_tokens{0};     ///< tokens of the prefix hits at all admissions
   std::int64_t admissions{0};         ///< times that it was taken from the queue
@@ -51,7 +51,7 @@ struct SglangStepRow {
   std::int64_t waiting{0};         ///< requests in the queue
   std::int64_t retracted{0};       ///< requests retracted into the queue
   std::int64_t evicted_tokens{0};  ///< tokens evicted in it
-  std::int64_t evicted_nodes{0};   ///< leaves that these were
+  std::int64_t evicted_nodes{0};   ///< number of leaves evicted in it
   std::int64_t available{0};       ///< free tokens of the pool
   std::int64_t evictable{0};       ///< tokens of the tree that no request holds
   std::int64_t protected_tokens{0};  ///< other tokens of the tree; without a tree, settled tokens

@@ -20,9 +20,9 @@ struct SglangSeqRow {
   std::int64_t hit_tokens{0};
   std::int64_t evicted_tokens_prefill{0};  ///< tokens evicted to make room for the rest of the prompt
   std::int64_t evicted_tokens_decode{0};   ///< tokens evicted while it decoded
-  std::int64_t evicted_nodes{0};           ///< leaves that these were
+  std::int64_t evicted_nodes{0};           ///< number of leaves evicted by both
   std::int64_t evict_calls{0};             ///< number of times that there was less room than needed
-  std::int64_t available_after{0};         ///< free tokens of the pool after it has left
+  std::int64_t available_after{0};         ///< free tokens of the pool after the request has left
   std::int64_t evictable_after{0};         ///< tokens of the tree then; no request holds any
 
   static constexpr std::string_view kColumns =

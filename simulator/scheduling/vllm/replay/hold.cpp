@@ -127,7 +127,7 @@ Status run_vllm_hold(const traces::Trace& trace, const CacheOptions& options,
   }
   const auto arrival = [&](RequestId r) { return workload.arrival[index(r)].since_start.count; };
   Holders holders(*pool, workload, options.block_tokens);
-  // Only at these steps can anything change: a request ends, or one arrives.
+  // A request ends or arrives only at these steps, so nothing changes at others.
   for (std::int64_t step = 0; !to_come.empty() || !holders.idle();) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     holders.release(step);

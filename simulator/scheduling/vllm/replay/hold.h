@@ -12,16 +12,16 @@
 
 namespace kvplan::replays {
 
-/// One request. All its blocks, also those for its output, are taken at its admission; the full blocks of its prompt
-/// are inserted into the cache then.
+/// One request. All its blocks, including those for its output, are taken at its admission, and the full blocks of its
+/// prompt are inserted into the cache at that time.
 struct HoldRow {
   RequestId request{0};
   bool fits{false};  ///< false: an empty pool cannot hold it, or a length is 0; it never joins the queue
   std::int64_t admit_step{-1};
-  std::int64_t end_step{-1};                ///< at the begin of this step it frees everything
+  std::int64_t end_step{-1};                ///< at the beginning of this step it frees everything
   std::int64_t hit_tokens{0};               ///< tokens of the prefix hit, at most its prompt minus one
   std::int64_t new_blocks{0};               ///< blocks taken in addition to the hit ones
-  std::int64_t evicted{0};                  ///< contents evicted by that
+  std::int64_t evicted{0};                  ///< contents evicted to take them
   std::int64_t table_len{0};                ///< blocks of its table, hit ones included
   std::uint32_t table_crc32{0};             ///< checksum of their ids in order (pool.h)
   std::int64_t free_blocks_after_admit{0};  ///< blocks that no request holds then, cached ones included

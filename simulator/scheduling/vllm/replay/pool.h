@@ -1,4 +1,4 @@
-// Shared by the replays of vLLM V1: the pool of blocks, fast or plain.
+// Shared by the replays of vLLM V1: the pool of blocks, as the fast allocator or as its slow model.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kvplan::replays {
 
 inline constexpr std::int64_t kSchedQuantumMs = 50;
 
-/// Errors: a block size that does not divide the one by which the trace names its contents.
+/// Errors: a block size that does not divide the block size of the trace's hashes.
 Status check_block(const core::Workload& workload, const CacheOptions& options);
 
 /// Errors: block_tokens below 1, blocks below 2, and those of check_block and of the allocator.

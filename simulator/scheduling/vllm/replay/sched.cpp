@@ -12,7 +12,7 @@
 namespace kvplan::replays {
 namespace {
 
-/// Every step lasts one tick.
+/// A latency model in which every step lasts one tick.
 class UnitSteps final : public core::LatencyModel {
  public:
   [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
@@ -84,12 +84,12 @@ class SchedRows final : public core::Observer {
 
  private:
   SchedRequestRow& row(RequestId r) { return rows[index(r)]; }
-  /// What it wrote since its latest admission, hits aside.
+  /// Tokens that it wrote since its latest admission, without hits.
   void count_computed(const core::Release& release) {
     row(release.request).computed_tokens += release.written - hit_tokens_[index(release.request)];
   }
 
-  std::vector<std::int64_t> hit_tokens_;  // of the latest admission
+  std::vector<std::int64_t> hit_tokens_;  // hit tokens at the latest admission
   std::function<void(const SchedStepRow&)> steps_;
   std::int64_t now_{0};
   std::int64_t evicted_{0};

@@ -13,17 +13,17 @@
 
 namespace kvplan::replays {
 
-/// One request, in file order. Steps are numbers of the integer clock; -1 if it never got there.
+/// One request, in file order. Steps are counted on the integer clock; -1 if the request never got that far.
 struct SchedRequestRow {
   std::int64_t arrival_step{-1};      ///< first step that sees it
-  std::int64_t first_sched_step{-1};  ///< of its first admission
-  std::int64_t first_token_step{-1};  ///< step with its first token at the end
-  std::int64_t finish_step{-1};       ///< step with its last token at the end
+  std::int64_t first_sched_step{-1};  ///< step of its first admission
+  std::int64_t first_token_step{-1};  ///< step at the end of which it got its first token
+  std::int64_t finish_step{-1};       ///< step at the end of which it got its last token
   std::int64_t first_hit_tokens{0};   ///< tokens of the prefix hit at its first admission
   std::int64_t all_hit_tokens{0};     ///< tokens of the prefix hits at all admissions
   std::int64_t admissions{0};         ///< number of preemptions plus one, if it ended
-  std::int64_t preemptions{0};        ///< times
-  std::int64_t computed_tokens{0};    ///< tokens scheduled for it, again after each preemption
+  std::int64_t preemptions{0};        ///< number of preemptions
+  std::int64_t computed_tokens{0};    ///< tokens scheduled for it; recomputed tokens count again
   bool rejected{false};               ///< never admitted: too long, too large for the pool, or a length of 0
 
   static constexpr std::string_view kColumns =

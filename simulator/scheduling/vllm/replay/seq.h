@@ -12,9 +12,9 @@
 
 namespace kvplan::replays {
 
-/// One request of replay `seq` or `seqswa`. With `seqswa` blocks are those of both groups, and an empty entry counts
-/// in table_len and as id 0. A block is inserted into the cache when it is full, and evicted when it is handed out
-/// again.
+/// One request of replay `seq` or `seqswa`. With `seqswa`, blocks are those of both groups; an empty table entry counts
+/// in table_len and as id 0. A block is inserted into the cache when it is full, and its content is evicted when the
+/// block is handed out again.
 struct SeqRow {
   RequestId request{0};
   bool fits{false};                     ///< false: the pool cannot hold it; all other columns are 0
