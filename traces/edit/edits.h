@@ -1,8 +1,8 @@
-// Traces made from traces: a part, a sample, another pace or other lengths, several merged, false bursts spread.
+// Makes traces from traces: a part, a sample, another rate or other lengths, several merged, false bursts spread out.
 // Every function returns a well-formed trace: ids and names are numbered anew by first appearance, requests keep the
-// order of the file, the digest is its own, and provenance.options says what was done. Arrivals are kept as recorded
-// unless said otherwise. Warnings with counts are counted again; other warnings say that they are about the original
-// (remarks.h).
+// order of the file, the digest is its own, and provenance.options describes the change. Arrivals are kept as recorded
+// unless said otherwise. Warnings with counts are counted again; other warnings are marked as warnings about the
+// original (remarks.h).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace kvplan::traces {
 Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows);
 
 /// Requests that arrive in [begin_ns, end_ns) since the first arrival. Errors: the requests have no common clock;
-/// nothing arrives then.
+/// nothing arrives in that time.
 Result<Trace> window_of(const Trace& trace, std::int64_t begin_ns, std::int64_t end_ns);
 
-/// `count` requests drawn without replacement, every set equally likely. Requests of a session are drawn together, as
-/// are requests that wait for each other, until there are at least `count` requests: a turn without the turns before
-/// it is another workload. Any other request counts as one. Errors: fewer than `count` requests; a cycle of waits.
+/// `count` requests drawn without replacement, every set equally likely. Requests of a session are drawn together (a
+/// turn without earlier turns is another workload), and so are requests that wait for each other, until there are at
+/// least `count` requests. Other requests count as one. Errors: fewer than `count` requests; a cycle of waits.
 Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t seed);
 
 /// Other traffic of the same kind, to learn how much a result depends on the recorded traffic. Where requests share a
@@ -40,14 +40,14 @@ Result<Trace> resampled(const Trace& trace, std::uint64_t seed);
 
 /// How a trace is stretched.
 struct Scaling {
-  /// Factor by which arrivals become faster: times since the first one are divided by it and rounded down. Of
+  /// Factor by which arrivals become faster: times since the first arrival are divided by it and rounded down. Among
   /// requests that wait for each other the earliest is moved, and the others keep their distance to it.
   Fraction rate;
   /// Factors for prompt and output lengths, rounded to the nearest token (halves up); a length of at least 1 stays at
   /// least 1.
   Fraction input, output;
 };
-/// Prefix ids beyond the new prompt are dropped; the part of a longer prompt beyond them shares nothing. Measured
+/// Prefix ids beyond the new prompt are dropped; if a prompt becomes longer, the added part shares nothing. Measured
 /// times (ttft, e2e) are dropped if lengths change, since they belong to the old lengths. Errors: a value out of
 /// range.
 Result<Trace> scaled(const Trace& trace, const Scaling& scaling);
@@ -64,9 +64,9 @@ Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::
 /// that do not fit.
 Result<Trace> started(const Trace& trace, Fraction rate_per_s, std::uint64_t seed);
 
-/// The interval over which requests with one timestamp are spread: the clock's tick (the greatest common divisor of
-/// all times since the first), until the next timestamp that occurs (the last one as far as the one before), or a
-/// given width.
+/// The interval over which requests with the same timestamp are spread: the clock's tick (the greatest common divisor
+/// of all times since the first), the time until the next timestamp that occurs (for the last one: as long as for the
+/// one before), or a given width.
 enum class SpreadOver : std::uint8_t { kTick, kNext, kGiven };
 struct Spreading {
   SpreadOver over{SpreadOver::kTick};
@@ -74,10 +74,10 @@ struct Spreading {
   bool even{true};          ///< true: equal steps, the first at the timestamp; false: random times, in order
   std::uint64_t seed{0};    ///< seed of random times
 };
-/// Recorders round times, so requests seem to arrive in bursts. The requests of each timestamp t get times in [t, t +
-/// width), in the order of the file, never beyond the next timestamp: so the order of arrivals is kept, and no
-/// request arrives earlier than recorded. Errors: the requests have no common clock; only one timestamp and no given
-/// width; a time that does not fit.
+/// Recorders round times, so requests seem to arrive in bursts. The requests with timestamp t get times in [t, t +
+/// width), in the order of the file, never beyond the next timestamp. So the order of arrivals is kept, and no request
+/// arrives earlier than recorded. Errors: the requests have no common clock; only one timestamp and no given width; a
+/// time that does not fit.
 Result<Trace> spread_out(const Trace& trace, const Spreading& spreading);
 /// The tick of a trace's clock in ns; 0 if all requests arrive at one time.
 std::int64_t tick_of(const Trace& trace);

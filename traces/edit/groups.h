@@ -1,4 +1,4 @@
-// Requests that belong together.
+// Groups of requests that must stay together.
 #pragma once
 
 #include <cstdint>

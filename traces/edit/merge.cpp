@@ -9,7 +9,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// All traces one after the other, arrivals from 0 in each; ids, sessions and tenants numbered through.
+/// Joins all traces, one after the other, each with arrivals from 0 on; ids, sessions and tenants get new numbers.
 class Joining {
  public:
   Joining(std::span<const Trace* const> traces, std::span<const std::string> files)
@@ -108,7 +108,7 @@ class Joining {
   std::unordered_map<std::string, std::int32_t> tenants_;
 };
 
-/// Turns with a shorter prompt than the turn before, where that was said of the trace: elsewhere it is no oddity.
+/// Turns with a shorter prompt than the turn before, if a warning of the trace names them; otherwise they are normal.
 std::int64_t doubtful_turns(const Trace& trace) {
   Oddities of_turns;
   of_turns.shrinking = oddities_of(trace).shrinking;
@@ -135,7 +135,7 @@ Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::
   });
   Trace out = select_rows(joined, rows);
   out.provenance.format = "merge";
-  // What can be counted is said of the whole, and no more of the parts.
+  // Warnings that can be counted are given for the merged trace, and no longer for its parts.
   Oddities oddities = oddities_of(out);
   oddities.shrinking = 0;
   for (const Trace* trace : traces) oddities.shrinking += doubtful_turns(*trace);

@@ -1,12 +1,12 @@
-// Warnings of an edited trace. They contain counts, so those of the original do not hold for it.
+// Warnings of an edited trace. Warnings contain counts, so those of the original trace do not apply to the edited one.
 #pragma once
 
 #include "traces/record/trace.h"
 
 namespace kvplan::traces {
 
-/// Sets the warnings of `edited`, which was made from `original`: what can be counted (traces/record/oddities.h) is
-/// counted in it; other warnings of the original get the prefix "Of the original: ...". What the importer of the
+/// Sets the warnings of `edited`, which was made from `original`. What can be counted (traces/record/oddities.h) is
+/// counted in `edited`; other warnings get the prefix kOfTheOriginal (known_warnings.h). What the importer of the
 /// original did not report, because it is normal there, is not reported.
 void renew_warnings(const Trace& original, Trace& edited);
 

@@ -1,4 +1,4 @@
-// Other traffic like a trace: stretches of time, or whole sessions, drawn with replacement.
+// Traffic that resembles a trace: intervals of time, or whole sessions, drawn with replacement.
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,12 +20,12 @@ constexpr std::int64_t kGroupsOfBlock = 8;
 struct Entry {
   std::int64_t row{0};
   std::int64_t arrival_ns{0};
-  std::int64_t copy{0};  ///< requests of one copy were together in the original
+  std::int64_t copy{0};  ///< requests of one copy were together in the original trace
 };
 
 struct Drawn {
   std::vector<Entry> entries;
-  std::vector<std::int64_t> part;  ///< of each row: the stretch or session that is drawn as a whole
+  std::vector<std::int64_t> part;  ///< of each row: the interval or session that is drawn as a whole
 };
 
 std::uint64_t key_of(std::int64_t copy, std::int64_t number) {
@@ -63,7 +63,7 @@ class Drawing {
       out_.entries.push_back({row, arrival(row) + shift_ns, copy});
   }
 
-  /// Each group's place is taken by a group.
+  /// Replaces each group by a group drawn from all.
   void draw_groups() {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (const std::int64_t row : groups_[g])
@@ -73,7 +73,7 @@ class Drawing {
     }
   }
 
-  /// Each stretch of time is taken by one nearby, so that a busy hour stays busy.
+  /// Replaces each interval of time by one nearby, so that a busy hour stays busy.
   void draw_blocks(std::int64_t blocks) {
     const auto [first, last] = std::minmax_element(starts_.begin(), starts_.end());
     const std::int64_t length = (*last - *first) / blocks + 1;
@@ -108,7 +108,7 @@ void pick(const std::vector<T>& from, const std::vector<Entry>& entries, std::ve
   for (const Entry& entry : entries) to.push_back(from[static_cast<std::size_t>(entry.row)]);
 }
 
-/// Ids that occur in one part only are new in each copy: a copy does not hit its twin. Others are shared by all.
+/// Ids that occur in one part only are new in each copy, so copies do not hit each other. All share other ids.
 void pick_ids(const Trace& trace, const Drawn& drawn, PrefixHashes& to) {
   const PrefixHashes& from = trace.prefix;
   to.block_tokens = from.block_tokens;
@@ -137,7 +137,7 @@ void pick_ids(const Trace& trace, const Drawn& drawn, PrefixHashes& to) {
   }
 }
 
-/// Numbers by first appearance. `by_copy`: those of two copies are two.
+/// Numbers names by first appearance. `by_copy`: names in two copies get different numbers.
 void pick_names(const std::vector<std::int32_t>& from, const Drawn& drawn, bool by_copy,
                 std::vector<std::int32_t>& to, std::vector<std::int64_t>& old) {
   if (from.empty()) return;

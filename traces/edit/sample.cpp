@@ -16,7 +16,7 @@ Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t se
   KVPLAN_TRY(auto groups, groups_of(trace));
   Random random(seed, "trace.sample");
   std::vector<std::int64_t> rows;
-  // The beginning of a shuffle: each group that is left is as likely as any other.
+  // The first steps of a shuffle: each group that is left is equally likely to be drawn.
   for (std::size_t drawn = 0; static_cast<std::int64_t>(rows.size()) < count; ++drawn) {
     std::swap(groups[drawn], groups[drawn + random.below(groups.size() - drawn)]);
     rows.insert(rows.end(), groups[drawn].begin(), groups[drawn].end());

@@ -16,7 +16,7 @@ std::string text_of(const Fraction& f) {
   return f.denominator == 1 ? p : p + "/" + std::to_string(f.denominator);
 }
 
-/// To the nearest, halves up, at least 1 where it was; nothing where it is too long.
+/// Rounds to the nearest number, halves up; at least 1 if it was above 0; returns nothing if the length is too large.
 std::optional<std::int32_t> scaled_tokens(std::int32_t tokens, const Fraction& by) {
   const Wide twice = Wide{2} * tokens * by.numerator + by.denominator;
   const Wide out = std::max<Wide>(twice / (Wide{2} * by.denominator), tokens > 0 ? 1 : 0);
@@ -54,7 +54,7 @@ Status scale_arrivals(Trace& trace, const Fraction& rate) {
   return Done{};
 }
 
-/// Ids beyond the prompts go, and so do numbers that nothing has any more.
+/// Removes ids beyond the end of each prompt, and numbers that are no longer used.
 void cut_ids(Trace& trace) {
   PrefixHashes& prefix = trace.prefix;
   if (!prefix.present()) return;

@@ -17,7 +17,7 @@ void pick(const std::vector<T>& from, std::span<const std::int64_t> rows, std::v
   for (const std::int64_t row : rows) to.push_back(from[static_cast<std::size_t>(row)]);
 }
 
-/// Numbers by first appearance, with their names; -1 stays.
+/// Numbers the entries of a column by first appearance, together with their names; -1 stays.
 void renumber(std::vector<std::int32_t>& column, const std::vector<std::string>& names,
               std::vector<std::string>& kept) {
   std::vector<std::int32_t> numbers(names.size(), -1);
@@ -50,7 +50,7 @@ void pick_ids(const PrefixHashes& from, std::span<const std::int64_t> rows, Pref
   }
 }
 
-/// Waits between requests that are both still there.
+/// Copies the waits between requests that are both kept.
 void pick_waits(const Trace& trace, std::span<const std::int64_t> rows, Waits& to) {
   if (trace.waits.empty()) return;
   std::vector<std::int32_t> place(trace.arrival_ns.size(), -1);

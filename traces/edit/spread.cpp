@@ -9,7 +9,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// Rows by arrival, equal times in the order of the file.
+/// Rows ordered by arrival; rows with equal times stay in the order of the file.
 std::vector<std::size_t> rows_by_time(const Trace& trace) {
   std::vector<std::size_t> rows(trace.arrival_ns.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -18,7 +18,7 @@ std::vector<std::size_t> rows_by_time(const Trace& trace) {
   return rows;
 }
 
-/// Where runs of equal times begin in `rows`, and the end of the last one.
+/// Positions in `rows` where runs of equal times begin, and the end of the last run.
 std::vector<std::size_t> bursts_of(const Trace& trace, const std::vector<std::size_t>& rows) {
   std::vector<std::size_t> begins;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -48,7 +48,7 @@ std::string described(const Spreading& spreading, std::int64_t tick_ns) {
 }  // namespace
 
 std::int64_t tick_of(const Trace& trace) {
-  std::uint64_t tick = 0;  // the distance of two times always fits
+  std::uint64_t tick = 0;  // the difference of two times always fits into 64 bits
   for (const std::int64_t arrival : trace.arrival_ns) {
     const auto [early, late] = std::minmax(arrival, trace.arrival_ns.front());
     tick = std::gcd(tick, static_cast<std::uint64_t>(late) - static_cast<std::uint64_t>(early));
@@ -67,7 +67,7 @@ Result<Trace> spread_out(const Trace& trace, const Spreading& spreading) {
   const auto time_of = [&](std::size_t burst) { return trace.arrival_ns[rows[begins[burst]]]; };
   Trace changed = trace;
   Random random(spreading.seed, "trace.spread");
-  Wide gap = 0;  // to the next burst; after the last one that before it
+  Wide gap = 0;  // to the next burst; for the last burst, the gap before it
   for (std::size_t burst = 0; burst + 1 < begins.size(); ++burst) {
     const std::int64_t at = time_of(burst);
     const bool last = burst + 2 == begins.size();

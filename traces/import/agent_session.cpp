@@ -7,9 +7,9 @@
 namespace kvplan::traces {
 namespace {
 
-/// Sub-agents inside sub-agents. Lists are read ahead at each level, so that this also bounds the time.
+/// How deep sub-agents may be nested. Lists are read ahead at each level, so this limit also bounds the time.
 constexpr std::size_t kMaxDepth = 8;
-/// Times of requests are in whole seconds in many files: by so much a clock may seem to begin early.
+/// Many files have the times of requests in whole seconds: a clock may seem to begin earlier by up to this much.
 constexpr std::int64_t kClockSlackNs = kNsPerSecond;
 constexpr std::int64_t kMaxBlock = std::int64_t{1} << 20;
 
@@ -20,7 +20,7 @@ struct Extent {
   std::int64_t end_ns{0};    ///< greatest `t` + `api_time`
 };
 
-/// Reads a list ahead. What cannot be read is passed over here: it is met again, and reported, in its turn.
+/// Reads a list ahead. Errors are skipped here: they are found again, and reported, when the list itself is read.
 Extent extent_of(JsonCursor json) {
   Extent extent;
   JsonProblem ignored;
@@ -231,7 +231,7 @@ void AgentSession::leave_agent() {
 }
 
 bool AgentSession::enter_agent(const Entry& entry) {
-  if (!entry.has_list) return true;  // it left no requests
+  if (!entry.has_list) return true;  // the list left no requests
   if (lists_.size() > kMaxDepth)
     return fail("requests", "sub-agents nested deeper than " + std::to_string(kMaxDepth));
   const Extent extent = extent_of(entry.list);

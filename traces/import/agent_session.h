@@ -1,4 +1,4 @@
-// One session of a coding agent, request after request, from its text: what the importer `claude-code` reads.
+// Reads one session of a coding agent, request after request, from its text: the input of the importer `claude-code`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvplan::traces {
 
-/// What was noticed about sub-agents (claude_code.cpp says how their clocks are read).
+/// Counts of sub-agents with unusual clocks (claude_code.cpp says how their clocks are read).
 struct AgentCounts {
   std::int64_t same_clock{0};        ///< their times use the clock of the list around them
   std::int64_t without_duration{0};  ///< the end of their last answer was used instead
@@ -38,11 +38,11 @@ class AgentSession {
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::int32_t block_tokens() const { return block_tokens_; }  ///< -1 = not stated
   [[nodiscard]] Scope scope() const { return scope_; }
-  /// Greatest prefix id of the latest request; 0 without ids.
+  /// Largest prefix id of the latest request; 0 without ids.
   [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
-  /// Totals over all sessions so far.
+  /// Totals over all sessions until now.
   [[nodiscard]] const AgentCounts& agents() const { return agents_; }
-  /// Adds the position of the latest request before a field's name.
+  /// The field's name with the position of the latest request in front of it.
   [[nodiscard]] std::string path_of(std::string_view field) const;
 
  private:
@@ -50,11 +50,11 @@ class AgentSession {
     JsonCursor at;  ///< before an element of the list, or at its end
     bool first{true};
     std::int64_t start_ns{0};  ///< offset to be added to its times
-    std::int64_t index{-1};    ///< of the latest element
+    std::int64_t index{-1};    ///< index of the latest element
     /// Number of its latest request, or that of the one before its start; -1 = none
     std::int64_t last{-1};
     bool answered{false};  ///< it has had a request of its own
-    /// Last requests of the sub-agents that have ended since then.
+    /// Last requests of the sub-agents that have ended since that request.
     std::vector<std::int64_t> joins{};
   };
   struct Entry {
@@ -74,7 +74,7 @@ class AgentSession {
     failed_ = true;
     return note_no_json(problem_, text_, json.where());
   }
-  /// A read failed: reports its problem, or broken text.
+  /// A read failed: reports the problem, or broken text.
   bool fail_read(const JsonCursor& json);
   bool read_top(std::string_view key);
   /// Reads keys until the list begins or the object ends; false on an error.
@@ -90,11 +90,11 @@ class AgentSession {
   std::string_view text_;
   JsonCursor json_;
   bool first_key_{true};
-  bool list_waits_{false};  ///< it was skipped, because not all keys before it were known
+  bool list_waits_{false};  ///< the list was skipped, because not all keys before it were known
   bool list_seen_{false};
   JsonCursor waiting_list_;
   std::vector<List> lists_;
-  std::int64_t requests_{0};  ///< given so far
+  std::int64_t requests_{0};  ///< requests returned until now
   std::string id_;
   std::int32_t block_tokens_{-1};
   Scope scope_{Scope::kUnstated};

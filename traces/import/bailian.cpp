@@ -27,7 +27,7 @@ bool recognises(const Sniff& sniff) {
          sniff.kind("parent_chat_id") == 'n';
 }
 
-/// 16 of "qwen_traceA_blksz_16.jsonl".
+/// The block size in the file's name: 16 for "qwen_traceA_blksz_16.jsonl".
 std::int64_t block_in_name(std::string_view path) {
   constexpr std::string_view kMark = "_blksz_";
   const std::size_t mark = path.rfind(kMark);
@@ -79,7 +79,7 @@ class Bailian final : public JsonTable {
     return true;
   }
 
-  std::optional<std::int64_t> chat_, parent_;                // of the row that is read
+  std::optional<std::int64_t> chat_, parent_;                // of the row that is being read
   std::unordered_map<std::int64_t, std::int64_t> first_of_;  // by chat
   std::string session_;
 };

@@ -33,7 +33,7 @@
 namespace kvplan::traces::claude_code {
 namespace {
 
-/// A session over several lines may not be longer. (A line may be 64 MiB long.)
+/// The largest session that is written over several lines. (A single line may be 64 MiB long.)
 constexpr std::size_t kMaxDocument = std::size_t{1} << 25;
 
 /// Sessions, one per line or one over the lines of a file.
@@ -41,7 +41,7 @@ class SessionStream final : public TraceStream {
  public:
   SessionStream(Inputs inputs, std::int64_t block_option)
       : lines_(std::move(inputs)), block_option_(block_option) {}
-  /// Reads the top of the first session, which says what holds for all. Call once, before `next`.
+  /// Reads the beginning of the first session, which has the values that hold for all. Call once, before `next`.
   Status start();
   Result<bool> next(Trace& piece) override;
   [[nodiscard]] const StreamSummary& summary() const override { return summary_; }
@@ -52,7 +52,7 @@ class SessionStream final : public TraceStream {
   Result<std::string_view> whole_object(std::string_view line);
   void end_session();
   void name_session();
-  /// Gives the row's ids the session's range; false where that is full.
+  /// Moves the row's ids into the session's range; returns false if that range is full.
   bool place_ids();
   [[nodiscard]] Error session_error() const {
     return lines_.error_here(session_.problem().message, session_.problem().field);
@@ -70,7 +70,7 @@ class SessionStream final : public TraceStream {
   bool global_{false};
   std::int64_t sessions_{0};
   std::string name_;
-  std::unordered_map<std::string, std::int64_t> names_;  ///< how often each was taken
+  std::unordered_map<std::string, std::int64_t> names_;  ///< how often each name was used
   std::int64_t renamed_{0};
   Row row_;
   std::uint64_t id_base_{0};  ///< added to the ids of the session
@@ -93,7 +93,7 @@ Status SessionStream::start() {
 }
 
 Result<std::string_view> SessionStream::whole_object(std::string_view line) {
-  // The end of a line ends the session, unless what ends it is no closing bracket of an object.
+  // The end of a line ends the session, unless the line ends without a closing bracket of an object.
   const auto ends = [](std::string_view text) {
     const std::size_t last = text.find_last_not_of(" \t");
     return last == std::string_view::npos || text[last] == '}';
@@ -125,7 +125,7 @@ Result<std::string_view> SessionStream::whole_object(std::string_view line) {
     at = line.size();
     if (!lines_.input().extend_line(line)) {
       if (lines_.input().failed()) return lines_.input().error();
-      return line;  // the text ends inside the object, which its reader says
+      return line;  // the text ends inside the object; the object's reader reports that
     }
   }
 }
@@ -251,7 +251,7 @@ void SessionStream::finish() {
 }
 
 bool recognises(const Sniff& sniff) {
-  // AIBrix too has rows with "requests"; a session has a name and says how its prefixes are cut or scoped.
+  // AIBrix also has rows with "requests"; a session has a name too, and states how its prefixes are cut or scoped.
   return sniff.is_object() && sniff.kind("id") == 's' && sniff.kind("requests") == 'a' &&
          sniff.kind("models") == 'a' &&
          (sniff.kind("block_size") == 'n' || sniff.kind("hash_id_scope") == 's');

@@ -27,7 +27,7 @@ Error map_error(std::string message) {
 /// The words of a column name: "Request tokens" and "requestTokens" are request, tokens.
 std::vector<std::string> words_of(std::string_view text) {
   std::string name(text);
-  for (const std::string_view micro : {"\xC2\xB5", "\xCE\xBC"})  // the sign and the letter
+  for (const std::string_view micro : {"\xC2\xB5", "\xCE\xBC"})  // the micro sign and the Greek letter
     for (std::size_t at = 0; (at = name.find(micro, at)) != std::string::npos;)
       name.replace(at, micro.size(), "u");
   std::vector<std::string> words(1);
@@ -44,7 +44,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// One argument for a POSIX shell, in quotes where that is needed.
+/// One argument for a POSIX shell, in quotes if it needs them.
 std::string shell_quoted(const std::string& argument) {
   const bool plain = std::all_of(argument.begin(), argument.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -62,7 +62,7 @@ bool any_of_words(const std::vector<std::string>& words, std::initializer_list<s
   });
 }
 
-/// The unit that a column's name says its times have: the last such word in it, as in "ts_ms".
+/// The unit of times that a column's name states: the last such word in it, as in "ts_ms".
 std::optional<TimeUnit> unit_in_name(std::string_view name) {
   using Known = std::pair<std::string_view, TimeUnit>;
   static constexpr std::array<Known, 32> kUnits{{
@@ -90,12 +90,12 @@ std::optional<TimeUnit> unit_in_name(std::string_view name) {
   return std::nullopt;
 }
 
-/// Whether a column's name says a unit of times that no map has.
+/// True if a column's name states a unit of times that maps do not have.
 bool says_other_unit(std::string_view name) {
   return any_of_words(words_of(name), {"minute", "minutes", "mins", "hour", "hours", "hrs", "day", "days"});
 }
 
-/// A column's name as `--map` takes it: in quotes where it would not be read as it is.
+/// A column's name in the form for `--map`: in quotes if it would not be read as it is.
 std::string map_name(const std::string& name) {
   const bool plain = !name.empty() && name.front() != '"' && name.find(',') == std::string::npos;
   return plain ? name : quoted_name(name);
@@ -108,7 +108,7 @@ struct MapValue {
   bool quoted{false};
 };
 
-/// Takes the value at the front of `text`, and the comma after it.
+/// Removes the first value of `text`, with the comma after it, and returns it.
 Result<MapValue> take_value(std::string_view& text) {
   MapValue value;
   std::size_t at = 0;
@@ -119,7 +119,7 @@ Result<MapValue> take_value(std::string_view& text) {
       if (at >= text.size()) return map_error("expected a quote at the end of the name " + shown(whole));
       if (text[at] == '"') {
         if (at + 1 >= text.size() || text[at + 1] != '"') break;
-        ++at;  // a doubled quote is one
+        ++at;  // a doubled quote means one quote
       }
       value.name += text[at];
     }
@@ -135,7 +135,7 @@ Result<MapValue> take_value(std::string_view& text) {
   return value;
 }
 
-/// Takes the unit after a column of times; sets `column.unit` and leaves the column's name in `value`.
+/// Removes the unit after a column of times; sets `column.unit` and leaves the column's name in `value`.
 Status take_unit(Role role, std::string_view key, MapValue& value, Column& column) {
   const auto wrong = [&](std::string_view found) {
     return map_error(std::string(key) + ": expected COLUMN:UNIT with a unit of " +
@@ -143,7 +143,7 @@ Status take_unit(Role role, std::string_view key, MapValue& value, Column& colum
                      shown(found));
   };
   const std::string whole = value.quoted ? quoted_name(value.name) + std::string(value.after) : value.name;
-  // The last colon parts the unit, so that a column's own name may hold one if a unit follows.
+  // The last colon separates the unit, so a column's own name may contain a colon if a unit follows.
   const std::size_t colon = value.quoted ? std::string::npos : value.name.rfind(':');
   std::string unit_text;
   if (value.quoted && !value.after.empty()) {
@@ -171,7 +171,7 @@ Status take_unit(Role role, std::string_view key, MapValue& value, Column& colum
   return Done{};
 }
 
-/// `block=N` and `ids=`, which name no column; false for other keys.
+/// Handles `block=N` and `ids=`, which name no column; returns false for other keys.
 Result<bool> take_setting(std::string_view key, const MapValue& value, ColumnMap& map) {
   if (key == "block") {
     const std::optional<std::int64_t> tokens = parse_integer(value.name);
@@ -203,7 +203,7 @@ Result<bool> take_setting(std::string_view key, const MapValue& value, ColumnMap
   return true;
 }
 
-/// What the parts of a map have to do with each other.
+/// Checks that the parts of a map go together.
 Status check_whole(const ColumnMap& map) {
   for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput})
     if (map.at(role).names.empty()) return map_error(std::string(role_name(role)) + "=COLUMN must be given");

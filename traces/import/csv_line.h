@@ -1,4 +1,4 @@
-// One record of a CSV file as text.
+// Reads one record of a CSV file as text.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace kvplan::traces {
 
-/// Comma, semicolon or tab: the most frequent in the header; comma if there is none.
+/// The delimiter: comma, semicolon or tab, whichever is most frequent in the header; comma if there is none.
 char guess_delimiter(std::string_view header);
 /// Headers with more columns are refused.
 inline constexpr std::size_t kMaxColumns = 4096;
-/// Fields without their quotes; a doubled quote inside quotes is one quote, one inside a field without quotes
-/// is itself. Spaces around a field are kept. Stops after `most` fields, so that a line of a million commas
-/// takes no memory.
+/// Splits a record into fields without their quotes. A doubled quote inside quotes is one quote; a quote inside a field
+/// without quotes is kept. Spaces around a field are kept. Stops after `most` fields, so that a line of a million
+/// commas takes no memory.
 std::vector<std::string> split_csv(std::string_view record, char delimiter,
                                    std::size_t most = kMaxColumns + 1);
 /// `a, b, c`, with control characters escaped, names with commas in quotes as in --map, long lists cut.

@@ -110,14 +110,14 @@ bool CsvTable::read_row(std::string_view line) {
 }
 
 bool CsvTable::read_quoted_row(std::string_view line) {
-  // An odd number of quotes: the field goes on in the next line. Each byte is counted once.
+  // An odd number of quotes means that the field continues in the next line. Each byte is counted once.
   auto quotes = std::count(line.begin(), line.end(), '"');
   while (quotes % 2 != 0) {
     const std::size_t counted = line.size();
     if (!input().extend_line(line)) return fail("", "a quoted field has no closing quote");
     quotes += std::count(line.begin() + static_cast<std::ptrdiff_t>(counted), line.end(), '"');
   }
-  row_.clear();  // fields before the first quote were read already
+  row_.clear();  // fields before the first quote have been read already
   unquoted_ = split_csv(line, delimiter_, fields_ + 1);
   if (unquoted_.size() != fields_)
     return fail("", "expected " + std::to_string(fields_) + " fields as in the header, found " +

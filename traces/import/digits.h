@@ -1,8 +1,8 @@
-// Decimal digits eight at a time: for the fast paths of the table readers.
+// Reads decimal digits eight at a time: for the fast paths of the table readers.
 //
-// Each function reads a simple value at the front of a text and returns where it stops; nullptr for an invalid value,
-// or a valid one of another form. The slow path (fields.h) then decides and explains. If both read a value they
-// agree.
+// Each function reads a simple value at the front of a text and returns the position after it. It returns nullptr for
+// an invalid value, or a valid value in another form; then the slow path (fields.h) reads the value or reports the
+// error. If both paths read a value they agree.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace kvplan::traces {
 
-/// Functions that say so may read this many bytes behind a text (and ignore them).
+/// Functions that require it may read this many bytes behind a text (and ignore them).
 inline constexpr int kDigitsRoom = 8;
 
 /// Eight bytes as a number, the first in its lowest byte.
@@ -21,8 +21,8 @@ inline std::uint64_t eight_bytes(const char* at) {
   return std::endian::native == std::endian::little ? text : __builtin_bswap64(text);
 }
 
-/// The highest bit of each byte that is greater than 9, up to and including the first; later bits are meaningless
-/// (the addition carries over).
+/// The highest bit of each byte that is greater than 9, up to and including the first such byte; later bits are
+/// meaningless (the addition carries over).
 constexpr std::uint64_t above_nine(std::uint64_t bytes) {
   return (bytes | (bytes + 0x7676767676767676)) & 0x8080808080808080;
 }

@@ -1,5 +1,5 @@
-// Shared by formats that are JSON documents: the loop over files, rows to pieces, positions for errors.
-// table_stream.h is the same for tables.
+// Shared by formats that are JSON documents: the loop over files, conversion of rows to pieces, positions for errors.
+// table_stream.h does the same for tables.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ class DocumentStream : public TraceStream {
   virtual Status finish(std::int64_t rows) = 0;
 
   JsonElements& json() { return *json_; }
-  /// What is wrong at a byte of the open file.
+  /// The error at a byte of the open file.
   [[nodiscard]] Error wrong(std::int64_t byte, std::string_view field, std::string message) const;
   void warn(std::string sentence) { summary_.provenance.warnings.push_back(std::move(sentence)); }
   [[nodiscard]] const std::string& path() const { return input_->path(); }

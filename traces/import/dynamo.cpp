@@ -58,14 +58,14 @@ class EventReader {
   bool read_request(std::string_view key, Event& event);
   bool read_replay(std::string_view key, Event& event);
   bool check(const Event& event);
-  /// Calls `read(key)` for each key of the object that comes next; null is an empty one.
+  /// Calls `read(key)` for each key of the object that comes next; null counts as an empty object.
   template <class Read>
   bool each_key(std::string_view field, Read&& read);
 
   JsonCursor json_;
   bool has_schema_{false};
   bool has_request_{false};
-  JsonCursor request_;  ///< before its value: read once the type of the event is known
+  JsonCursor request_;  ///< before the request's value, which is read once the event's type is known
   JsonProblem problem_;
 };
 
@@ -175,13 +175,13 @@ class EventStream final : public TraceStream {
  public:
   EventStream(Inputs inputs, std::int64_t block_option)
       : lines_(std::move(inputs)), block_option_(block_option) {}
-  /// Reads up to the first request, which says what holds for all. Call once, before `next`.
+  /// Reads up to the first request, which has the values that hold for all. Call once, before `next`.
   Status start();
   Result<bool> next(Trace& piece) override;
   [[nodiscard]] const StreamSummary& summary() const override { return summary_; }
 
  private:
-  /// The next request into `event_`; false after the last one.
+  /// Reads the next request into `event_`; returns false after the last one.
   Result<bool> read_request();
   Status check_block() const;
   void finish();

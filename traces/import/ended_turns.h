@@ -1,5 +1,5 @@
-// The waits between requests, for sources that record sessions, parents of sessions and ends of answers, but no
-// waits: a client's next call follows from the answers that it had by then.
+// Finds the waits between requests, for sources that record sessions, parents of sessions and ends of answers, but no
+// waits: it assumes that a client sends its next call after the answers that it had by then.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 namespace kvplan::traces {
 
 /// Rows must come in the order of their ends, as servers log them. A row waits for
-///   the answers of its session that had ended when it arrived and that no other row waits for yet,
-///   likewise those of sessions that its session began (sub-agents that have returned),
-///   or, if there are none (a sub-agent begins), the latest ended answer of the parent session;
+///   the answers of its session that had ended when it arrived and that no other row waits for yet, and
+///   the same answers of sessions that its session began (sub-agents that have returned);
+///   if there are none (a sub-agent begins), for the latest ended answer of the parent session.
 /// `think_ns` is the time from the last of these ends to its arrival. If a sub-agent runs on while its parent
 /// continues, there is no wait. Memory: by session, and at most kRemembered answers of each.
 class EndedTurns {

@@ -10,7 +10,7 @@ namespace kvplan::traces {
 namespace {
 
 constexpr std::int64_t kNsPerDay = 86'400 * kNsPerSecond;
-/// Years in which all nanoseconds since 1970 fit 63 bits.
+/// The first of the years in which all nanoseconds since 1970 fit into 63 bits.
 constexpr int kFirstYear = 1678;
 constexpr int kLastYear = 2261;
 
@@ -34,12 +34,12 @@ bool is_date(std::int64_t year, std::int64_t month, std::int64_t day) {
   return day <= kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
 }
 
-/// Two digits at `at`, or -1.
+/// The number of the two digits at `at`, or -1.
 int two(const char* at) {
   return is_digit(at[0]) && is_digit(at[1]) ? (at[0] - '0') * 10 + (at[1] - '0') : -1;
 }
 
-/// Seconds east of UTC that a zone says; nullopt if it is none. Empty and Z are UTC.
+/// Seconds east of UTC for a zone's text; nullopt if the text is not a zone. Empty and Z mean UTC.
 std::optional<std::int64_t> parse_zone(std::string_view zone) {
   if (zone.empty() || zone == "Z" || zone == "z") return 0;
   if (zone == " UTC") return 0;

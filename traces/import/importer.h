@@ -1,4 +1,4 @@
-// Importers: one file and one descriptor each, listed in catalogue.cpp. The command line, detection by
+// Importers: each has one file and one descriptor, and is listed in catalogue.cpp. The command line, detection by
 // content and the documentation use that list.
 //
 // To add a format: write `my_format.cpp` with `extern const Importer kMember` in namespace
@@ -30,15 +30,15 @@ struct Sniff {
     kUnknown,
     kCsv,
     kJsonLines,     ///< the first line is a complete object
-    kJsonDocument,  ///< an object over several lines, or longer than the part that is looked at
+    kJsonDocument,  ///< an object over several lines, or longer than the part that is examined
     kJsonArray,     ///< an array that begins with an object
   };
   Shape shape{Shape::kUnknown};
-  /// Names in the header, or the keys of the first object; of a long document those in the part that is looked at.
+  /// Names in the header, or keys of the first object; of a long document only those in the part that is examined.
   std::vector<std::string> columns;
   std::vector<char> kinds;  ///< of each JSON value: n number, s string, a array, o object, l literal
-  std::string head;         ///< the first 4 KiB of JSON, for formats that are named inside
-  std::string problem;      ///< why the shape is unknown, if that can be said
+  std::string head;         ///< the first 4 KiB of JSON, for formats with a name inside the file
+  std::string problem;      ///< why the shape is unknown, if that is known
 
   [[nodiscard]] bool has(std::string_view column) const;
   /// The kind of a key's value; 0 if there is no such key.
@@ -51,8 +51,8 @@ struct Sniff {
 /// Looks at the first bytes without consuming them.
 Sniff sniff(Input& input);
 
-/// The files of one import, in order: the first is open, the others are opened in their turn; `on_read` is called for
-/// reads of all of them.
+/// The files of one import, in order. The first is open, the others are opened when they are reached. `on_read` is
+/// called for reads of all files.
 struct Inputs {
   std::unique_ptr<Input> first;
   std::vector<std::string> rest;
@@ -64,11 +64,11 @@ struct Importer {
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< where the format is described
   bool takes_map{false};     ///< the user names the columns with --map
-  /// True if the beginning of the file can be this format. Strict: false if a unit or meaning would be a guess.
+  /// True if the beginning of the file can be this format. Strict: false if a unit or meaning would have to be guessed.
   bool (*recognises)(const Sniff& sniff);
   Result<std::unique_ptr<TraceStream>> (*open)(Inputs inputs, const ImportOptions& options);
-  /// For a file that it almost recognises: what is missing, and what `--format` would assume, for an error message
-  /// ("its row has \"x\"; times in ms"). Empty for any other file. May be absent.
+  /// For a file that the importer almost recognises: what is missing, and what `--format` would assume, as part of an
+  /// error message ("its row has \"x\"; times in ms"). Empty for any other file. May be null.
   std::string (*nearly)(const Sniff& sniff){nullptr};
 };
 

@@ -1,4 +1,4 @@
-// Dense numbers for things that occur repeatedly: prefix ids of a source are numbered in order of first appearance.
+// Gives dense numbers to things that occur repeatedly, such as prefix ids of a source, by first appearance.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace kvplan::traces {
 
 /// Maps source ids (any 64-bit number) to dense ids. Source ids that are dense themselves, as in most traces, are
-/// looked up by position, others by open addressing. It stores which id preceded each, so that ids that are not
+/// looked up by position, others by open addressing. It stores which id came before each, so that ids that are not
 /// chained are noticed. Memory: at most 64 bytes for each different id, and 32 MiB.
 class IdInterner {
  public:
   static constexpr std::uint32_t kNoId = UINT32_MAX;
 
-  /// The dense id, a new one if needed; kNoId when 2^32 - 1 are in use. `before` is the dense id in front of
+  /// The dense id for a source id, a new one if needed; kNoId if 2^32 - 1 ids are in use. `before`: the dense id before
   /// it in the same prompt, kNoId for the first of a prompt.
   std::uint32_t intern(std::uint64_t source_id, std::uint32_t before);
   [[nodiscard]] std::int64_t distinct() const { return distinct_; }
-  /// How often an id followed another id than at its first appearance. 0 if ids are prefix-chained.
+  /// How often an id followed a different id than at its first appearance. 0 if ids are prefix-chained.
   [[nodiscard]] std::int64_t broken_chains() const { return broken_chains_; }
 
  private:
@@ -33,14 +33,14 @@ class IdInterner {
     std::uint32_t before{kNoId};
   };
   std::uint32_t note(Slot& slot, std::uint32_t before);
-  /// Makes room for an id if it is to be looked up by position.
+  /// Makes room for an id if it can be looked up by position.
   bool reach(std::uint64_t source_id);
   Slot& find(std::uint64_t source_id);
-  /// Moves all of `slots_`: to one of `size` slots, or to a position if there is one now.
+  /// Moves all entries of `slots_`: to a table of `size` slots, or to a position if they have one now.
   void rehash(std::size_t size);
 
   std::vector<Slot> direct_;
-  std::vector<std::uint64_t> keys_;  ///< of slots_
+  std::vector<std::uint64_t> keys_;  ///< keys of slots_
   std::vector<Slot> slots_;
   std::size_t used_{0};
   std::int64_t distinct_{0};

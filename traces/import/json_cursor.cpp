@@ -18,7 +18,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Four hex digits at `at`, or -1.
+/// The number of the four hex digits at `at`, or -1.
 int hex4(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) return -1;
   int value = 0;
@@ -141,7 +141,7 @@ bool JsonCursor::string(std::string_view& text, bool& escaped) {
 bool JsonCursor::skip_value() {
   char open[kMaxDepth];
   int depth = 0;
-  bool after_value = false;  // a comma or a closing bracket is due
+  bool after_value = false;  // a comma or a closing bracket must come next
   do {
     space();
     if (at_ == end_) return wrong();

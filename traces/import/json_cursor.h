@@ -1,5 +1,5 @@
-// Walks the text of one JSON value, field by field, without building anything: for importers of JSON. What is read is
-// checked; what is skipped is only checked for its brackets and quotes.
+// Walks the text of one JSON value, field by field, without building anything: for importers of JSON. Values that are
+// read are checked; skipped values are only checked for their brackets and quotes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvplan::traces {
 
-/// Functions return false if the text is not what was asked for; `failed()` then stays true and `where()` is the
+/// Functions return false if the text is not what was requested; `failed()` then stays true and `where()` is the
 /// offset. Views point into the text.
 class JsonCursor {
  public:
@@ -24,20 +24,20 @@ class JsonCursor {
   /// 'n' number, 's' string, 'a' array, 'o' object, 'l' true, false or null, 0 for anything else.
   char kind();
   bool enter_object() { return expect('{'); }
-  /// The next key of the object entered; false at its end and on an error. Then read or skip its value.
+  /// The next key of the entered object; false at its end and on an error. After true, read or skip the key's value.
   bool next_key(std::string_view& key, bool& first);
   bool enter_array() { return expect('['); }
-  /// True when another element of the array entered comes: then read or skip it. False at the array's end and
-  /// on an error.
+  /// True if the entered array has another element: then read or skip it. False at the array's end and on an
+  /// error.
   bool next_element(bool& first);
-  /// The text of a number as it stands.
+  /// The text of a number, unchanged.
   bool number(std::string_view& text);
-  /// The text between the quotes as it stands; `escaped` says whether it holds escapes (see unescape).
+  /// The text between the quotes, unchanged; `escaped` says whether it has escapes (see unescape).
   bool string(std::string_view& text, bool& escaped);
   bool skip_value();
   /// The text of the next value of any kind, quotes and brackets included.
   bool value(std::string_view& text);
-  /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
+  /// Fast path for an array of whole numbers; calls `take(value)` for each. False if it is anything else.
   template <class Take>
   bool integers(Take&& take);
   /// REQUIRES: at least this many bytes are left.

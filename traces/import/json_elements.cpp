@@ -9,7 +9,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// Looked at first, and what is passed over at a time.
+/// Bytes that are looked at first, and bytes that are skipped at a time.
 constexpr std::size_t kWindow = std::size_t{1} << 16;
 constexpr std::size_t kShown = 41;
 

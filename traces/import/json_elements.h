@@ -1,6 +1,6 @@
 // Walks JSON documents of any size through an `Input`, key by key and element by element. Entered objects and arrays
-// are never stored, skipped values only passed over; one value at a time is cut out as text for a `JsonCursor`.
-// Several documents may follow each other, on separate lines or not.
+// are never stored, and skipped values are not stored either; one value at a time is extracted as text for a
+// `JsonCursor`. Several documents may follow each other, on separate lines or not.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace kvplan::traces {
 
 /// Functions that return bool return false both at the end and on an error; `failed` distinguishes them, and `error`
-/// says what was expected and found at which byte of the file (decompressed). After an error nothing is read.
+/// says what was expected and what was found at which byte of the (decompressed) file. After an error nothing is read.
 ///
 ///     JsonElements json(input);
 ///     std::string key;
@@ -41,7 +41,7 @@ class JsonElements {
   bool enter(char bracket);
   /// True if the entered array has another element: then read, skip or enter it. At its end the array is left.
   bool next_element();
-  /// The same for the object entered; the key without escapes.
+  /// The next key of the entered object, without escapes; false at the object's end.
   bool next_key(std::string& key);
   /// The complete text of the next value; valid until the next call.
   bool value(std::string_view& text);
@@ -57,16 +57,16 @@ class JsonElements {
  private:
   /// The next byte that is not white space, not consumed; 0 at the end.
   char next_byte();
-  /// Goes past `c`, or fails.
+  /// Consumes `c`, or fails.
   bool expect(char c, std::string_view expected);
-  /// Shared by next_element and next_key: skips the comma before the next one, or leaves the array or object.
+  /// Shared by next_element and next_key: skips the comma before the next item, or leaves the array or object.
   bool next_in(char closing);
   bool fail(Error error);
   /// Fails at the byte that comes next.
   bool fail_expected(std::string_view expected);
 
   Input& input_;
-  std::vector<bool> first_;  ///< for each open array or object: nothing of it was read yet
+  std::vector<bool> first_;  ///< for each open array or object: true if nothing of it was read yet
   std::int64_t begin_{0};
   bool failed_{false};
   Error error_{};

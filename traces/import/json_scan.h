@@ -1,5 +1,5 @@
-// Finds the end of a JSON value when its text comes in pieces of any size: to skip, or cut out, values that are
-// longer than the buffer.
+// Finds the end of a JSON value when its text comes in pieces of any size: to skip or extract values that are longer
+// than the buffer.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace kvplan::traces {
 
-/// One value. Checks the same as `JsonCursor::skip_value`: brackets, quotes, commas. Also accepts NaN, Infinity and
+/// Scans one value. Checks brackets, quotes and commas, as `JsonCursor::skip_value`. Also accepts NaN, Infinity and
 /// -Infinity, which Python's json module writes although JSON does not have them.
 ///
 /// Life cycle: `feed` until `done` or `failed`, or `finish` if the text ends before that.
 class JsonScan {
  public:
-  /// Continues with the next bytes and returns how many belong to the value, including white space before it. If
-  /// fewer than all: the value has ended there (`done`), or is invalid there (`failed`).
+  /// Continues with the next bytes and returns how many belong to the value, including white space before it. If that
+  /// is fewer than all bytes, the value has ended there (`done`), or is invalid there (`failed`).
   std::size_t feed(std::string_view text);
   /// The text has ended: true if that completes the value (as for a number).
   bool finish();
@@ -35,7 +35,7 @@ class JsonScan {
   void end_value();
 
   At at_{At::kBetween};
-  bool after_value_{false};  ///< a comma or a closing bracket is due
+  bool after_value_{false};  ///< a comma or a closing bracket must come next
   bool numeric_{false};      ///< all bytes of the word can be a number's
   int depth_{0};
   std::size_t word_bytes_{0};

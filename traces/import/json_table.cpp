@@ -72,7 +72,7 @@ std::size_t JsonTable::read_held_row(std::string_view held) {
 const char* JsonTable::take_value(int name, const char* at, const char* end) {
   if (name == kPassedOver) {
     JsonCursor json({at, static_cast<std::size_t>(end - at)});
-    // What is passed over may hold white space, but no end of line.
+    // The skipped value may contain white space, but no end of line.
     return json.skip_value() && std::memchr(at, '\n', json.where()) == nullptr ? at + json.where() : nullptr;
   }
   const auto role = static_cast<Role>(name);
@@ -115,7 +115,7 @@ bool JsonTable::read_any_row(std::string_view line) {
       const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(role);
       if ((seen & bit) != 0)
         return fail(key, "found a second value for the " + std::string(role_name(role)) + " column");
-      if (json.kind() == 'l') {  // null is "not stated"; true and false are no value for any column
+      if (json.kind() == 'l') {  // null means "not stated"; true and false are not valid for any column
         if (!json.skip_value()) break;
         continue;
       }
@@ -155,7 +155,7 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
     const bool name =
         role == Role::kSession || role == Role::kTenant || role == Role::kId || role == Role::kAfter;
     if (!name) return set(role, text);
-    // Without escapes the view into the line lives as long as the row; else an own copy does.
+    // Without escapes, the view into the line is valid as long as the row; with escapes, a copy is made.
     std::string& copy = role == Role::kSession  ? session_text_
                         : role == Role::kTenant ? tenant_text_
                                                 : id_text_;
@@ -190,7 +190,7 @@ bool JsonTable::read_hashes(JsonCursor& json) {
   if (map_.block_tokens == 0) return json.skip_value();
   JsonCursor before = json;
   if (json.integers([this](std::uint64_t id) { row_.hashes.push_back(id); })) return true;
-  if (!before.skip_value()) return false;  // broken JSON: reported as such
+  if (!before.skip_value()) return false;  // broken JSON: the caller reports it
   json = before;
   return fail(name_of(Role::kHashes), "expected an array of whole numbers from 0 to 2^64 - 1");
 }

@@ -10,7 +10,7 @@
 
 namespace kvplan::traces {
 
-/// Life cycle: as `TraceStream`. A format with rows that contain more than a map can describe is a subclass that also
+/// Life cycle: as `TraceStream`. A format with rows that have more than a map can describe is a subclass that also
 /// reads the other keys; it cannot use the fast path, which ignores them.
 class JsonTable : public TableStream {
  public:
@@ -31,7 +31,7 @@ class JsonTable : public TableStream {
   /// Any object, key by key.
   bool read_any_row(std::string_view line);
   std::size_t read_held_row(std::string_view held) override;
-  /// The value of a role or, with kPassedOver, of another key, as `LearnedRow::read` takes it.
+  /// The value of a role or, with kPassedOver, of another key, in the form that `LearnedRow::read` takes.
   const char* take_value(int name, const char* at, const char* end);
   const char* take_ids(const char* at, const char* end);
   /// The role of a key, or -1.
@@ -47,13 +47,13 @@ class JsonTable : public TableStream {
     std::int8_t order;  ///< 0 = the role's own name, others are aliases
   };
   std::vector<Name> names_;
-  static constexpr int kPassedOver = -1;            ///< beside roles: a value that is not read
+  static constexpr int kPassedOver = -1;            ///< in addition to roles: a value that is not read
   static constexpr std::size_t kMostLearned = 256;  ///< rows with more other values are read key by key
   LearnedRow learned_;
-  std::vector<LearnedRow::Value> values_;  ///< of the current row
+  std::vector<LearnedRow::Value> values_;  ///< values of the current row
   int misses_{0};
-  static constexpr int kMostMisses = 64;  ///< in a row; after that every row is read key by key
-  std::string session_text_;              ///< where a name had escapes or was a number
+  static constexpr int kMostMisses = 64;  ///< in succession; after that every row is read key by key
+  std::string session_text_;              ///< used if a name has escapes or is a number
   std::string tenant_text_;
   std::string id_text_;
 };

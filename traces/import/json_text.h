@@ -1,4 +1,4 @@
-// Where the text between the quotes of a JSON string ends, eight bytes at a time.
+// Finds where the text between the quotes of a JSON string ends, eight bytes at a time.
 #pragma once
 
 #include <bit>
@@ -8,8 +8,8 @@
 
 namespace kvplan::traces {
 
-/// The highest bit of the first of eight bytes that is a quote, a backslash or below a space, and perhaps bits of
-/// bytes behind it, which mean nothing (the subtractions borrow); 0 where there is none.
+/// The highest bit of the first of eight bytes that is a quote, a backslash or below a space. Bits of bytes behind it
+/// may be set too, and mean nothing (the subtractions borrow). 0 if there is no such byte.
 constexpr std::uint64_t text_ends(std::uint64_t bytes) {
   constexpr std::uint64_t kEach = 0x0101010101010101;
   const std::uint64_t quote = bytes ^ kEach * '"';
@@ -19,7 +19,7 @@ constexpr std::uint64_t text_ends(std::uint64_t bytes) {
          kEach * 0x80;
 }
 
-/// The first byte that is a quote, a backslash or below a space, which no plain text holds; `end` where there is
+/// The first byte that is a quote, a backslash or below a space, which plain text does not contain; `end` if there is
 /// none. Reads nothing behind `end`.
 inline const char* plain_text_end(const char* at, const char* end) {
   for (; end - at >= 8; at += 8)

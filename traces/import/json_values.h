@@ -1,4 +1,4 @@
-// Values of nested JSON, for importers of formats that are not tables: each kind with its check and its error text.
+// Reads values of nested JSON, for importers of formats that are not tables: each kind has its check and error text.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace kvplan::traces {
 
-/// The problem and its field; the importer adds the position.
+/// A problem and its field; the importer adds the position.
 struct JsonProblem {
   std::string field;
   std::string message;
 };
 
-/// These functions read the next value of `json`. null means "not stated" and leaves `value` unchanged. False if the
-/// value is of another kind, with the problem noted, or if the text is not JSON: then `json.failed()`.
+/// These functions read the next value of `json`. null means "not stated" and leaves `value` unchanged. They return
+/// false if the value is of another kind (then `problem` is set), or if the text is not JSON (then `json.failed()`).
 bool read_count(JsonCursor& json, std::string_view field, std::int32_t& value, JsonProblem& problem);
 /// A decimal number in `unit`, which is not kIso.
 bool read_time(JsonCursor& json, std::string_view field, TimeUnit unit, std::int64_t& value_ns,
                JsonProblem& problem);
-/// A string; with escapes it is spelled out in `store`, which the view then points to.
+/// A string. If it has escapes, its plain text is stored in `store`, to which the view then points.
 bool read_text(JsonCursor& json, std::string_view field, std::string_view& value, std::string& store,
                JsonProblem& problem);
 
@@ -31,12 +31,12 @@ bool read_text(JsonCursor& json, std::string_view field, std::string_view& value
 template <class Take>
 bool read_ids(JsonCursor& json, std::string_view field, bool& stated, JsonProblem& problem, Take&& take);
 
-/// Notes a problem and gives false.
+/// Stores a problem and returns false.
 bool note_problem(JsonProblem& problem, std::string_view field, std::string message);
-/// Where text stops being one JSON object: the problem of a cursor that failed in it.
+/// For text that stops being one JSON object: the problem of a cursor that failed in it.
 bool note_no_json(JsonProblem& problem, std::string_view text, std::size_t where);
 
-/// For read_ids: why the value at `before` is no array of ids, `json` having stopped inside it.
+/// For read_ids: why the value at `before` is not an array of ids, if `json` stopped inside it.
 bool note_no_ids(JsonCursor& json, JsonCursor before, std::string_view field, bool& stated,
                  JsonProblem& problem);
 

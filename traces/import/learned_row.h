@@ -1,6 +1,6 @@
-// Most rows of a file of JSON lines differ only in their values. This class learns from one row the text before each
-// value and after the last. A row that has the same texts, byte for byte, has the same keys in the same places: only
-// its values are parsed, and its end is found on the way.
+// Most rows of a file of JSON lines differ only in their values. From one row, this class learns the text before each
+// value and after the last. A row that has the same texts, byte for byte, has the same keys in the same places. So only
+// its values are parsed, and its end is found at the same time.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace kvplan::traces {
 
-/// Life cycle: `learn` a row, `read` others, `learn` another when they look different.
+/// Life cycle: `learn` a row, `read` others, `learn` another row when rows look different.
 class LearnedRow {
  public:
   /// A value of a row: begin and end in the line, and a number by which the reader identifies it.
@@ -22,29 +22,29 @@ class LearnedRow {
     std::size_t end;
     int name;
   };
-  /// Forgets what was learned before. Without values nothing is learned. The values are in order, and apart.
+  /// Forgets everything learned before. Without values nothing is learned. The values are in order and do not overlap.
   void learn(std::string_view line, std::span<const Value> values);
   [[nodiscard]] bool empty() const { return texts_.empty(); }
 
   /// Reads a row that begins at `at`. `take(name, at, end)` returns the end of the value that begins at its `at`, or
-  /// nullptr if it does not accept one there. Returns the end of the row, including its line feed; nullptr if it has
-  /// other texts, if a value was not accepted, or if it does not end before `end`: values taken before then do not
-  /// count. REQUIRES: not empty; kDigitsRoom bytes behind `end`; neither the learned texts nor accepted values
-  /// contain a line feed.
+  /// nullptr if it does not accept a value there. Returns the end of the row, including its line feed. Returns nullptr
+  /// if the row has other texts, if a value was not accepted, or if the row does not end before `end`; values taken
+  /// before then must be discarded. REQUIRES: not empty; kDigitsRoom bytes behind `end`; neither the learned texts nor
+  /// accepted values contain a line feed.
   template <class Take>
   const char* read(const char* at, const char* end, Take&& take) const;
 
  private:
-  /// Compared as words of eight bytes, of which the last may count in part.
+  /// Texts are compared as words of eight bytes; of the last word only a part may count.
   struct Text {
     std::uint64_t last_mask;
     std::int32_t bytes;
-    std::int32_t name;  ///< of the value behind it
+    std::int32_t name;  ///< name of the value behind it
   };
   void put(std::string_view text, int name);
 
-  std::vector<Text> texts_;           ///< one for each value, and what is behind the last of them
-  std::vector<std::uint64_t> words_;  ///< of all texts, one after the other
+  std::vector<Text> texts_;           ///< one text before each value, and the text behind the last value
+  std::vector<std::uint64_t> words_;  ///< words of all texts, one text after the other
 };
 
 template <class Take>

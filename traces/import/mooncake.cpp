@@ -35,7 +35,7 @@ bool recognises(const Sniff& sniff) {
   return std::all_of(sniff.columns.begin(), sniff.columns.end(), is_field);
 }
 
-/// A row with other fields besides, or with a number in quotes, may be another tool's: its unit would be a guess.
+/// A row with additional fields, or with a number in quotes, may be from another tool, so its unit would be a guess.
 std::string nearly(const Sniff& sniff) {
   const auto either = [&](std::string_view a, std::string_view b) { return sniff.has(a) || sniff.has(b); };
   if (sniff.shape != Sniff::Shape::kJsonLines || !sniff.has("hash_ids") ||

@@ -1,4 +1,4 @@
-// Opens traces for everything else: a .kvt or any importable file, recognised by content.
+// Opens traces for the rest of the program: a .kvt or any importable file, recognised by content.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>&
                                                  const ImportOptions& options = {},
                                                  const ReadHook& on_read = {});
 
-/// The same from inputs that are open already.
+/// The same for inputs that are already open.
 Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options);
 
 /// The whole trace in memory.

@@ -60,7 +60,7 @@ constexpr std::array<Name, 6> kFields{{
     {"end_time", Part::kEnd, 1},
 }};
 
-/// Spans of these operations repeat the counts of inferences below them, or are none.
+/// Spans of these operations are no inferences, or repeat the counts of the inferences below them.
 constexpr std::array<std::string_view, 6> kNoInference{"create_agent", "embeddings",      "execute_tool",
                                                        "invoke_agent", "invoke_workflow", "retrieval"};
 
@@ -72,7 +72,7 @@ const Name* find(const Name* begin, const Name* end, std::string_view name) {
 /// One span, read field by field out of its text.
 class Span {
  public:
-  /// False when the text is no such object; `where` is then the byte in it.
+  /// Returns false if the text is not such an object; `where` is then the byte of the error.
   bool read(std::string_view text) {
     values_ = {};
     json_ = JsonCursor(text);
@@ -94,14 +94,14 @@ class Span {
     std::string_view name;  ///< empty: the span does not say
     std::size_t at{0};      ///< byte in the span's text
     int rank{0};
-    std::string own;  ///< the text where it had escapes
+    std::string own;  ///< the name, if it had escapes
     [[nodiscard]] bool stated() const { return !name.empty(); }
   };
   [[nodiscard]] const Value& at(Part part) const { return values_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] std::size_t where() const { return json_.where(); }
 
  private:
-  /// A number or text is taken; anything else says nothing.
+  /// Stores a number or a text; any other value counts as not stated.
   bool read_value(const Name& name) {
     Value& value = values_[static_cast<std::size_t>(name.part)];
     const char kind = json_.kind();
@@ -142,7 +142,7 @@ class Span {
   bool read_listed_attribute() {
     if (!json_.enter_object()) return false;
     const Name* name = nullptr;
-    JsonCursor value;  // where the value is, which may come before its key
+    JsonCursor value;  // position of the value, which may come before its key
     bool have_value = false;
     std::string_view key;
     bool first = true;
@@ -168,7 +168,7 @@ class Span {
     return true;
   }
 
-  /// An AnyValue: {"intValue": "5"}, {"doubleValue": 0.5}, {"stringValue": "a"}; other kinds say nothing.
+  /// Reads an AnyValue: {"intValue": "5"}, {"doubleValue": 0.5}, {"stringValue": "a"}; other kinds count as not stated.
   bool read_any_value(const Name& name) {
     json_.enter_object();
     std::string_view key;
@@ -195,9 +195,9 @@ class OtelStream final : public DocumentStream {
  private:
   Result<bool> read_row() override;
   Status finish(std::int64_t rows) override;
-  /// One step through the containers; true when `text` is a span.
+  /// Advances by one step through the containers; returns true if `text` is a span.
   bool walk(std::string_view& text);
-  /// Takes the span as a request; false when it is none.
+  /// Stores the span as a request; returns false if it is not one.
   Result<bool> take_span(std::string_view text);
   Error wrong_value(Part part, std::string_view expected) const;
   Result<std::int32_t> count(Part part) const;
@@ -311,7 +311,7 @@ Result<bool> OtelStream::take_span(std::string_view text) {
     return wrong(row_begin_, "", "a span without startTimeUnixNano or start_time");
   KVPLAN_TRY(row_.arrival_ns, time(Part::kStart));
   KVPLAN_TRY(const std::int64_t end_ns, time(Part::kEnd));
-  // An end of 0 is OTLP's way to say that there was none.
+  // In OTLP, an end of 0 means that there was none.
   if (span_.at(Part::kEnd).stated() && end_ns != 0) {
     if (end_ns < row_.arrival_ns) {
       ++backwards_;

@@ -8,7 +8,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// An optional column is made when its first value comes; rows before it hold -1.
+/// An optional column is created when its first value comes; the rows before it get -1.
 template <class T>
 void put_optional(std::vector<T>& column, std::size_t row, T value) {
   if (column.empty() && value == T{-1}) return;
@@ -46,7 +46,7 @@ bool PieceBuilder::refuse_hashes(const Row& row) {
 
 inline bool PieceBuilder::add_hashes(const Row& row) {
   const auto count = static_cast<std::int64_t>(row.hashes.size());
-  const std::int64_t covered = count * block_tokens_;  // covers the last block as if it were full
+  const std::int64_t covered = count * block_tokens_;  // counts the last block as if it were full
   if (count > kMaxIdsPerRequest || (covered - block_tokens_ >= row.input_tokens && count > 0))
     return refuse_hashes(row);
   if (covered + block_tokens_ <= row.input_tokens) {
@@ -174,7 +174,7 @@ bool PieceBuilder::add_name(std::string_view name, std::string_view field, NameI
 
 void PieceBuilder::finish(StreamSummary& summary) const {
   summary.distinct = ids_.distinct();
-  // Without a part-filled block either reading is right; the ceiling is the wider one.
+  // Without an incomplete last block both readings fit; the ceiling allows more, so it is chosen.
   summary.last_may_be_partial = covered_by_ceiling_ > 0 || covered_by_floor_ == 0;
   std::vector<std::string>& warnings = summary.provenance.warnings;
   Oddities oddities;

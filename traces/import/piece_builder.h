@@ -1,4 +1,4 @@
-// Shared by all importers: rows become columns, prefix ids and names are numbered, oddities are counted.
+// Shared by all importers: turns rows into columns, numbers prefix ids and names, and counts oddities.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct Row {
   std::int64_t arrival_ns{0};
   std::int32_t input_tokens{0};
   std::int32_t output_tokens{0};
-  std::int32_t max_tokens{-1};  ///< -1 = not stated, here and below
+  std::int32_t max_tokens{-1};  ///< -1 = not stated, as in the members below
   std::int32_t priority{-1};
   std::int64_t ttft_ns{-1};
   std::int64_t e2e_ns{-1};
   std::string_view session;  ///< empty = none
   std::string_view tenant;
-  std::int64_t think_ns{-1};             ///< pause before it, where it waits for others
+  std::int64_t think_ns{-1};             ///< pause before it, if it waits for others
   std::vector<std::int64_t> after;       ///< rows that it waits for, by position; none later than itself
   std::vector<std::int64_t> awaited_by;  ///< earlier rows that wait for it
   bool states_after{false};  ///< the source says which requests it waits for, or that it waits for none
-  std::string id;            ///< for RequestIds: its name in the source,
-  std::vector<std::string> after_ids;  ///< and those of the rows that it waits for
+  std::string id;            ///< its name in the source, for RequestIds
+  std::vector<std::string> after_ids;  ///< names of the rows that it waits for
   bool has_hashes{false};
   std::vector<std::uint64_t> hashes;
 
@@ -41,7 +41,7 @@ struct Row {
     id.clear();
     after_ids.clear();
     session = {};
-    tenant = {};  // not in one statement: g++ 12 would read back in one what it has just written in two
+    tenant = {};  // separate statements: g++ 12 would read back in one access what it has just written in two
     has_hashes = false;
     hashes.clear();
   }
@@ -61,7 +61,7 @@ class PieceBuilder {
            static_cast<std::int64_t>(piece_->prefix.ids.size()) >= kPieceReferences ||
            static_cast<std::int64_t>(piece_->waits.size()) >= kPieceWaits || name_bytes_ >= kPieceNameBytes;
   }
-  /// Appends a row. False if that is impossible: `problem` has the field and what is wrong.
+  /// Appends a row. False if that is impossible: `problem` then has the field and the message.
   bool add(const Row& row);
   struct Problem {
     std::string_view field;  ///< "hashes", "session", "tenant", "after"
@@ -69,7 +69,7 @@ class PieceBuilder {
   };
   [[nodiscard]] const Problem& problem() const { return problem_; }
 
-  /// Added so far, over all pieces.
+  /// Rows added until now, over all pieces.
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   /// Fills the counts and adds whole-sentence warnings to the provenance.
   void finish(StreamSummary& summary) const;
@@ -77,7 +77,7 @@ class PieceBuilder {
  private:
   static constexpr std::int64_t kPieceNameBytes = std::int64_t{1} << 22;
   bool add_hashes(const Row& row);
-  /// Reports what is wrong with their number.
+  /// Reports what is wrong with the number of prefix ids.
   bool refuse_hashes(const Row& row);
   bool add_name(std::string_view name, std::string_view field, NameInterner& numbers,
                 std::vector<std::int32_t>& column, std::vector<std::string>& fresh);
@@ -90,13 +90,13 @@ class PieceBuilder {
   std::int64_t most_with_waits_;
   std::int64_t name_bytes_{0};
   bool optional_{false};  ///< the piece has an optional number column
-  IdInterner contents_;   ///< of the source, where they are not chained
+  IdInterner contents_;   ///< contents of the source, if its ids are not chained
   IdInterner ids_;
   NameInterner sessions_;
   NameInterner tenants_;
   std::vector<std::int32_t> last_input_;  ///< by session
-  std::vector<std::int64_t> last_row_;    ///< by session, where turns wait; -1 = none
-  std::vector<std::int64_t> waits_;       ///< of the row that is added
+  std::vector<std::int64_t> last_row_;    ///< by session, if turns wait; -1 = none
+  std::vector<std::int64_t> waits_;       ///< waits of the row that is being added
   Problem problem_;
 
   std::int64_t rows_{0};
@@ -106,8 +106,8 @@ class PieceBuilder {
   std::int64_t zero_input_{0};
   std::int64_t zero_output_{0};
   std::int64_t without_hashes_{0};
-  std::int64_t covered_by_ceiling_{0};  ///< part-filled last block has an id
-  std::int64_t covered_by_floor_{0};    ///< part-filled last block has none
+  std::int64_t covered_by_ceiling_{0};  ///< rows with a part-filled last block that has an id
+  std::int64_t covered_by_floor_{0};    ///< rows with a part-filled last block that has no id
   std::int64_t covered_less_{0};
   std::int64_t shrinking_sessions_{0};
 };

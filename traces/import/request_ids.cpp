@@ -8,7 +8,7 @@ namespace kvplan::traces {
 
 bool RequestIds::resolve_names(std::int64_t position, Row& row) {
   named_ = named_ || !row.id.empty();
-  // Rows without names go by their numbers, which need no book but for those awaited.
+  // Rows without names are identified by their numbers; only numbers that other rows wait for have to be stored.
   if (!named_ && !known_.empty()) row.id = std::to_string(position);
   if (!row.id.empty() && (named_ || known_.count(row.id) > 0)) {
     Known& own = known_[row.id];

@@ -66,7 +66,7 @@ Result<bool> ShareGptStream::read_row() {
       ++at_;
       row_.clear();
       row_.arrival_ns = 0;
-      // A conversation has at most 64 MiB: its lengths fit.
+      // A conversation has at most 64 MiB, so its lengths fit into 32 bits.
       row_.input_tokens = static_cast<std::int32_t>(ceil_div(before, kBytesPerToken));
       row_.output_tokens = static_cast<std::int32_t>(ceil_div(message.bytes, kBytesPerToken));
       row_.session = id_;

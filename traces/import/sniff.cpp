@@ -39,7 +39,7 @@ End sniff_object(std::string_view text, bool cut, Sniff& sniff) {
   return cut && json.where() == text.size() ? End::kCut : End::kBroken;
 }
 
-/// A document: an object over several lines or longer than what is in view, or an array of objects.
+/// Looks at a document: an object over several lines or longer than the part in view, or an array of objects.
 void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
   const bool array = text.front() == '[';
   if (array) text.remove_prefix(std::min(text.find_first_not_of(kJsonSpace, 1), text.size()));
@@ -47,7 +47,7 @@ void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
   sniff.shape = array ? Sniff::Shape::kJsonArray : Sniff::Shape::kJsonDocument;
 }
 
-/// Why text that begins as JSON is none, where that is plain: too deep, or cut off. Empty else.
+/// Why text that begins like JSON is not JSON, if the reason is plain: too deep, or cut off. Otherwise empty.
 std::string json_problem(std::string_view text, bool cut) {
   std::string problem = cut ? "" : "its JSON ends with an unclosed { or [";
   each_bracket(text, [&](std::size_t /*at*/, std::int64_t depth) {
@@ -59,7 +59,7 @@ std::string json_problem(std::string_view text, bool cut) {
   return problem;
 }
 
-/// What bytes that are no UTF-8 text are, where they say so.
+/// The encoding of bytes that are not UTF-8 text, if it can be recognised.
 std::string encoding_problem(std::string_view text) {
   const std::string_view mark = text.substr(0, 2);
   if (mark == "\xFF\xFE" || mark == "\xFE\xFF") return "it is UTF-16; expected UTF-8";

@@ -3,12 +3,12 @@
 
 namespace kvplan::traces {
 
-/// What an importer knows of its source as a whole.
+/// Facts about a source as a whole that its importer knows.
 struct SourceTraits {
-  /// An id of the source identifies the content of one block, not what is before it; it is replaced by one id for
-  /// each prefix in which it occurs.
+  /// True: an id of the source identifies the content of one block, not the blocks before it; it is replaced by one id
+  /// for each prefix in which it occurs.
   bool content_ids{false};
-  bool whole_prompts{false};  ///< a turn's lengths count its whole prompt: a shorter one is normal
+  bool whole_prompts{false};  ///< a turn's lengths count its whole prompt: one shorter than before is normal
   bool turns_wait{false};     ///< a row waits for the one before it in its session, unless it says otherwise
   bool clock_per_session{false};  ///< arrivals of different sessions are not compared
 };

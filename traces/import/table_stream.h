@@ -1,4 +1,4 @@
-// Shared by both kinds of tables: the loop over files and lines, values to rows, positions for errors.
+// Shared by both kinds of tables: the loop over files and lines, conversion of values to rows, positions for errors.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace kvplan::traces {
 
-/// Life cycle: as `TraceStream`. Subclasses read what stands at the top of a file and one line at a time.
+/// Life cycle: as `TraceStream`. Subclasses read the top of a file, and one line at a time.
 class TableStream : public TraceStream {
  public:
   TableStream(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits = {});
@@ -25,33 +25,33 @@ class TableStream : public TraceStream {
  protected:
   /// Called once per file before its first row; returns false after `fail`.
   virtual bool read_top() = 0;
-  /// Fills `row_` from a line; false after `fail`. An empty line never comes here.
+  /// Fills `row_` from a line that is not empty; false after `fail`.
   virtual bool read_row(std::string_view line) = 0;
   /// Whether a line has the values that the map asks for (ColumnMap::where); may extend the line to the whole row.
   virtual bool matches(std::string_view& line) = 0;
-  /// Asked before `read_row` while `quick_`: fills `row_` from the row at the front of what is held and gives its
-  /// bytes, line feed included. 0 where it does not take it, for whatever reason; then `read_row` is asked.
+  /// Called before `read_row` while `quick_`: fills `row_` from the row at the front of `held` and returns its bytes,
+  /// line feed included. Returns 0 if it cannot read the row, for whatever reason; then `read_row` is called.
   virtual std::size_t read_held_row(std::string_view /*held*/) { return 0; }
 
-  /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
-  /// Of kAfter one id at a time.
+  /// Puts the text of a value into `row_`; false after `fail`. An empty optional value means "not stated". For kAfter,
+  /// call it once for each id.
   bool set(Role role, std::string_view text);
   /// The fast path (digits.h): if the text begins with a plain number or time for this role, puts it into `row_` and
   /// returns the position after it. Otherwise puts nothing and returns nullptr; then `set` parses the text. REQUIRES:
   /// the text is in a line of `input()`.
   const char* set_plain(Role role, const char* at, const char* end);
-  /// Notes what is wrong in the current line.
+  /// Records an error in the current line.
   bool fail(std::string_view field, std::string message);
   bool fail_expected(Role role, std::string_view expected, std::string_view found);
-  /// The name by which errors speak of a role: that of its column.
+  /// The name of a role in error messages: the name of its column.
   [[nodiscard]] std::string_view name_of(Role role) const;
 
   [[nodiscard]] Input& input() { return *input_; }
   ColumnMap map_;
   Row row_;
-  bool quick_{false};  ///< `read_held_row` has a chance
-  /// Rows may have names (Row::id), or name those that they wait for: the map has such columns, or the subclass
-  /// fills them by itself and says so when it is made. Tables without pay nothing for them.
+  bool quick_{false};  ///< `read_held_row` may succeed
+  /// Rows may have names (Row::id), or name the rows that they wait for: the map has such columns, or the subclass
+  /// fills them itself and says so in the constructor. Tables without names pay nothing for this.
   bool names_waits_;
 
  private:
@@ -59,11 +59,11 @@ class TableStream : public TraceStream {
   bool set_count(Role role, std::string_view text, std::int32_t& value);
   Error error_here() const;
   Result<bool> next_file();
-  /// A row that cannot be read: an error, or one more that is left out.
+  /// Handles a row that cannot be read: returns an error, or counts the row as left out.
   Status leave_out();
-  /// How many, of which kinds, and the first of them.
+  /// Number and kinds of the rows that were left out, and the first of them.
   [[nodiscard]] std::string left_out_text() const;
-  /// All rows have been read: what is now known of the trace as a whole.
+  /// Called when all rows have been read: completes the facts about the trace as a whole.
   void finish();
 
   std::unique_ptr<Input> input_;
@@ -76,11 +76,11 @@ class TableStream : public TraceStream {
   RequestIds ids_;
   StreamSummary summary_;
   IsoTimeParser iso_;
-  std::array<int, kRoles> exponent_{};  ///< of times: `exponent_of` their unit, -1 for dates
+  std::array<int, kRoles> exponent_{};  ///< for times: `exponent_of` their unit, -1 for dates
   std::string problem_field_;
   std::string problem_;
   std::int64_t left_out_{0}, other_rows_{0};
-  std::map<std::string, std::int64_t> kinds_;  ///< of rows that are left out
+  std::map<std::string, std::int64_t> kinds_;  ///< kinds of errors, with the rows that were left out for each
   std::vector<std::string> examples_;
 };
 

@@ -18,7 +18,7 @@
 namespace kvplan::traces::vllm_bench {
 namespace {
 
-/// The arrays come one after the other, so those of a run are held in memory: at most this many requests, 256 MiB.
+/// The arrays come one after the other, so all arrays of a run are held in memory: at most this many requests, 256 MiB.
 constexpr std::int64_t kMostRequests = std::int64_t{1} << 22;
 
 /// One array of a run. Times are ns; -1 if the entry is null.
@@ -42,12 +42,12 @@ class BenchStream final : public DocumentStream {
 
   Result<bool> read_row() override;
   Status finish(std::int64_t rows) override;
-  /// The next run of the file into `columns_`; false at its end.
+  /// Reads the next run of the file into `columns_`; returns false at the end of the file.
   Result<bool> read_run();
   Status read_column(Column& column);
   Result<std::int64_t> entry(Column::Kind kind, std::string_view name);
   Status check_run();
-  /// Makes `row_` of the current request; false when it failed.
+  /// Makes `row_` from the current request; returns false if the request failed.
   Result<bool> take_request();
   [[nodiscard]] bool has(Index column) const { return columns_[column].present(); }
   [[nodiscard]] std::int64_t value(Index column) const {
@@ -66,7 +66,7 @@ class BenchStream final : public DocumentStream {
   }};
   std::int64_t run_begin_{0};  ///< byte of the current run
   std::int64_t size_{0};       ///< requests of the current run
-  std::int64_t at_{0};         ///< the next one
+  std::int64_t at_{0};         ///< the next request
   std::int64_t runs_{0};
   std::int64_t requests_{0};
   std::int64_t failed_{0};
@@ -123,7 +123,7 @@ Status BenchStream::read_column(Column& column) {
   return Done{};
 }
 
-/// Sum of a list of seconds in ns. False when it is none; `where` is then the byte of what is wrong.
+/// Adds up a list of seconds, in ns. Returns false if it is not such a list; `where` is then the byte of the error.
 bool sum_of_seconds(std::string_view text, std::int64_t& sum, std::size_t& where) {
   JsonCursor json(text);
   bool first = true;
@@ -256,8 +256,8 @@ Status BenchStream::finish(std::int64_t rows) {
   return Done{};
 }
 
-/// By the arrays, or by totals that both tools write before them: a result without the arrays gets an error that says
-/// how to produce them.
+/// Recognises the arrays, or totals that both tools write before them: a result without the arrays gets an error that
+/// says how to produce them.
 bool recognises(const Sniff& sniff) {
   if (!sniff.is_object()) return false;
   if (sniff.kind("input_lens") == 'a' && sniff.kind("output_lens") == 'a') return true;

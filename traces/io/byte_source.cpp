@@ -78,7 +78,7 @@ class RefillSource {
     begin_ += count;
     consumed_ += static_cast<std::int64_t>(count);
   }
-  /// More bytes in `left`; false at the end. REQUIRES: left() is empty.
+  /// Reads more bytes into `left`; returns false at the end. REQUIRES: left() is empty.
   Result<bool> refill() {
     begin_ = 0;
     KVPLAN_TRY(end_, source_->read(buffer_.data(), buffer_.size()));
@@ -174,7 +174,7 @@ class ZstdSource final : public ByteSource {
   Result<std::size_t> read(char* to, std::size_t room) override {
     ZSTD_outBuffer out{to, room, 0};
     while (out.pos == 0) {
-      // Also without new input: the decompressor may still hold output.
+      // Runs also without new input, because the decompressor may still hold output.
       if (input_.left().empty() && !held_back_) {
         KVPLAN_TRY(const bool more, input_.refill());
         if (!more) {

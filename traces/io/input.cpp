@@ -76,7 +76,7 @@ std::string_view Input::take(std::size_t count) {
 }
 
 bool Input::find_line_end(std::size_t from, std::size_t& end) {
-  std::size_t searched = from - line_begin_;  // relative: the buffer may move
+  std::size_t searched = from - line_begin_;  // relative, because the buffer may move
   for (;;) {
     const char* start = buffer_.get() + line_begin_ + searched;
     const void* hit = std::memchr(start, '\n', end_ - line_begin_ - searched);
@@ -119,7 +119,7 @@ bool Input::next_line_after_reading(std::string_view& line) {
 bool Input::extend_line(std::string_view& line) {
   std::size_t end = 0;
   if (failed_ || !find_line_end(begin_, end)) {
-    line = {buffer_.get() + line_begin_, line.size()};  // looking for more may have moved it
+    line = {buffer_.get() + line_begin_, line.size()};  // the search for more bytes may have moved the buffer
     return false;
   }
   begin_ = std::min(end + 1, end_);

@@ -1,6 +1,6 @@
-// Bytes of a file, plain or compressed with gzip or zstd (told apart by their first bytes), read forward in
-// bounded memory: a decompression bomb costs time, never memory. Serves text importers line by line and the
-// .kvt reader byte by byte. Pipes work: nothing is read twice.
+// The bytes of a file, plain or compressed with gzip or zstd (the first bytes tell which), read forwards in bounded
+// memory: a decompression bomb costs time, never memory. Text importers read it line by line, the .kvt reader byte by
+// byte. Pipes work: nothing is read twice.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace kvplan::traces {
 
-/// Where bytes come from. `read` gives up to `room` bytes at `to`; 0 means the end.
+/// A source of bytes. `read` gives up to `room` bytes at `to`; 0 means the end.
 class ByteSource {
  public:
   ByteSource() = default;
@@ -22,12 +22,12 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
   virtual Result<std::size_t> read(char* to, std::size_t room) = 0;
-  /// How many bytes it gives in all; 0 where that is not known (pipes, what is compressed). A file may still
-  /// grow or shrink.
+  /// How many bytes it gives in all; 0 if that is not known (pipes, compressed data). A file may still grow or
+  /// shrink.
   [[nodiscard]] virtual std::int64_t total_bytes() const { return 0; }
 };
 
-/// Told of every read of the file itself, before decompression: how many bytes it gave. An error ends the
+/// Called for every read of the file itself, before decompression, with the number of bytes read. An error ends the
 /// reading. For progress, and for ending early.
 using ReadHook = std::function<Status(std::size_t bytes)>;
 
@@ -37,14 +37,14 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook
 /// stands for the path in errors.
 Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes, const std::string& name);
 
-/// A buffer over a source: look ahead, take lines, take exact counts.
+/// A buffer over a source: it can look ahead, take lines, and take exact numbers of bytes.
 ///
-/// Views stay valid until the next call. After a failed call `error()` says why; functions that return bool
-/// give false at the end and on an error alike (`failed()` tells), so that the loop over lines pays for no
-/// error object.
+/// Views stay valid until the next call. After a failed call `error()` has the reason. Functions that return bool
+/// return false both at the end and on an error (`failed()` distinguishes them), so that the loop over lines makes no
+/// error objects.
 class Input {
  public:
-  /// A single line or block may not be longer: 64 MiB.
+  /// A single line or block may have at most 64 MiB.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
   /// This many bytes behind every view may be read; their content is undefined.
   static constexpr std::size_t kPadding = 8;
@@ -52,9 +52,9 @@ class Input {
   static Result<std::unique_ptr<Input>> open(const std::string& path, ReadHook on_read = {});
   Input(std::unique_ptr<ByteSource> source, std::string path);
 
-  /// The next bytes without consuming them: `count` of them, fewer only where the input ends.
+  /// The next `count` bytes without consuming them; fewer only at the end of the input.
   std::string_view peek(std::size_t count);
-  /// The next bytes, consumed; fewer than `count` only where the input ends.
+  /// The next `count` bytes, consumed; fewer only at the end of the input.
   std::string_view take(std::size_t count);
   /// The next line without its line feed and carriage return. A byte-order mark before the first line is
   /// skipped.
@@ -70,13 +70,13 @@ class Input {
     line = {from, size};
     return true;
   }
-  /// Bytes that were read but not consumed, from the beginning of a line, for a reader that finds line ends itself:
-  /// then `consume_line`, or `next_line` if it does not. Empty before the first line.
+  /// Bytes that were read but not consumed, from the beginning of a line, for a reader that finds line ends itself. It
+  /// then calls `consume_line`, or `next_line` if it found none. Empty before the first line.
   [[nodiscard]] std::string_view held() const {
     return first_line_ || failed_ ? std::string_view()
                                   : std::string_view(buffer_.get() + begin_, end_ - begin_);
   }
-  /// The first `bytes` of `held`, which end with its first line feed, are the latest line. Views stay valid.
+  /// Consumes the first `bytes` of `held`, which end with its first line feed, as the latest line. Views stay valid.
   void consume_line(std::size_t bytes) {
     line_begin_ = begin_;
     begin_ += bytes;
@@ -89,18 +89,18 @@ class Input {
   [[nodiscard]] bool failed() const { return failed_; }
   /// REQUIRES: failed().
   [[nodiscard]] const Error& error() const { return error_; }
-  /// Number of the latest line, from 1; of the first of its lines where it was extended.
+  /// Number of the latest line, from 1; if the line was extended, of its first line.
   [[nodiscard]] std::int64_t line_number() const { return line_number_; }
   /// Bytes consumed so far, after decompression.
   [[nodiscard]] std::int64_t position() const { return consumed_ + static_cast<std::int64_t>(begin_); }
-  /// Share of the source that has been consumed, at most 1; 0 where that is not known.
+  /// Share of the source that has been consumed, at most 1; 0 if that is not known.
   [[nodiscard]] double share_consumed() const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   bool next_line_after_reading(std::string_view& line);
   bool fill();
-  /// Index of the next line feed at or after `from`, or of the end; false when there is nothing more.
+  /// Index of the next line feed at or after `from`, or of the end; false if there are no more bytes.
   bool find_line_end(std::size_t from, std::size_t& end);
   std::string_view trimmed(std::size_t end) const;
   void fail(Error error);
@@ -111,7 +111,7 @@ class Input {
   std::size_t capacity_{0};
   std::size_t begin_{0};       ///< first byte not consumed
   std::size_t end_{0};         ///< one past the last byte read
-  std::size_t line_begin_{0};  ///< where the latest line starts
+  std::size_t line_begin_{0};  ///< index at which the latest line starts
   bool at_end_{false};
   bool failed_{false};
   bool first_line_{true};

@@ -1,4 +1,4 @@
-// Trace files of our own (.kvt), written and read as streams: memory does not grow with the length of the
+// Reads and writes kvplan's own trace files (.kvt) as streams: memory does not grow with the length of the
 // trace.
 #pragma once
 
@@ -23,10 +23,10 @@ class KvtWriter {
   explicit KvtWriter(Output& output, std::int64_t most_with_waits = kMostRequestsWithWaits)
       : output_(output), most_with_waits_(most_with_waits) {}
 
-  /// `summary` as it is before the first piece (what is final then).
+  /// `summary`: the stream's summary before the first piece; only the members that are final then are used.
   Status begin(const StreamSummary& summary);
   Status add(const Trace& piece);
-  /// `summary` as it is after the last piece. The digest that was written is `digest()` from then on.
+  /// `summary`: the stream's summary after the last piece. `digest()` is then the digest that was written.
   Status finish(const StreamSummary& summary);
   [[nodiscard]] const std::string& digest() const { return digest_text_; }
 
@@ -46,19 +46,19 @@ class KvtWriter {
 
 /// True when the input begins like a .kvt. Consumes nothing.
 bool looks_like_kvt(Input& input);
-/// Reads a .kvt. Every byte is checked: a flipped bit, a missing or a foreign part is an error with its
+/// Reads a .kvt. Every byte is checked: a flipped bit, a missing part or a foreign part is an error with its
 /// offset.
 Result<std::unique_ptr<TraceStream>> open_kvt(std::unique_ptr<Input> input);
 
-/// What `write_kvt` has written.
+/// Facts about a trace that `write_kvt` has written.
 struct WrittenTrace {
   StreamSummary summary;
   std::int64_t requests{0};
   std::int64_t span_ns{0};  ///< latest arrival less the earliest, at most 2^63 - 1
 };
 
-/// Reads `stream` to its end into a .kvt at `path`, whole or not at all. `stop` is asked between pieces; when
-/// it says true the error is of kind kInterrupted.
+/// Reads `stream` to its end into a .kvt at `path`, which appears complete or not at all. `stop` is called between
+/// pieces; if it returns true, the error is of kind kInterrupted.
 Result<WrittenTrace> write_kvt(TraceStream& stream, const std::string& path, bool (*stop)());
 
 }  // namespace kvplan::traces

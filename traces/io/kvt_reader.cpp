@@ -13,7 +13,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// Sums of steps, as 64-bit numbers that wrap (the writer's differences do).
+/// A running sum of differences, in 64 bits with wrap-around: the writer's differences may wrap.
 class Sum {
  public:
   std::int64_t add(std::int64_t step) {
@@ -25,8 +25,8 @@ class Sum {
   std::uint64_t value_{0};
 };
 
-/// Calls `take` with each number of a column; Protobuf has read the column if it was not extracted. False if it is
-/// broken.
+/// Calls `take` with each number of a column; if the column was not extracted, Protobuf has read it. Returns false if
+/// the column is broken.
 template <class Field, class Take>
 bool each_number(const kvt::Column& column, const Field& field, Take&& take) {
   if (!column.taken) {
@@ -55,7 +55,7 @@ class KvtReader final : public TraceStream {
 
  private:
   enum Taken : std::size_t { kArrivals, kInputs, kOutputs, kCounts, kIds };  ///< in columns_
-  /// The next frame's type in `head_` and its message in `message_`.
+  /// Reads the next frame: its type into `head_`, its message into `message_`.
   Status read_frame();
   Status read_chunk(Trace& piece);
   Status read_index();
@@ -66,9 +66,9 @@ class KvtReader final : public TraceStream {
   Status take_tokens(Taken which, const Field& field, std::string_view name,
                      std::vector<std::int32_t>& column);
   Status take_prefix(Trace& piece);
-  /// The error of the first id of the chunk that is none. `distinct`: ids before the chunk.
+  /// The error for the first invalid id of the chunk. `distinct`: number of ids before the chunk.
   [[nodiscard]] Error wrong_id(std::uint64_t distinct) const;
-  /// That of the first count of ids that is too great.
+  /// The error for the first count of ids that is too large.
   [[nodiscard]] Error wrong_count(const Trace& piece) const;
   [[nodiscard]] Error no_chunk() const { return wrong("expected a TraceChunk message"); }
   Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
@@ -91,7 +91,7 @@ class KvtReader final : public TraceStream {
   std::string message_;
   /// The chunk's largest columns, read from their bytes in `message_`.
   std::array<kvt::Column, 5> columns_{};
-  std::string rest_;  ///< the chunk without them
+  std::string rest_;  ///< the rest of the chunk, without these columns
   v1::TraceChunk chunk_;
   StreamSummary summary_;
   TraceDigest digest_;
@@ -153,7 +153,7 @@ Status KvtReader::read_head() {
 }
 
 Result<bool> KvtReader::next(Trace& piece) {
-  // Ids are written over, not cleared: room for new ones would be filled with zeros first.
+  // The vector is reused, not cleared: new elements would be filled with zeros first.
   std::vector<std::uint32_t> ids = std::move(piece.prefix.ids);
   clear_columns(piece);
   if (summary_.block_tokens > 0 && !ended_) piece.prefix.ids = std::move(ids);
@@ -178,7 +178,7 @@ Status KvtReader::read_chunk(Trace& piece) {
                {v1::TraceChunk::kHashCountFieldNumber},
                {v1::TraceChunk::kHashIdStepFieldNumber}}};
   if (!kvt::take_columns(message_, columns_, rest_) || !chunk_.ParseFromString(rest_)) return no_chunk();
-  if (chunk_.hash_id_step_size() != 0) return no_chunk();  // not in one piece
+  if (chunk_.hash_id_step_size() != 0) return no_chunk();  // the column was split into several parts
   rows_ = numbers_in(columns_[kArrivals], chunk_.arrival_step_ns());
   if (rows_ == 0) return wrong("arrival_step_ns", "a chunk without requests");
   KVPLAN_TRY_DO(take_arrivals(piece));
@@ -260,7 +260,7 @@ Status KvtReader::take_prefix(Trace& piece) {
   bool good = true;
   const bool whole = each_number(columns_[kCounts], chunk_.hash_count(), [&](std::uint32_t count) {
     if (found++ >= rows_) return;
-    // At most as many ids as blocks are begun: one fewer is less than the prompt.
+    // There are at most as many ids as the prompt has blocks: count - 1 full blocks are shorter than the prompt.
     good = good && count <= kMaxIdsPerRequest && (std::int64_t{count} - 1) * block < input[found - 1];
     end += count;
     offsets[found] = end;
@@ -279,7 +279,7 @@ Status KvtReader::take_prefix(Trace& piece) {
     return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
                                      std::to_string(steps));
   }
-  // Whether any is wrong first, without a branch for each; which one is a matter of an error line.
+  // First checks without branches whether any id is wrong; which one matters only for the error.
   if (!ids.dense || ids.distinct > UINT32_MAX) return wrong_id(before);
   summary_.distinct = static_cast<std::int64_t>(ids.distinct);
   return Done{};

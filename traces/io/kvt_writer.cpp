@@ -18,7 +18,7 @@ void put_steps(const Column& column, Field& field) {
   field.Reserve(static_cast<int>(column.size()));
   for (const auto value : column) {
     const auto now = static_cast<std::int64_t>(value);
-    // Unsigned, so that a step over the whole range wraps; the reader's sum wraps back.
+    // Unsigned, so that a difference larger than the range wraps; the reader's sum wraps back.
     field.AddAlreadyReserved(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(before)));
     before = now;
@@ -67,7 +67,7 @@ Status KvtWriter::begin(const StreamSummary& summary) {
   for (const std::string& option : summary.provenance.options) header.add_options(option);
   std::string message = header.SerializeAsString();
   if (message.size() > kvt::kMostOtherBytes) {
-    // A hundred thousand input files: the names go, the count stays.
+    // With too many input files (say, a hundred thousand) their names are left out, and only their number is stored.
     header.clear_sources();
     header.add_sources(std::to_string(summary.provenance.sources.size()) + " files");
     message = header.SerializeAsString();

@@ -14,7 +14,7 @@ constexpr int kZstdLevel = 3;
 class GzipOutput final : public Output {
  public:
   explicit GzipOutput(std::unique_ptr<Output> below) : below_(std::move(below)) {
-    // 15 + 16: largest window, gzip header. The header's time stays 0: same input, same bytes.
+    // 15 + 16: largest window, gzip header. The time in the header stays 0, so that equal input gives equal bytes.
     KVPLAN_CHECK(deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) ==
                  Z_OK);
   }

@@ -1,4 +1,4 @@
-// Files that appear whole or not at all (simulator/base/file_output.h), compressed where their name says so.
+// Files that appear complete or not at all (simulator/base/file_output.h), compressed if their name says so.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace kvplan::traces {
 
-/// As `create_file_output`; what is written to a path that ends in .gz or .zst is compressed.
+/// As `create_file_output`; if the path ends in .gz or .zst, the bytes are compressed.
 Result<std::unique_ptr<Output>> create_output(const std::string& path,
                                               Temporary temporary = Temporary::kUnnamed);
 

@@ -49,7 +49,7 @@ bool take_columns(std::string_view message, std::span<Column> columns, std::stri
     if (column == columns.end()) continue;
     value.remove_suffix(left.size());
     std::uint64_t bytes = 0;
-    take_varint(value, bytes);  // its size; the numbers are the rest
+    take_varint(value, bytes);  // the column's size; the rest are its numbers
     column->taken = ++pieces[static_cast<std::size_t>(column - columns.begin())] == 1 && (key & 7) == 2;
     column->varints = column->taken ? value : std::string_view();
   }
@@ -85,7 +85,7 @@ DecodedIds decode_ids(std::string_view column, std::uint64_t distinct, std::uint
     if (column.size() >= 8 && room - ids.count >= 8) {
       const std::uint64_t others = eight_bytes(column.data()) ^ kOnes;
       const std::size_t run = others == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(others)) / 8;
-      // Always writes eight: those after the run are overwritten, or not counted.
+      // Always writes eight numbers: those after the run are overwritten later, or not counted.
       for (std::size_t k = 0; k < 8; ++k) out[ids.count + k] = static_cast<std::uint32_t>(id + 1 + k);
       ids.dense &= run == 0 || id < ids.distinct;
       id += run;

@@ -65,7 +65,7 @@ class TextWriter {
  public:
   explicit TextWriter(TextFormat format) : format_(format) {}
 
-  /// The rows of a piece as text; the header too before the first.
+  /// The rows of a piece as text; the first call also returns the header.
   Result<std::string> rows(const Trace& piece) {
     sessions_.insert(sessions_.end(), piece.session_names.begin(), piece.session_names.end());
     tenants_.insert(tenants_.end(), piece.tenant_names.begin(), piece.tenant_names.end());
@@ -109,7 +109,7 @@ class TextWriter {
            (piece.waits.empty() ? 0U : 64U) | (piece.priority.empty() ? 0U : 128U);
   }
 
-  /// Requests that row i waits for, separated by `separator`. Rows are asked for in order.
+  /// Writes the requests that row i waits for, separated by `separator`. Rows must be requested in ascending order.
   void put_waits(const Trace& piece, std::size_t i, const char* separator, std::string& out) {
     const std::int64_t row = rows_before_ + static_cast<std::int64_t>(i);
     for (bool first = true; wait_ < piece.waits.size() && piece.waits.request[wait_] == row; ++wait_) {
@@ -150,8 +150,8 @@ class TextWriter {
     out += '\n';
   }
 
-  /// Mooncake's rows if there are prefix ids. Without them its names would leave the unit of time unclear: then the
-  /// names are those of the CSV, which include it.
+  /// Writes rows in Mooncake's form if there are prefix ids. Without them, its names would leave the unit of time
+  /// unclear, so the names are then those of the CSV, which include it.
   void json_row(const Trace& piece, std::size_t i, std::string& out) {
     if (!piece.prefix.present()) return plain_json_row(piece, i, out);
     out += "{\"timestamp\": ";

@@ -1,4 +1,4 @@
-// Traces as text that other tools (and kvplan) read.
+// Writes traces as text that other tools (and kvplan) can read.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ enum class TextFormat : std::uint8_t {
                ///< session_id, max_tokens; without, rows with the names of the CSV
 };
 
-/// What the file's ending says, before .gz or .zst: true with the format, or false for anything else.
+/// The format that the file's ending names, before .gz or .zst: true with the format, or false for any other ending.
 bool text_format_from(const std::string& path, TextFormat& format);
 
-/// Writes the stream as text to `path`, whole or not at all. `stop` as in write_kvt.
+/// Writes the stream as text to `path`, which appears complete or not at all. `stop` as in write_kvt.
 Status write_text_trace(TraceStream& stream, TextFormat format, const std::string& path, bool (*stop)());
 
 }  // namespace kvplan::traces

@@ -60,7 +60,7 @@ void TraceDigest::ids(const std::vector<std::uint32_t>& column) {
     state = mix(state, column[i]);
   };
   for (; i < column.size() && (references_ + i) % kIdLanes != 0; ++i) one();
-  // In registers, side by side: the chains of products do not wait for each other.
+  // The values are in registers, side by side, so that the chains of products do not wait for each other.
   std::uint64_t a = state_[kId0], b = state_[kId1], c = state_[kId2], d = state_[kId3];
   for (; i + kIdLanes <= column.size(); i += kIdLanes) {
     a = mix(a, column[i]);
@@ -74,7 +74,7 @@ void TraceDigest::ids(const std::vector<std::uint32_t>& column) {
 }
 
 void TraceDigest::add(const Trace& piece) {
-  // Side by side and in registers: the chains of products do not wait for each other.
+  // The values are in registers, side by side, so that the chains of products do not wait for each other.
   std::uint64_t arrival = state_[kArrival];
   std::uint64_t input = state_[kInput];
   std::uint64_t output = state_[kOutput];

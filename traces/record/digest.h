@@ -1,5 +1,5 @@
-// The digest of a trace: 16 hex digits over its columns, the same whether the trace comes from its original
-// file or from a .kvt of it. traces/FORMAT.md has the definition for other programs.
+// The digest of a trace: 16 hex digits over its columns. It is the same whether the trace comes from its original file
+// or from a .kvt made of it. traces/FORMAT.md has the definition for other programs.
 #pragma once
 
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace kvplan::traces {
 
-/// The first this many states were there from the beginning and are mixed in whatever they are.
+/// This many states existed in the first version; they are mixed in whatever their values are.
 inline constexpr std::size_t kFirstLanes = 15;
 
-/// Mixes the states of the columns into `state`, in order. A state behind the first fifteen that is 0 is left
-/// out, any other counts with its number: so a column that comes later changes the digest of no trace without
-/// it, and every file keeps its own.
+/// Mixes the states of the columns into `state`, in order. A state after the first fifteen that is 0 is left out; any
+/// other state is mixed in together with its number. So a column that is added later does not change the digest of a
+/// trace without it, and files keep their digests.
 std::uint64_t mix_lanes(std::uint64_t state, std::span<const std::uint64_t> lanes);
 
-/// Add the pieces of a trace in order, then `finish`. How the trace is cut into pieces does not matter.
-/// Columns that are not stated (empty, or -1) add nothing, so an absent column equals one without any value.
+/// Add the pieces of a trace in order, then `finish`. The division into pieces does not matter. Values that are not
+/// stated (empty columns, or -1) add nothing, so an absent column equals one without any value.
 class TraceDigest {
  public:
   void add(const Trace& piece);
   [[nodiscard]] std::string finish(const StreamSummary& summary) const;
 
  private:
-  /// Ids are dealt out to four states in turn, so that a processor can work on four at once. A new column is
-  /// appended; none moves.
+  /// Ids are added to four states in turn, so that a processor can work on four at once. New columns are appended at
+  /// the end, so no lane ever moves.
   enum Lane : std::size_t {
     kArrival,
     kInput,
@@ -49,7 +49,7 @@ class TraceDigest {
     kThink,
     kWaits,
     kPriority,
-    kLanes  ///< how many
+    kLanes  ///< number of lanes
   };
   static constexpr std::size_t kIdLanes = 4;
 

@@ -12,7 +12,7 @@ void cut(const std::vector<T>& from, std::size_t begin, std::size_t end, std::ve
             from.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-/// Names up to the greatest number in the piece that were not given before.
+/// Appends the names of numbers in the piece that were not given before, up to the greatest number.
 void cut_names(const std::vector<std::int32_t>& column, const std::vector<std::string>& names,
                std::size_t& given, std::vector<std::string>& to) {
   for (const std::int32_t number : column)

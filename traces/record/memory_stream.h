@@ -1,4 +1,4 @@
-// A trace in memory as a stream, for what only takes streams (the .kvt writer, exports).
+// A trace in memory as a stream, for functions that take only streams (the .kvt writer, exports).
 #pragma once
 
 #include "traces/record/trace_stream.h"

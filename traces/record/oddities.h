@@ -1,5 +1,5 @@
-// Unusual rows of a trace: counted by importers while they read, by edits in their results, and reported in the same
-// whole sentences.
+// Unusual rows of a trace: counted by importers while they read, and by edits in their results, and reported in the
+// same sentences.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace kvplan::traces {
 
 struct Oddities {
   std::int64_t rows{0};
-  std::int64_t out_of_order{0};  ///< arrivals earlier than the one before them
+  std::int64_t out_of_order{0};  ///< arrivals earlier than the arrival before them
   std::int64_t zero_input{0};
   std::int64_t zero_output{0};
   std::int64_t shrinking{0};  ///< turns with a prompt shorter than that of the turn before in their session
@@ -20,11 +20,11 @@ struct Oddities {
   std::int64_t covered_less{0};    ///< requests with fewer prefix ids than full blocks
   std::int64_t block_tokens{0};    ///< 0 = the trace has no prefix ids
 
-  /// One for each count, in this order; empty where there is nothing to say.
+  /// One sentence for each count, in this order; empty if the count gives no reason for one.
   [[nodiscard]] std::array<std::string, 6> sentences() const;
 };
 
-/// Counts them in a trace as it is. Arrivals of different sessions are compared only where they share a clock.
+/// Counts the oddities of a trace as it is. Arrivals of different sessions are compared only if they share a clock.
 Oddities oddities_of(const Trace& trace);
 
 /// "3 of 17", for warnings.

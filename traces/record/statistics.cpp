@@ -15,7 +15,7 @@ TokenStatistics token_statistics(std::vector<std::int32_t> values) {
   for (const std::int32_t value : values) sum += value;
   const auto count = static_cast<std::int64_t>(values.size());
   out.mean = static_cast<double>(sum) / static_cast<double>(count);
-  // Ranks in ascending order: each selection leaves all larger values after it, where the next one looks.
+  // Ranks are taken in ascending order: each selection leaves all larger values behind it, where the next one searches.
   std::size_t sorted = 0;
   const auto rank = [&](std::int64_t percent) {  // ceil(percent / 100 x count), from 1
     const auto at = static_cast<std::size_t>(ceil_div(percent * count, 100) - 1);

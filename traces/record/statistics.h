@@ -1,4 +1,4 @@
-// What `kvplan trace info` says about a trace.
+// The statistics that `kvplan trace info` prints about a trace.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct TokenStatistics {
   std::optional<std::int64_t> p50, p95, p99, max;
 };
 
-/// Sharing of prompts' beginnings. A reference is a hit when it and all references before it in the same
-/// prompt were seen in an earlier request, requests taken in file order and nothing ever dropped.
+/// How much the prompts share from their beginnings. A reference is a hit if it and all references before it in the
+/// same prompt were seen in an earlier request, with requests in file order and nothing ever evicted.
 struct PrefixStatistics {
   std::int64_t block_tokens{0};
   std::int64_t references{0};
   std::int64_t distinct{0};
   std::optional<double> infinite_hit_blocks;  ///< hits over all references
-  std::optional<double> infinite_hit_tokens;  ///< min(hits x block, prompt) over all prompt tokens
+  std::optional<double> infinite_hit_tokens;  ///< sum of min(hits x block, prompt) over all prompt tokens
 };
 
 /// Requests that wait for others.
@@ -30,13 +30,13 @@ struct TurnStatistics {
   std::int64_t waiting{0};
   std::int64_t waits{0};
   std::optional<std::int64_t>
-      longest_chain;  ///< requests, one behind the other; nullopt where waits go in a circle
+      longest_chain;  ///< length of the longest chain of waits, in requests; nullopt if there is a cycle of waits
 };
 
 struct Statistics {
   std::int64_t requests{0};
-  std::int64_t sessions{0};  ///< named ones; 0 where the source has none
-  /// nullopt where the requests share no clock; the rate and the variation also where the gaps do not define
+  std::int64_t sessions{0};  ///< number of named sessions; 0 if the source has none
+  /// nullopt if the requests share no clock; the rate and the variation also if the gaps do not define
   /// them.
   std::optional<double> span_s;
   std::optional<double> rate_per_s;  ///< (requests - 1) / span

@@ -44,12 +44,12 @@ struct Waits {
   }
 };
 
-/// Where a trace came from and what was noticed on the way; printed by reports.
+/// The source of a trace, and what was noticed while it was imported; printed by reports.
 struct Provenance {
   std::string format;                ///< importer name ("azure", "mooncake", "csv", ...)
   std::vector<std::string> sources;  ///< file names without folders
   std::vector<std::string>
-      options;  ///< "name=value" of what was given or assumed (time unit, block size, ...)
+      options;  ///< "name=value" for each given or assumed option (time unit, block size, ...)
   std::vector<std::string> warnings;  ///< whole sentences, with counts
 };
 
@@ -65,8 +65,8 @@ struct Trace {
   std::vector<std::string> session_names;
   std::vector<std::int32_t> tenant;  ///< index into tenant_names
   std::vector<std::string> tenant_names;
-  std::vector<std::int32_t> max_tokens;  ///< what the client allowed; -1 = not stated
-  std::vector<std::int32_t> priority;    ///< the lower the earlier, as vLLM counts; -1 = not stated
+  std::vector<std::int32_t> max_tokens;  ///< output tokens that the client allowed; -1 = not stated
+  std::vector<std::int32_t> priority;    ///< a lower number is served earlier, as in vLLM; -1 = not stated
   std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
   std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
 

@@ -6,7 +6,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// A sixteenth more than what the share says: rows differ in length, and room that is not used costs nothing.
+/// A sixteenth more than the share suggests: rows differ in length, and reserved memory that is not used costs nothing.
 std::size_t likely_size(std::size_t size, double share) {
   return share > 0 ? static_cast<std::size_t>(static_cast<double>(size) / share * 1.0625) : 0;
 }
@@ -19,7 +19,7 @@ void append(std::vector<T>& to, const std::vector<T>& from, double share = 0) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// An optional column that begins late, or pauses, holds -1 (not stated) for the rows without it.
+/// An optional column that begins late, or has gaps, gets -1 (not stated) in the rows without a value.
 template <class T>
 void append_optional(std::vector<T>& to, const std::vector<T>& from, std::size_t rows_before,
                      std::size_t rows) {
@@ -96,7 +96,7 @@ Result<Trace> collect(TraceStream& stream) {
   if (whole.prefix.present() && whole.prefix.offsets.empty()) whole.prefix.offsets.push_back(0);
   whole.shares_clock = summary.shares_clock;
   whole.provenance = summary.provenance;
-  whole.digest = summary.digest;  // a source that carries one has checked it
+  whole.digest = summary.digest;  // a source with a digest has checked it
   if (whole.digest.empty()) {
     TraceDigest digest;
     digest.add(whole);

@@ -1,5 +1,5 @@
-// A trace that is read piece by piece, so that memory does not grow with its length. Importers and the .kvt
-// reader are streams; `collect` makes a whole `Trace` of one.
+// A trace that is read piece by piece, so that memory does not grow with its length. Importers and the .kvt reader are
+// streams; `collect` makes a whole `Trace` from a stream.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kvplan::traces {
 
-/// A piece ends after this many requests prefix references or waits, whichever comes first.
+/// A piece ends after this many requests, prefix references or waits, whichever comes first.
 inline constexpr std::int64_t kPieceRequests = 65'536;
 inline constexpr std::int64_t kPieceReferences = 1 << 20;
 inline constexpr std::int64_t kPieceWaits = 1 << 18;
@@ -22,18 +22,18 @@ inline constexpr std::int64_t kMostRequestsWithWaits = (std::int64_t{1} << 31) -
 /// Longest name of a session or a tenant, in bytes.
 inline constexpr std::int64_t kMaxNameBytes = 1024;
 
-/// What is true of a trace as a whole. Complete once the stream has ended; before that, `block_tokens`,
+/// Facts about a trace as a whole. Complete when the stream has ended; before that, `block_tokens`,
 /// `shares_clock` and `provenance` without its warnings are already final.
 struct StreamSummary {
   std::int64_t block_tokens{0};  ///< 0 = no prefix hashes
   std::int64_t distinct{0};
   bool last_may_be_partial{true};
   bool shares_clock{true};
-  std::string digest;  ///< where the source carries one (.kvt), else empty
+  std::string digest;  ///< the digest in the source if it has one (.kvt), else empty
   Provenance provenance;
 };
 
-/// Life cycle: call `next` until it gives false or an error; the object is not used after an error.
+/// Life cycle: call `next` until it returns false or an error; the object must not be used after an error.
 class TraceStream {
  public:
   TraceStream() = default;
@@ -47,7 +47,7 @@ class TraceStream {
   /// optional column may be empty in one piece and full in another.
   virtual Result<bool> next(Trace& piece) = 0;
   [[nodiscard]] virtual const StreamSummary& summary() const = 0;
-  /// Share of the source that has been read, at most 1; 0 where that is not known.
+  /// Share of the source that has been read, at most 1; 0 if that is not known.
   [[nodiscard]] virtual double share_read() const { return 0; }
 };
 

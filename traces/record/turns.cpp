@@ -18,7 +18,7 @@ using Graph = boost::compressed_sparse_row_graph<boost::directedS>;
 using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
 using Edge = boost::graph_traits<Graph>::edge_descriptor;
 
-/// Thrown out of the search: the requests of a circle, each waiting for the one before it.
+/// Thrown by the search: the requests of a cycle, each of which waits for the one before it.
 struct Circle : std::exception {
   std::vector<Vertex> requests;
 };
@@ -81,15 +81,15 @@ std::vector<std::int32_t> groups_of(const Waits& waits, std::int64_t requests) {
 struct OpenEnd {
   std::int64_t end_ns;
   std::int32_t request;
-  /// Requests that it waits for itself, those that ended last at the end
+  /// The requests that it waits for itself; those that ended last are at the end
   std::vector<std::int32_t> before;
   bool operator>(const OpenEnd& other) const {
     return std::pair(end_ns, request) > std::pair(other.end_ns, other.request);
   }
 };
 
-/// A request that runs beside others takes over their waits, but at most this many, the last to end: otherwise the
-/// product of parallel requests and those before them would be too large.
+/// A request that runs in parallel to others inherits their waits, but at most this many, the last to end: otherwise
+/// the product of parallel requests and those before them would be too large.
 constexpr std::size_t kMostTakenOver = 64;
 
 void wait_for(Waits& waits, std::int32_t request, std::int32_t before) {
@@ -109,7 +109,7 @@ void chain_session(const Trace& trace, std::span<const std::int32_t> members,
     if (__builtin_add_overflow(arrival, took, &own.end_ns)) own.end_ns = INT64_MAX;
     for (; !open.empty() && open.top().end_ns <= arrival; open.pop())
       own.before.push_back(open.top().request);
-    if (own.before.empty() && !open.empty()) {  // it runs beside all of them
+    if (own.before.empty() && !open.empty()) {  // it runs in parallel to all of them
       const std::vector<std::int32_t>& theirs = open.top().before;
       const std::size_t taken = std::min(theirs.size(), kMostTakenOver);
       own.before.assign(theirs.end() - static_cast<std::ptrdiff_t>(taken), theirs.end());

@@ -31,9 +31,9 @@ class ClientRequests {
     open_window();
   }
 
-  /// When something is next: a request, or the end of a window without any more.
+  /// The time of the next event: a request, or the end of a window without further requests.
   [[nodiscard]] Wide at() const { return at_; }
-  /// True: it is a request, which is at `in_day_ns` of the day.
+  /// True if the next event is a request; it arrives at `in_day_ns` of the day.
   [[nodiscard]] bool is_request() const { return left_ > 0; }
   [[nodiscard]] std::int64_t in_day_ns() const { return static_cast<std::int64_t>(at_ - day_begin_ns_); }
   [[nodiscard]] const PoolClient& client() const { return *client_; }
@@ -59,7 +59,7 @@ class ClientRequests {
     return window().weibull ? draw_weibull(gaps_, window().shape) : draw_gamma(gaps_, window().shape);
   }
 
-  /// A number that the pool's own rate gives is whole; any other is rounded up or down by chance, right on average.
+  /// A number that follows from the pool's own rate is whole; others are rounded by chance, right on average.
   std::int64_t count() {
     const double wanted = window().requests() * rate_scale_;
     const double nearest = std::floor(wanted + 0.5);
@@ -88,7 +88,7 @@ class ClientRequests {
       return;
     }
     sum_ += gap();
-    // Gaps that are all too small for a double (or one too large) put all requests at the begin.
+    // If all gaps are too small for a double (or one is too large), all requests arrive at the beginning.
     const double share = total_ > 0 && std::isfinite(total_) ? sum_ / total_ : 0;
     const auto since = static_cast<std::int64_t>(share * static_cast<double>(length));
     at_ = begin + std::min(since, length - 1);
@@ -112,7 +112,7 @@ class Servegen final : public ArrivalProcess {
       : pool_(std::move(pool)) {
     for (const std::size_t position : chosen) {
       const PoolClient& client = pool_.clients[position];
-      // Windows that are over when the workload begins are passed over, and so are the requests of the day before.
+      // Windows that are over when the workload begins are skipped, and so are the requests of the day before.
       std::size_t window = 0;
       std::int64_t day_begin_ns = -from_ns;
       while (window < client.windows.size() && client.windows[window].end_ns <= from_ns) ++window;
@@ -167,7 +167,7 @@ constexpr std::array<Param, 4> kParams{
     decimal_param("from_s", "Time of day at which the workload begins; the pool's day repeats",
                   Unit::kSeconds, "0", 0, 1e9)};
 
-/// Positions of `count` clients, each draw in proportion to the requests of those that are left.
+/// Chooses `count` clients; each draw is in proportion to the requests of those that are left.
 std::vector<std::size_t> choose(const ClientPool& pool, std::size_t count, Random& random) {
   std::vector<double> weights;
   std::vector<std::size_t> chosen;

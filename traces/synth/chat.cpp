@@ -16,7 +16,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// A distribution by its quantiles: (share of draws in a million, value), straight lines between them.
+/// A point of a distribution: (share of draws in a million, value), with straight lines between points.
 struct Quantile {
   std::int64_t millionths;
   std::int64_t value;
@@ -97,7 +97,7 @@ std::int32_t pick_application(Random& random) {
   return a;
 }
 
-/// The turns of one conversation, appended.
+/// Appends the turns of one conversation.
 void converse(Random& random, std::int64_t start_ns, std::int32_t conversation, std::vector<Turn>& turns) {
   const std::int32_t application = pick_application(random);
   std::int64_t history = kApplications[static_cast<std::size_t>(application)].system_tokens;
@@ -162,7 +162,7 @@ std::vector<Turn> make_turns(const ChatOptions& options) {
   std::vector<Turn> turns;
   std::int64_t now = 0;
   std::int32_t conversation = 0;
-  // What arrives after the last start is cut, so that the tail is no emptying server.
+  // Requests after the last start are cut off, so that the trace does not end with a server that empties.
   while (static_cast<std::int64_t>(turns.size()) < options.requests + options.requests / 2 + 64) {
     converse(random, now, conversation++, turns);
     const bool burst = now % (kCalmNs + kBurstNs) >= kCalmNs;

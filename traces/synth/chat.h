@@ -1,11 +1,11 @@
 // A synthetic chat service: the bundled sample, and a quick workload if no recording is available.
 //
-// Three applications, each with a system prompt with which all its conversations begin. Conversations start at a low
-// rate and, in bursts, at several times that. In a conversation every turn sends the whole history again: the system
-// prompt, all earlier questions and answers, and the new question. So prompts share beginnings within an application
-// and within a conversation, and memory runs short in a burst.
+// There are three applications, each with a system prompt with which all its conversations begin. Conversations start
+// at a low rate and, in bursts, at several times that rate. In a conversation every turn sends the whole history again:
+// the system prompt, all earlier questions and answers, and the new question. So prompts share beginnings within an
+// application and within a conversation, and memory runs short in a burst.
 //
-// Everything is integer arithmetic on one seeded stream: the same options give the same trace on every machine.
+// All arithmetic is on integers and one seeded stream: the same options give the same trace on every machine.
 #pragma once
 
 #include <cstdint>

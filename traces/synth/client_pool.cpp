@@ -19,7 +19,7 @@ constexpr std::size_t kMostWindows = std::size_t{1} << 20;  // of a client
 constexpr std::size_t kMostLengths = std::size_t{1} << 24;  // of the pool
 constexpr std::int64_t kMostClients = std::int64_t{1} << 16;
 
-/// K of a name such as chunk-K-trace.csv; -1 if it is none.
+/// The K in a name such as chunk-K-trace.csv; -1 if the name has none.
 std::int32_t number_in(std::string_view name, std::string_view ending) {
   constexpr std::string_view kBegin = "chunk-";
   if (!name.starts_with(kBegin) || !name.ends_with(ending) || name.size() < kBegin.size() + ending.size())
@@ -93,7 +93,7 @@ class WindowRows {
   std::vector<PoolWindow> windows_;
 };
 
-/// Parses {45: 0.5, 46: 0.5}, as Python prints it. Errors have no position.
+/// Parses {45: 0.5, 46: 0.5}, the form in which Python prints a dict. Errors have no position.
 Result<LengthTable> parse_table(std::string_view text, std::size_t room) {
   const auto pass_spaces = [&] {
     while (text.starts_with(' ')) text.remove_prefix(1);
@@ -138,7 +138,7 @@ Result<LengthTable> parse_table(std::string_view text, std::size_t room) {
   return table;
 }
 
-/// A string of one dict.
+/// Reads a JSON string that contains one dict.
 Result<LengthTable> read_table(JsonElements& json, std::size_t room) {
   std::string_view text;
   const char kind = json.kind();
@@ -148,7 +148,7 @@ Result<LengthTable> read_table(JsonElements& json, std::size_t room) {
   return parse_table(text.substr(1, text.size() - 2), room);
 }
 
-/// Windows of lengths in order of time; those without take over what held before, around the clock.
+/// Sorts the windows by time; windows without lengths get those of the window before, also from the day before.
 void fill_idle(std::vector<PoolLengths>& lengths) {
   std::sort(lengths.begin(), lengths.end(),
             [](const PoolLengths& a, const PoolLengths& b) { return a.begin_ns < b.begin_ns; });
@@ -264,7 +264,7 @@ double ClientPool::requests() const {
 
 namespace {
 
-/// `walk(wants, take)` goes through the files.
+/// `walk(wants, take)` goes through all files.
 template <class Walk>
 Result<ClientPool> read_pool(Walk walk, const std::string& path) {
   std::map<std::int32_t, Parts> parts;

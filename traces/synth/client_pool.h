@@ -26,7 +26,7 @@ struct PoolWindow {
   std::int64_t begin_ns{0};
   std::int64_t end_ns{0};
   double rate_per_s{0};
-  bool weibull{false};  ///< else gamma
+  bool weibull{false};  ///< true: Weibull; false: gamma
   double shape{1};
   [[nodiscard]] double requests() const;
 };
@@ -47,7 +47,7 @@ struct PoolClient {
   std::int32_t number{0};           ///< K
   std::vector<PoolWindow> windows;  ///< ascending
   std::vector<PoolLengths>
-      lengths;  ///< ascending; an empty window uses the one before, so if any is filled none is empty
+      lengths;  ///< ascending; an empty window uses the one before it, so if any is filled none is empty
   /// The lengths at a time of the day. REQUIRES: requests() > 0.
   [[nodiscard]] const PoolLengths& lengths_at(std::int64_t ns) const;
   /// Mean rate over the day.
@@ -60,11 +60,11 @@ struct ClientPool {
   [[nodiscard]] double requests() const;
 };
 
-/// From a folder with the files, or a .tar of them, plain or compressed. Other files are passed over. Errors: no
-/// client; a file without the other of its client; what a file holds is no number, out of range, or out of
+/// Reads a pool from a folder with the files, or from a .tar of them, plain or compressed. Other files are ignored.
+/// Errors: no client; a client with only one of its two files; a value that is not a number, out of range, or out of
 /// order; a client with requests and no lengths.
 Result<ClientPool> read_client_pool(const std::string& path, const ReadHook& on_read = {});
-/// The same from an open .tar.
+/// Reads a pool from an open .tar.
 Result<ClientPool> read_client_pool(Input& archive);
 
 }  // namespace kvplan::traces

@@ -1,5 +1,5 @@
-// Numbers for blocks of content, by first appearance. Content that only grows gets its blocks in runs of consecutive
-// numbers, so a session of a million blocks takes a few pairs.
+// Numbers for blocks of content, in order of first appearance. Content that only grows gets its blocks in runs of
+// consecutive numbers, so a session of a million blocks takes a few pairs of numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvplan::traces {
 
-/// The blocks of one content that grows at its end: a system prompt, the history of a session.
+/// The blocks of a content that grows at its end: of a system prompt, or of the history of a session.
 class BlockRuns {
  public:
   [[nodiscard]] std::int64_t known() const { return known_; }

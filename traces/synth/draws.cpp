@@ -62,7 +62,7 @@ Weighted::Weighted(std::span<const double> weights) {
 
 std::size_t Weighted::draw(Random& random) const {
   const double ticket = random.unit() * cumulative_.back();
-  // The first that reaches beyond the ticket: none of weight 0. Rounding may carry the ticket to the very end.
+  // The first one above the ticket, so none with weight 0. Rounding may carry the ticket to the very end.
   auto at = std::upper_bound(cumulative_.begin(), cumulative_.end(), ticket);
   if (at == cumulative_.end())
     at = std::lower_bound(cumulative_.begin(), cumulative_.end(), cumulative_.back());

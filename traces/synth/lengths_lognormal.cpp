@@ -9,7 +9,7 @@
 namespace kvplan::traces::lengths_lognormal {
 namespace {
 
-/// The logarithm is normal with this mean and standard deviation.
+/// The logarithm of a length is normal with this mean and standard deviation.
 struct Side {
   double mean_log, deviation_log;
   std::int64_t most;

@@ -38,13 +38,13 @@ Status each_of_folder(const std::string& path, const WantsFile& wants, const Tak
   return Done{};
 }
 
-/// A field of an archive's header: up to its first zero byte.
+/// A text field of an archive's header: up to its first zero byte.
 std::string_view text_at(std::string_view header, std::size_t begin, std::size_t size) {
   const std::string_view field = header.substr(begin, size);
   return field.substr(0, field.find('\0'));
 }
 
-/// An octal number between spaces; -1 if it is none.
+/// An octal number between spaces; -1 if the field is not one.
 std::int64_t number_at(std::string_view header, std::size_t begin, std::size_t size) {
   std::string_view digits = text_at(header, begin, size);
   while (digits.starts_with(' ')) digits.remove_prefix(1);
@@ -59,7 +59,7 @@ std::int64_t number_at(std::string_view header, std::size_t begin, std::size_t s
 
 constexpr std::size_t kSizeAt = 124, kSumAt = 148, kTypeAt = 156, kMagicAt = 257, kPrefixAt = 345;
 
-/// The sum of a header's bytes, those of the sum itself taken as spaces.
+/// Checks the sum of a header's bytes; the bytes of the sum itself count as spaces.
 bool is_header(std::string_view header) {
   if (header.substr(kMagicAt, 5) != "ustar") return false;
   std::int64_t sum = 0;

@@ -16,12 +16,12 @@ using WantsFile = std::function<bool(std::string_view name)>;
 using TakeFile =
     std::function<Status(std::string_view name, const std::string& path, std::string_view bytes)>;
 
-/// A folder's files by name, those of folders in it left out, or those of an archive. Errors: it cannot be read,
-/// a file in it has more than 64 MiB.
+/// Reads the files of a folder, by name and without those of subfolders, or of an archive. Errors: it cannot be read, a
+/// file in it has more than 64 MiB.
 Status each_file(const std::string& path, const WantsFile& wants, const TakeFile& take,
                  const ReadHook& on_read = {});
-/// The files of an archive in its order: POSIX ustar, and what GNU tar and Python write for names up to 255
-/// bytes. Errors as above, and what is no archive.
+/// Reads the files of an archive in its order: POSIX ustar, and the archives that GNU tar and Python write for names up
+/// to 255 bytes. Errors as above, and if it is not an archive.
 Status each_file(Input& archive, const WantsFile& wants, const TakeFile& take);
 
 }  // namespace kvplan::traces

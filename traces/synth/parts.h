@@ -1,6 +1,6 @@
-// The four parts of a synthetic workload, one family of components each: when requests arrive, how long they are, what
-// their prompts share, and what follows a request. A member is one file FAMILY_NAME.cpp with an entry, and one line in
-// FAMILY.cpp; `kvplan list` and `explain` show it from its descriptor.
+// The four parts of a synthetic workload, one family of components each: when requests arrive, how long they are, which
+// beginnings their prompts share, and what follows a request. A member is one file FAMILY_NAME.cpp with an entry, and
+// one line in FAMILY.cpp; `kvplan list` and `explain` show it from its descriptor.
 //
 // Each part draws from its own stream, so changing one of them does not change the others. It produces one value after
 // the other without knowing how many will be needed: the first n requests of a longer workload are those of a shorter
@@ -20,7 +20,7 @@
 
 namespace kvplan::traces {
 
-/// The input of a part besides its choice.
+/// The input of a part in addition to its choice.
 struct PartContext {
   Random random;     ///< a stream of its own
   ReadHook on_read;  ///< called for reads of the part's files (traces/io/input.h)
@@ -35,7 +35,7 @@ struct RequestLengths {
 struct Arrival {
   std::int64_t at_ns{0};    ///< since the workload's begin
   std::int32_t client{-1};  ///< the client that sends it, if the process knows; else -1
-  RequestLengths lengths;   ///< where the process `has_lengths`
+  RequestLengths lengths;   ///< set if the process `has_lengths`
 };
 
 /// When requests arrive. Times never decrease and may be equal.
@@ -68,17 +68,17 @@ struct LengthsEntry {
   bool from_arrivals{false};  ///< requires an arrival process with lengths
 };
 
-/// The shared beginning of a prompt: the first `tokens` are those of the group.
+/// The shared beginning of a prompt: its first `tokens` tokens are those of the group.
 struct SharedPrefix {
   std::int32_t group{-1};  ///< -1 = none
   std::int32_t tokens{0};
-  bool added{true};  ///< true: they come before the drawn length; false: they are part of it
+  bool added{true};  ///< true: they are added to the drawn length; false: they are part of it
 };
 class PrefixSource {
  public:
   virtual ~PrefixSource() = default;
   virtual SharedPrefix draw() = 0;
-  /// Most shared tokens within a drawn prompt.
+  /// Largest number of shared tokens that are part of a drawn prompt.
   [[nodiscard]] virtual std::int64_t most_included() const { return 0; }
 };
 struct PrefixesEntry {
@@ -89,11 +89,11 @@ struct PrefixesEntry {
 /// The time of the next turn of a session.
 struct NextTurn {
   std::int64_t after_ns;  ///< from arrival to arrival, if the answer takes as long as the source assumes
-  std::int64_t think_ns;  ///< part of it: the pause after the end of the answer
+  std::int64_t think_ns;  ///< the part of it after the end of the answer: the pause
 };
 
-/// What follows a request: nothing, or another turn of its session, with a prompt of everything so far and new
-/// tokens.
+/// Decides what follows a request: nothing, or another turn of its session. The prompt of a later turn is the whole
+/// conversation and new tokens.
 class TurnSource {
  public:
   virtual ~TurnSource() = default;
@@ -120,9 +120,9 @@ const LengthsEntry& lengths_entry(const Choice& choice);
 const PrefixesEntry& prefixes_entry(const Choice& choice);
 const TurnsEntry& turns_entry(const Choice& choice);
 
-// For members.
+// For members:
 
-/// Real numbers of nanoseconds summed without drift, in steps of 2^-20 ns.
+/// A clock that sums real numbers of nanoseconds without drift, in steps of 2^-20 ns.
 class FineClock {
  public:
   /// Errors: the sum is more than 2^63 - 1 ns. REQUIRES: gap_ns is not negative; infinity is too much.

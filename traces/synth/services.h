@@ -1,5 +1,5 @@
-// Made-up services as a whole: what sends requests, how long they are and what they share belong together and are not
-// chosen part by part (parts.h is for that). A member is one file with an entry and one line in services.cpp.
+// Synthetic services as a whole: arrivals, lengths and shared content belong together and are not chosen part by part
+// (parts.h is for that). A member is one file with an entry and one line in services.cpp.
 #pragma once
 
 #include <cstdint>

@@ -91,7 +91,7 @@ class SynthStream final : public TraceStream {
   bool arrivals_ended_{false};
   bool ended_{false};
   std::vector<BlockRuns> groups_;
-  std::vector<std::int32_t> tenants_;  ///< by client or group: the number, -1 = not yet named
+  std::vector<std::int32_t> tenants_;  ///< number by client or group; -1 = no name yet
   std::int32_t tenants_named_{0};
   std::int64_t sessions_begun_{0};
   std::int64_t made_{0};
@@ -118,7 +118,7 @@ Session SynthStream::begin_session() {
   return session;
 }
 
-/// The session with the next turn in time, of those that are open or just begun.
+/// Finds the session with the earliest next turn, among open sessions and the one that begins next.
 Result<bool> SynthStream::next_turn(Session& session) {
   KVPLAN_TRY(const bool start, start_is_known());
   const bool open = !open_.empty() && (!start || open_.front().at_ns <= start_.at_ns);
@@ -188,7 +188,7 @@ void SynthStream::add_names(const Session& session, Trace& piece) {
   if (session.turns_made == 0) piece.session_names.push_back("session-" + std::to_string(session.number));
 }
 
-/// False where the session ends instead, because its context would be too long.
+/// Returns false if the session ends instead, because its context would be too long.
 Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   const RequestLengths drawn = lengths_->draw(session.arrival);
   const bool first = session.turns_made == 0;
@@ -237,7 +237,7 @@ Status SynthStream::finish() {
                      std::to_string(options_.requests) + " to make")
         .at_field("--requests");
   if (made_ == 0) return bad_input("no request arrives in this time").at_field("--duration");
-  // Without a part-filled block either reading is right; the ceiling is the wider one, as importers have it.
+  // Without an incomplete last block both readings fit; the ceiling allows more, so it is chosen, as in importers.
   summary_.last_may_be_partial = part_filled_ == 0;
   const auto warn = [&](std::int64_t count, const char* what) {
     if (count > 0)
@@ -274,7 +274,7 @@ bool names_file(const Param& param) {
   return param.name == "file" || param.name == "pool";
 }
 
-/// The choice as text, files without their folders; their names are also sources.
+/// The choice as text, with file names without their folders; the file names are also added to `sources`.
 std::string described(const Choice& choice, std::vector<std::string>& sources) {
   std::string out(choice.name());
   for (std::size_t i = 0; i < choice.values().size(); ++i) {

@@ -1,17 +1,17 @@
-// A made-up trace from four parts (parts.h): arrivals, lengths, shared beginnings of prompts, turns.
+// A synthetic trace made from four parts (parts.h): arrivals, lengths, shared beginnings of prompts, turns.
 //
-// Content. A prompt is the system prompt of its group, if it has one, and tokens of its own; a later turn's
-// prompt is the prompt before it, its answer, and new tokens. Full blocks of `block_tokens` tokens have ids,
-// equal where the block and everything before it are equal; a part-filled last block has none. So with a cache
-// without limit, blocks of a system prompt hit from the group's second request on, and a turn hits in every full
-// block of the prompt before it and its answer. Answers are hit only in later prompts: the ids of a request are
-// those of its prompt.
+// Content. A prompt is the system prompt of its group, if it has one, and tokens of its own. The prompt of a later turn
+// is the prompt before it, its answer, and new tokens. Full blocks of `block_tokens` tokens have ids, which are equal
+// if the block and everything before it are equal; a part-filled last block has no id. So with a cache without limit,
+// blocks of a system prompt are hit from the group's second request on, and a turn hits every full block of the prompt
+// before it and its answer. Answers are hit only in later prompts, because the ids of a request are those of its
+// prompt.
 //
-// Closed loops. A later turn waits for the one before it and then pauses (Trace::waits, think_ns); its arrival time is
-// when that would be over if answers took `token_s` a token.
+// Closed loops. A later turn waits for the turn before it and then pauses (Trace::waits, think_ns). Its arrival time is
+// the time when the pause would end if answers took `token_s` per token.
 //
-// Memory does not grow with the number of requests: it holds the open sessions, the group's block numbers, and
-// what the parts hold (a file of lengths, a pool of clients).
+// Memory does not grow with the number of requests: it holds the open sessions, the groups' block numbers, and the data
+// of the parts (a file of lengths, a pool of clients).
 #pragma once
 
 #include <cstdint>
@@ -29,30 +29,30 @@
 namespace kvplan::traces {
 
 struct SynthOptions {
-  // NAME[:key=value,...] of the family.
+  // NAME[:key=value,...] of the family, for each part:
   std::string arrivals;
   std::string lengths{"given"};
   std::string prefixes{"none"};
   std::string turns{"single"};
 
-  std::int64_t requests{0};     ///< how many; 0 = until the time is over, or the arrivals are
-  std::int64_t duration_ns{0};  ///< only what arrives before this, counted from the begin; 0 = without end
+  std::int64_t requests{0};     ///< number of requests; 0 = until the time is over, or the arrivals end
+  std::int64_t duration_ns{0};  ///< only arrivals before this time, counted from the beginning; 0 = no limit
   std::uint64_t seed{0};
-  std::int64_t block_tokens{16};  ///< tokens of one prefix id, 1 to 2^20; no matter where nothing is shared
+  std::int64_t block_tokens{16};  ///< tokens of one prefix id, 1 to 2^20; without effect if nothing is shared
 
-  ReadHook on_read{};  ///< told of reads of the files that parts read (traces/io/input.h)
+  ReadHook on_read{};  ///< called for reads of the files that parts read (traces/io/input.h)
 };
 
 /// The trace, by arrival (equal times in the order in which sessions began), as a stream. Errors, here and at
-/// the end of the stream: what the parts refuse; neither a number nor a time where arrivals have no end; fewer
-/// arrivals than `requests`; none at all; more than 2^20 sessions open at once; a value that does not fit its
+/// the end of the stream: errors of the parts; neither a number nor a time if arrivals have no end; fewer
+/// arrivals than `requests`; no arrivals; more than 2^20 sessions open at once; a value that does not fit its
 /// column.
 Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& options);
 
-/// The files that the parts read. Errors: as make_synth for what the options say.
+/// The files that the parts read. Errors: those of make_synth about the options.
 Result<std::vector<std::string>> synth_files(const SynthOptions& options);
 
-/// The families of made-up traces, the parts of parts.h and the services of services.h, and their members.
+/// The families of synthetic traces, the parts of parts.h and the services of services.h, and their members.
 std::span<const std::string_view> synth_families();
 Catalogue synth_descriptors(std::string_view family);
 

@@ -18,11 +18,11 @@ class Sessions final : public TurnSource {
         token_ns_(token_ns),
         most_tokens_(most_tokens) {}
   std::optional<NextTurn> next(Random& session, std::int64_t turn, std::int32_t output) override {
-    // Drawn whether it counts or not: the pauses of one session are then the same for any number of its turns.
+    // Drawn even if it is not used, so that the pauses of a session are the same for any number of turns.
     const double ticket = session.unit();
     const double pause = think_ns_ * draw_exponential(session);
     if (fixed_turns_ > 0 ? turn >= fixed_turns_ : ticket >= go_on_) return std::nullopt;
-    static constexpr double kMost = 9e18;  // fits; such an arrival does not
+    static constexpr double kMost = 9e18;  // fits into 64 bits; an arrival that late is refused
     const auto whole = [](double ns) { return static_cast<std::int64_t>(std::floor(std::min(ns, kMost))); };
     return NextTurn{.after_ns = whole(token_ns_ * output + pause), .think_ns = whole(pause)};
   }

@@ -1,4 +1,4 @@
-"""Requests as columns, and the rules that they keep in every .kvt."""
+"""Requests as columns, and the rules that the columns keep in every .kvt."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,10 +20,10 @@ REQUIRED = ("arrival_ns", "input_tokens", "output_tokens")
 
 
 class Stated(NamedTuple):
-    """A column that is there or not, and in which -1 means: not stated."""
+    """An optional column, in which -1 means: not stated."""
 
     name: str
-    number: int  # of its field in TraceChunk
+    number: int  # number of the column's field in TraceChunk
     kind: str
     digest_state: int
     most: int = None  # None: the last name that is known
@@ -36,11 +36,11 @@ STATED = (Stated("session", 6, "sint32", 9), Stated("tenant", 9, "sint32", 10),
 
 
 class Named(NamedTuple):
-    """The names that a column of STATED counts."""
+    """The names to which the numbers of a column of STATED refer."""
 
     column: str
     names: str
-    number: int  # of the field with their sizes; their texts are in the next one
+    number: int  # field with the sizes of the names; the next field has their texts
     digest_state: int
 
 
@@ -51,7 +51,7 @@ WAITS_DIGEST_STATE = 17
 
 
 def whole_numbers(name, values):
-    """A column as int64; never rounded, never wrapped."""
+    """A column as int64; numbers are never rounded and never wrapped around."""
     column = np.asarray(values)
     if column.size == 0:
         column = column.astype(np.int64)
@@ -62,7 +62,7 @@ def whole_numbers(name, values):
 
 
 def _request_numbers(name, values):
-    """A column of waits as int32; never rounded, never wrapped."""
+    """A column of waits as int32; numbers are never rounded and never wrapped around."""
     column = np.asarray(values)
     if column.dtype == np.int32 and column.ndim == 1 and (not column.size or column.min() >= 0):
         return column
@@ -74,7 +74,7 @@ def _request_numbers(name, values):
 
 
 def sorted_waits(request, before):
-    """Waits in the order of files, by (later of the two, request, before), each once."""
+    """Waits in the order of files, which is by (later request of the two, request, before); each wait occurs once."""
     order = np.lexsort((before, request, np.maximum(request, before)))
     request, before = request[order], before[order]
     again = (np.diff(request) == 0) & (np.diff(before) == 0)
@@ -86,13 +86,13 @@ def sorted_waits(request, before):
 class Columns:
     """Consecutive requests; all numbers are int64 arrays with an entry per request.
 
-    `hash_ids` has the prefix ids of all requests one behind the other, `hash_count` how many are of each; both are None
-    where there is no block size. Other optional columns are None, or have -1 where a request states nothing. `session`
-    counts the names of the whole file; `session_names` are those that no earlier columns named. Likewise `tenant`.
+    `hash_ids` has the prefix ids of all requests in a row, `hash_count` the number of ids of each request; both are
+    None where there is no block size. Other optional columns are None, or have -1 where a request states nothing.
+    `session` numbers the names of the whole file; `session_names` are names that no earlier columns had. So `tenant`.
 
     Request `wait_request[k]` arrives only after request `wait_before[k]` has ended: two int32 arrays, empty if
-    no request waits, of numbers that count the requests of the whole file from 0. Columns have the waits with a later
-    request among theirs. Cycles of waits are possible.
+    no request waits. Their numbers count the requests of the whole file from 0. Columns hold the waits whose later
+    request is among theirs. Cycles of waits are possible.
     """
 
     arrival_ns: np.ndarray
@@ -134,7 +134,7 @@ class Columns:
         return len(self.arrival_ns)
 
     def rows(self, first, last, number=0):
-        """Requests [first, last) as columns, with none of the names. `number`: that of the first of all these requests.
+        """Requests [first, last) as columns without names. `number`: the file's number for the first request of `self`.
         """
         parts = {name: getattr(self, name)[first:last] for name in (*REQUIRED, *OPTIONAL)
                  if getattr(self, name) is not None}
@@ -149,7 +149,7 @@ class Columns:
 
 
 def joined(pieces):
-    """The fields of one long row of requests."""
+    """The fields of all pieces, one piece after the other."""
     def whole(name, missing):
         parts = [getattr(piece, name) for piece in pieces]
         if all(part is None for part in parts):
@@ -225,7 +225,7 @@ class Rules:
         if bad.size:
             raise FormatError(f"request {request[bad[0]]} waits for request {before[bad[0]]}: expected "
                               f"{self.requests} to {end - 1} as the later of the two", field="wait_before")
-        # The first of the three numbers that differs from the one before is the one that grows.
+        # The first of the three numbers that differs from the previous wait's number must be greater.
         steps = [np.diff(column) for column in (later, request, before)]
         step = np.where(steps[0] != 0, steps[0], np.where(steps[1] != 0, steps[1], steps[2]))
         bad = np.flatnonzero(step <= 0) + 1

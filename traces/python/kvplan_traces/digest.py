@@ -1,4 +1,4 @@
-"""The digest of traces/FORMAT.md: equal digests mean equal content."""
+"""The digest that traces/FORMAT.md defines: equal digests mean equal content."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ _FIRST_STATES = 15  # of the first version; later ones count where they are not 
 
 
 def _mixed(state, values):
-    # Each value depends on the one before: this loop is what most of reading a large file takes.
+    # Each value depends on the previous one: this loop takes most of the time of reading a large file.
     for value in values:
         state = (state ^ value) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
         state ^= state >> 32
@@ -17,10 +17,10 @@ def _mixed(state, values):
 
 
 class Digest:
-    """Columns go in piece by piece, in the order of the file."""
+    """The digest of columns that are added piece by piece, in the order of the file."""
 
     def __init__(self):
-        # Numbered from 1, as on the page.
+        # States are numbered from 1, as in FORMAT.md.
         last = max(WAITS_DIGEST_STATE, *(column.digest_state for column in STATED))
         self._states = dict.fromkeys(range(1, 1 + last), 0)
         self._requests = self._references = 0

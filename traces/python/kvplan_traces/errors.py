@@ -1,13 +1,13 @@
-"""The one error of this package."""
+"""The only error class of this package."""
 
 from contextlib import contextmanager
 
 
 class FormatError(ValueError):
-    """A file, or what was asked to be written, does not fit the format.
+    """A file, or data to be written, does not fit the format.
 
     Its text is one line: file, byte, field and what was expected, as far as they are known. `byte` counts from the
-    start of the file; of something inside a frame it is that of the frame.
+    start of the file; for an error inside a frame it is where the frame begins.
     """
 
     def __init__(self, problem, *, field=None, byte=None, path=None):
@@ -23,7 +23,7 @@ class FormatError(ValueError):
 
 @contextmanager
 def located(path, byte=None, field=None):
-    """Says of errors inside where they are, unless they know better."""
+    """Adds the place to errors raised inside, unless they have a place already."""
     try:
         yield
     except FormatError as error:

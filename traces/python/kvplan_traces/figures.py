@@ -1,4 +1,4 @@
-"""The figures of `kvplan trace info`, piece by piece. Definitions are in traces/README.md."""
+"""The figures of `kvplan trace info`, computed piece by piece. traces/README.md defines them."""
 
 import math
 
@@ -11,7 +11,7 @@ _NO_WAITS = np.empty(0, np.int32)
 
 
 class _Sharing:
-    """Prefix references that hit where nothing is ever forgotten."""
+    """Prefix references that hit in a cache that never forgets."""
 
     def __init__(self):
         self.distinct = self.references = self.hit_blocks = self.hit_tokens = self.tokens = 0
@@ -37,7 +37,7 @@ class _Sharing:
 
 
 def _lengths(counts):
-    """Figures of lengths that are given as {length: requests}."""
+    """Figures of lengths. `counts` is {length: number of requests}."""
     values = np.array(sorted(counts), np.int64)
     times = np.array([counts[value] for value in values.tolist()], np.int64)
     total, ends = int(times.sum()), np.cumsum(times)
@@ -57,7 +57,7 @@ def _ratio(part, whole):
 
 
 def _times(arrivals):
-    """Span, rate and variation of the gaps, in the order of operations of kvplan: equal to the last bit."""
+    """Span, rate and variation of the gaps, computed in kvplan's order of operations: equal to the last bit."""
     arrivals = np.sort(arrivals)
     span = (int(arrivals[-1]) - int(arrivals[0])) / 1e9
     out = {"span_s": span, "rate_per_s": None, "interarrival_cv": None}
@@ -71,7 +71,7 @@ def _times(arrivals):
 
 
 def _longest_chain(request, before):
-    """Most requests one behind the other; None where waits go in a circle."""
+    """The most requests of which each waits for the previous one; None where waits form a cycle."""
     numbers, places = np.unique(np.concatenate((request, before)), return_inverse=True)
     waiting, first = places[: len(request)], places[len(request) :]
     order = np.argsort(first, kind="stable")
@@ -93,7 +93,7 @@ def _longest_chain(request, before):
 
 
 def _turns(waits):
-    """`waits`: a list of pairs of columns."""
+    """Figures of waits. `waits` is a list of pairs of columns."""
     request, before = (np.concatenate(columns) for columns in zip((_NO_WAITS, _NO_WAITS), *waits))
     if not request.size:
         return None
@@ -101,12 +101,12 @@ def _turns(waits):
 
 
 def _readable(texts):
-    """Bytes that are no UTF-8 are told as U+FFFD."""
+    """Texts for people; bytes that are not UTF-8 become U+FFFD."""
     return [text_bytes(text).decode("utf-8", "replace") for text in texts]
 
 
 def describe(header, pieces, digest):
-    """`pieces`: columns in the order of the file. Arrivals and waits of all requests are kept in memory, no more.
+    """`pieces`: columns in the order of the file. Of all requests, only arrivals and waits are kept in memory.
     """
     requests = sessions = 0
     arrivals, waits, inputs, outputs, sharing = [], [], {}, {}, _Sharing()

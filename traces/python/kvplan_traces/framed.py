@@ -1,5 +1,5 @@
-"""What the readers of .kvt and .kva have in common: a file that is open as long as its reader is used, begins with a
-magic and ends with a trailer that says where the index is. Compressed as a whole it is unpacked first."""
+"""The common part of the readers of .kvt and .kva: a file that stays open while its reader is used. It begins with a
+magic and ends with a trailer that says where the index is. A compressed file is unpacked first."""
 
 import os
 
@@ -8,7 +8,7 @@ from .errors import expect, located
 
 
 class FramedFile:
-    """Opens `path` and reads its ends by `_open`; where that raises, nothing stays open. To be used with `with`."""
+    """Opens `path` and calls `_open`, which reads both ends; closes the file if that raises. To be used with `with`."""
 
     def __init__(self, path):
         self.path = os.fspath(path)
@@ -28,7 +28,7 @@ class FramedFile:
         self._file.close()
 
     def _ends(self, kind, magic, frame_bytes, trailer_bytes):
-        """(the trailer's bytes, where it begins). There is room for a header and an index before it."""
+        """(the trailer's bytes, where it begins). Checks that the file has room for a header and an index before it."""
         size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
         expect(self._file.read(len(magic)) == magic, f"expected the first bytes of a {kind}")

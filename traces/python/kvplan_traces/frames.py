@@ -1,6 +1,6 @@
-"""Traces as pandas frames and back. The only module that needs pandas.
+"""Turns traces into pandas frames and back. Unlike the other modules for trace files it needs pandas.
 
-A frame has the columns `arrival_ns`, `input_tokens`, `output_tokens`, and of the others those that the trace has:
+A frame has the columns `arrival_ns`, `input_tokens` and `output_tokens`, and these further ones if the trace has them:
 `session` and `tenant` (categories, missing where not stated), `max_tokens`, `ttft_ns`, `e2e_ns`, `think_ns` and
 `priority` (Int64, missing where not stated), `hashes` (an array of prefix ids per request), `after` (an array of the
 numbers of the requests that it waits for). The index numbers the requests from 0.
@@ -20,12 +20,12 @@ _KNOWN = (*REQUIRED, *OPTIONAL, "hashes", "after")
 
 
 def to_frame(trace, hashes=True):
-    """One row per request. `hashes=False` leaves the column of that name out: it takes most of the time and memory."""
+    """One row per request. `hashes=False` omits that column, which takes most of the time and memory."""
     out = {name: getattr(trace, name) for name in REQUIRED}
     for name, names in _NAMES.items():
         numbers, texts = getattr(trace, name), getattr(trace, names)
         if numbers is not None:
-            # Two sessions may have one name; categories may not, so the second is told by its number.
+            # Two sessions may have the same name, two categories may not: a second one gets its number as well.
             out[name] = pd.Categorical.from_codes(numbers, _distinct(texts))
     for name in _STATED:
         numbers = getattr(trace, name)
@@ -49,9 +49,9 @@ def hash_frame(trace):
 
 
 def columns_of(frame, header):
-    """The fields of a `Trace`. Sessions, tenants and hashes may be anything that compares: they are numbered anew, by
-    first appearance. `after` has labels of the index, so of a selection too; a wait for a request that the frame does
-    not have is dropped. Sets `header.block_tokens` to 0 where the frame has no hashes."""
+    """The fields of a `Trace`. Sessions, tenants and hashes may be of any type that compares: they are numbered again
+    by first appearance. `after` has labels of the frame's index, so a selection of rows works too; a wait for a request
+    that the frame does not have is dropped. Sets `header.block_tokens` to 0 where the frame has no hashes."""
     missing = [name for name in REQUIRED if name not in frame.columns]
     expect(not missing, "expected the columns " + ", ".join(missing), "frame")
     unknown = [str(name) for name in frame.columns if name not in _KNOWN]
@@ -74,7 +74,7 @@ def columns_of(frame, header):
 
 
 def header_of(like, changes, plain):
-    """The header of the trace `like`, or `plain`, with changes."""
+    """The header of the trace `like`, or `plain` if there is none, with the given changes."""
     return dataclasses.replace(plain if like is None else like.header, **changes)
 
 
@@ -91,7 +91,7 @@ def _distinct(texts):
 
 def _numbers(series, name):
     expect(not series.isna().any(), "expected a number in every row", name)
-    if pd.api.types.is_float_dtype(series.dtype):  # as pandas makes of whole numbers with gaps
+    if pd.api.types.is_float_dtype(series.dtype):  # pandas turns whole numbers with gaps into floats
         values = series.to_numpy(np.float64)
         expect(np.all((values == np.floor(values)) & (np.abs(values) <= 2.0**53)), "expected whole numbers", name)
         return values.astype(np.int64)
@@ -135,7 +135,7 @@ def _hashes(lists):
     kinds = {part.dtype if isinstance(part, np.ndarray) else None for part in parts if len(part)}
     if len(kinds) == 1 and None not in kinds:
         flat = np.concatenate([part for part in parts if len(part)])
-    else:  # numbers of 64 bits and texts beside each other: as they are, since numpy would round them
+    else:  # 64-bit numbers and texts in one list are kept as they are, since numpy would round the numbers
         flat = np.empty(int(counts.sum()), object)
         flat[:] = [value.item() if isinstance(value, np.generic) else value for part in parts for value in part]
     return counts, pd.factorize(flat)[0]

@@ -1,4 +1,4 @@
-"""Reads .kva, versions 1 and 2, after simulator/io/ATTENTION_FORMAT.md."""
+"""Reads .kva, versions 1 and 2, as simulator/io/ATTENTION_FORMAT.md describes them."""
 
 import os
 import struct
@@ -13,41 +13,41 @@ from .errors import FormatError, expect, located
 from .framed import FramedFile
 from .kva_index import Version1, Version2, message_of, recovered, sequence_of
 
-# Rows computed together from tensors.
+# The number of rows that are computed from tensors at a time.
 _BLOCK = 64
 _BLOCK_WEIGHTS = 1 << 22
 
 
 class AttentionReader(FramedFile):
-    """A recording of attention: `header` (an AttentionHeader or, of version 2, a RecordingHeader), `sequences`, and any
-    (sequence, layer, head) by itself; a chunk is in memory at a time.
+    """A recording of attention: `header` (an AttentionHeader, or for version 2 a RecordingHeader), `sequences`, and the
+    data of any (sequence, layer, head). One chunk is in memory at a time.
 
-    Opening reads the header and the index; what is asked for is checked when it is read, `check` reads all of it. A
-    file of version 2 that was cut is read as far as it is whole: `cut_at` is the byte there, None of a finished file.
+    Opening reads the header and the index. Data are checked when they are read; `check` reads all of them. A truncated
+    file of version 2 is read up to its first incomplete frame: `cut_at` is that byte, or None if the file is complete.
     Raises FormatError.
     """
 
     def recorded(self):
-        """(sequence, layer) pairs of which there is something, ascending."""
+        """The (sequence, layer) pairs for which something is recorded, ascending."""
         return sorted(self._contents.layers)
 
     def tokens(self, sequence=0, layer=None):
-        """How many tokens of a sequence are there; of one that is not complete, those that are whole in the layer, or
-        in all layers that are there."""
+        """How many tokens of a sequence are recorded. For an incomplete sequence: the tokens for which everything is
+        recorded, in the layer or else in all layers of the sequence."""
         with located(self.path):
             kva.check_below("sequence", sequence, len(self.sequences))
             return self._contents.tokens(sequence, layer)
 
     def layer(self, number=0):
-        """What is known of a layer: its shape, logit_scale, window, soft_cap, sink_logits, ... (ResolvedLayer)."""
+        """The known facts of a layer: its shape, logit_scale, window, soft_cap, sink_logits, ... (ResolvedLayer)."""
         with located(self.path):
             found = self._contents.layer(number)
             expect(found is not None, f"layer {number} was not recorded")
             return found
 
     def rows(self, sequence=0, layer=0, head=0, first=0, last=None):
-        """Yields (t, weights) of every recorded row in [first, last): t + 1 weights as float64. Of a file of top
-        entries what is not listed gets its even share; where a layer has no rows they are computed of its tensors."""
+        """Yields (t, weights) of every recorded row in [first, last): t + 1 weights as float64. The rest of a top row
+        is spread evenly over its other tokens. If a layer has no rows, they are computed from its tensors."""
         facts = self.layer(layer)
         tokens = self.tokens(sequence, layer)
         last = tokens if last is None else min(last, tokens)
@@ -71,19 +71,19 @@ class AttentionReader(FramedFile):
         return out
 
     def queries(self, sequence=0, layer=0, head=0):
-        """float32 [tokens, key_size], of a query head."""
+        """float32 [tokens, key_size], for a query head."""
         return self._tensor("queries", sequence, layer, head)
 
     def keys(self, sequence=0, layer=0, head=0):
-        """float32 [tokens, key_size], of a KV head."""
+        """float32 [tokens, key_size], for a KV head."""
         return self._tensor("keys", sequence, layer, head)
 
     def values(self, sequence=0, layer=0, head=0):
-        """float32 [tokens, value_size], of a KV head."""
+        """float32 [tokens, value_size], for a KV head."""
         return self._tensor("values", sequence, layer, head)
 
     def value_norms(self, sequence=0, layer=0, head=0):
-        """float32 [tokens], of a KV head: as recorded, else of its values."""
+        """float32 [tokens], for a KV head: as recorded, else computed from its values."""
         if "value_norms" not in self.layer(layer).parts:
             return np.linalg.norm(self.values(sequence, layer, head), axis=1)
         return self._tensor("value_norms", sequence, layer, head)[:, 0]
@@ -93,21 +93,21 @@ class AttentionReader(FramedFile):
         return self._tensor("layer_inputs", sequence, layer, 0)
 
     def output_weights(self, layer=0, head=0):
-        """float32 [value_size, hidden_size], of a query head."""
+        """float32 [value_size, hidden_size], for a query head."""
         return self._tensor("output_weights", 0, layer, head)
 
     def token_classes(self, sequence=0):
-        """[tokens], each a number of header.token_classes."""
+        """[tokens], each an index into header.token_classes."""
         return self._tensor("token_classes", sequence, 0, 0)[:, 0]
 
     def positions(self, sequence=0):
-        """[tokens]: 0, 1, ... where none are recorded."""
+        """[tokens]: 0, 1, ... if the file has no positions."""
         if "positions" not in self._contents.of_sequences:
             return np.arange(self.tokens(sequence))
         return self._tensor("positions", sequence, 0, 0)[:, 0]
 
     def check(self):
-        """Reads every chunk, of a finished file of version 2 every frame, and sees that what is complete is whole."""
+        """Reads every chunk (in complete files of version 2 every frame); checks that complete sequences are whole."""
         if self._contents.one_behind_the_other and self.cut_at is None:
             self._check_frames()
         for part, sequence, layer, head in self._contents.wanted():
@@ -146,8 +146,8 @@ class AttentionReader(FramedFile):
         self.sequences = self._contents.sequences
 
     def _check_frames(self):
-        """Frames follow each other from the header to the trailer, all of them whole, and what those of sequences say
-        last is what the index says."""
+        """Checks that valid frames follow each other without a gap from the header to the trailer, and that the index
+        agrees with the last frame of each sequence."""
         at, last = self._first, {}
         while at < self._end:
             self._file.seek(at)
@@ -171,7 +171,7 @@ class AttentionReader(FramedFile):
                 expect(False, "expected a sequence that the index has", f"sequence {number}")
 
     def _whole_frames(self, at):
-        """(kind, payload, offset) of every frame from `at` on, up to the first that is not whole; then that place."""
+        """(kind, payload, offset) of each frame from `at` on, up to the first invalid one; then (None, b"", offset)."""
         while True:
             self._file.seek(at)
             kind = self._file.read(4)
@@ -184,7 +184,7 @@ class AttentionReader(FramedFile):
             at = after
 
     def _frame(self, kind, offset, end, most):
-        """(the payload of the frame at `offset`, where it ends), which must be at or before `end`."""
+        """(the payload of the frame at `offset`, where the frame ends). Its end must be at or before `end`."""
         expect(offset + kva.FRAME_BYTES <= end, "expected a frame, the file is too short")
         self._file.seek(offset)
         head = self._file.read(kva.FRAME_BYTES)
@@ -242,7 +242,7 @@ class AttentionReader(FramedFile):
             yield begin + i, row
 
     def _spread(self, facts, begin, count, raw):
-        """A row at a time: few bytes can stand for long rows."""
+        """Yields one row at a time, since few bytes can stand for long rows."""
         at = 0
         for t in range(begin, begin + count):
             weights = np.zeros(t + 1)
@@ -251,7 +251,7 @@ class AttentionReader(FramedFile):
         expect(at == len(raw), "expected nothing behind the last row")
 
     def _listed(self, raw, at, t, out, facts):
-        """Top entries of row t, spread over `out`, the part of it that is seen; where the next row begins."""
+        """Reads the top entries of row t into `out` and spreads the rest over the others; where the next row begins."""
         width, field, seen = self._width("top_rows"), f"row {t}", _first_seen(facts, t)
         expect(len(raw) - at >= 4 + width, "expected a row: the chunk ends inside it", field)
         (count,) = struct.unpack_from("<I", raw, at)
@@ -284,7 +284,7 @@ class AttentionReader(FramedFile):
                     expect(found <= most, f"expected 0 to {most}, found {found}", part)
                 pieces.append(numbers.reshape(count, size))
         out = np.concatenate(pieces)
-        # Chunks do not overlap: as many tokens as there are to be are all of them.
+        # Chunks do not overlap, so if the number of tokens is right, none is missing.
         with located(self.path):
             tokens = self._contents.length(part, sequence, layer)
             complete = self.sequences[sequence].complete or part == "output_weights"
@@ -303,7 +303,7 @@ class AttentionReader(FramedFile):
 
 
 def enumerate_rows(facts, head, queries, keys, at, begin, end):
-    """(t, weights) of rows begin .. end-1 as the page of the format computes them; `at`: positions, for biases."""
+    """(t, weights) of rows begin .. end-1, computed as the format's page says; `at`: positions, for biases."""
     logits = facts.logit_scale * (queries[begin:end] @ keys[:end].T)
     if facts.soft_cap:
         logits = facts.soft_cap * np.tanh(logits / facts.soft_cap)

@@ -1,5 +1,5 @@
-"""The header of .kva version 2, after simulator/io/ATTENTION_FORMAT.md: what a file holds of which layers, and the
-facts by which rows are computed from queries and keys."""
+"""The header of .kva version 2, as simulator/io/ATTENTION_FORMAT.md describes it: what a file holds for which layers,
+and the facts that are needed to compute rows from queries and keys."""
 
 from dataclasses import dataclass
 
@@ -29,8 +29,8 @@ LEGAL = {**{name: _TENSORS for name in PARTS}, "rows": _WEIGHTS, "top_rows": _WE
 
 @dataclass
 class AttentionRotary:
-    """How queries and keys were rotated: `layout` "halves" or "interleaved", `dims` elements from `first` on; 0: none.
-    Angles are position * base^(-2j/dims) / linear_factor, or position * inverse_frequencies[j] where they are given.
+    """How queries and keys were rotated: `layout` "halves" or "interleaved"; `dims` elements from `first` on, 0: none.
+    Angles are position * base^(-2j/dims) / linear_factor, or position * inverse_frequencies[j] where these are given.
     A `linear_factor` or `amplitude` of 0 stands for 1."""
 
     layout: str = "halves"
@@ -42,7 +42,7 @@ class AttentionRotary:
     first: int = 0
 
     def check(self, name):
-        """What can be stored."""
+        """Raises FormatError for values that the format cannot store."""
         expect(self.layout in LAYOUTS, f"expected one of {', '.join(LAYOUTS)}, found {self.layout!r}", f"{name}.layout")
         for part in ("dims", "first"):
             kva.within(f"{name}.{part}", getattr(self, part), 0, (1 << 32) - 1)
@@ -51,7 +51,7 @@ class AttentionRotary:
         _list_of(f"{name}.inverse_frequencies", self.inverse_frequencies)
 
     def check_of(self, key_size, name):
-        """What keys of this size can have been rotated by."""
+        """Raises FormatError if keys of this size cannot have been rotated in this way."""
         if not self.dims:
             return
         expect(self.dims % 2 == 0 and self.first + self.dims <= key_size,
@@ -67,8 +67,8 @@ class AttentionRotary:
 
 @dataclass
 class AttentionLayer:
-    """What is recorded of a layer. 0, empty and None stand for what the header says; of `window`, `sink_logits` and
-    `bias_slopes` for none."""
+    """What is recorded for a layer. 0, empty and None stand for the header's value; for `window`, `sink_logits` and
+    `bias_slopes` they mean: none."""
 
     layer: int
     parts: tuple = ()
@@ -87,7 +87,7 @@ class AttentionLayer:
 
 @dataclass
 class RecordingHeader:
-    """Of version 2. `parts` is {name: element}, `layers` an `AttentionLayer` for each that is recorded."""
+    """The header of version 2. `parts` is {name: element}, `layers` has an `AttentionLayer` for each recorded layer."""
 
     model: kva.AttentionModel
     parts: dict
@@ -134,11 +134,11 @@ class RecordingHeader:
             self._check_layer(one, f"layers[{i}]")
 
     def most(self, part):
-        """The greatest number that a part of sequences has."""
+        """The greatest number that a part of sequences may contain."""
         return len(self.token_classes) - 1 if part == "token_classes" else MOST_POSITION
 
     def layer(self, number):
-        """The ResolvedLayer of a recorded layer, None of any other."""
+        """The ResolvedLayer of a recorded layer; None for any other layer."""
         if "_resolved" not in self.__dict__:
             self._resolved = {one.layer: ResolvedLayer(self, one) for one in self.layers}
         return self._resolved.get(number)
@@ -173,8 +173,8 @@ class RecordingHeader:
 
 
 class ResolvedLayer:
-    """A layer with what the header says where it says nothing itself: `parts`, shape, `logit_scale`, `window`,
-    `soft_cap`, `sink_logits`, `bias_slopes`, `rotary`, and the KV heads that are recorded, each by its number."""
+    """A layer whose missing facts are taken from the header: `parts`, shape, `logit_scale`, `window`, `soft_cap`,
+    `sink_logits`, `bias_slopes`, `rotary`, and the numbers of the recorded KV heads."""
 
     def __init__(self, header, one):
         model = header.model
@@ -195,7 +195,7 @@ class ResolvedLayer:
         return self.query_heads // self.kv_heads
 
     def heads(self, part):
-        """Numbers of the heads that have the part in the file."""
+        """Numbers of the heads for which the file has the part."""
         if part not in self.parts:
             return ()
         if part == "layer_inputs":
@@ -205,7 +205,7 @@ class ResolvedLayer:
         return tuple(kv * self.group + i for kv in self.recorded_kv_heads for i in range(self.group))
 
     def size(self, part):
-        """Numbers of one token; of rows 1, which says nothing."""
+        """How many numbers the part has per token; for rows 1, which has no meaning."""
         sizes = {"queries": self.key_size, "keys": self.key_size, "values": self.value_size, "layer_inputs":
                  self.hidden_size, "output_weights": self.hidden_size}
         return sizes.get(part, 1)
@@ -224,7 +224,7 @@ def _any(some, parts):
 
 
 def _list_of(field, values):
-    """Of numbers, in one row."""
+    """Checks that the values are a one-dimensional list of numbers."""
     expect(kva.array_of(values, field).ndim == 1, "expected a list of numbers", field)
 
 
@@ -245,7 +245,7 @@ def from_planes(data, width):
 
 
 def encode(header):
-    """The message AttentionHeader."""
+    """The header as a message AttentionHeader."""
     model = header.model
     sizes = (model.layers, model.query_heads, model.kv_heads, model.key_size, model.value_size,
              model.cache_element_bytes, model.hidden_size)
@@ -287,7 +287,7 @@ def sequence_bytes(number, sequence):
 
 
 def decode(message):
-    """The header that a message is; `check` has been called."""
+    """The header that a message contains; it has passed `check`."""
     parts = {}
     for one in map(wire.Message, message.blobs(11)):
         name = named("parts", PARTS, one.uint32(1))

@@ -1,4 +1,4 @@
-"""Writes .kva version 2 as tokens come, after simulator/io/ATTENTION_FORMAT.md."""
+"""Writes .kva version 2 while tokens are recorded, as simulator/io/ATTENTION_FORMAT.md describes it."""
 
 import os
 import zlib
@@ -16,9 +16,9 @@ PART_SUFFIX = ".part"
 
 
 class RecordingWriter:
-    """Use as a context manager: PATH appears when the block ends without an exception. Until then, and if the process
-    is killed or the disk is full, what was written is in PATH.part, which every reader of .kva takes as far as it is
-    whole. Lengths need not be known before. Raises FormatError and OSError.
+    """Use as a context manager: PATH appears when the block ends without an exception. Until then, and also if the
+    process is killed or the disk is full, the data are in PATH.part, which every reader of .kva reads up to the first
+    incomplete frame. Lengths need not be known in advance. Raises FormatError and OSError.
 
         with RecordingWriter("run.kva", header) as out:
             sequence = out.begin("chat", prompt_tokens=40)
@@ -26,9 +26,9 @@ class RecordingWriter:
             out.flush()                                          # what was appended survives a kill of the process
             out.end(sequence)
 
-    `codec` is "planes-zlib", "planes-zstd", or one of version 1. All heads of a layer are to have the same tokens when
-    a sequence ends; rows, which may be missing, begin where `first` says. A PATH.part that is there is an error, or
-    with `overwrite` lost.
+    `codec` is "planes-zlib", "planes-zstd", or one of version 1. When a sequence ends, all heads of a layer must have
+    the same tokens; rows, which may be missing, begin where `first` says. An existing PATH.part is an error, or is
+    replaced with `overwrite`.
     """
 
     def __init__(self, path, header, codec="planes-zlib", overwrite=False):
@@ -62,7 +62,7 @@ class RecordingWriter:
             self.abandon()
 
     def begin(self, name="", prompt_tokens=0):
-        """A new sequence; its number."""
+        """Begins a new sequence and returns its number."""
         with located(self.part_path):
             number = len(self.sequences)
             expect(number < kva.MOST_SEQUENCES, f"expected at most {kva.MOST_SEQUENCES}", "sequences")
@@ -77,8 +77,8 @@ class RecordingWriter:
         return number
 
     def append(self, sequence, layer, part, head, tokens, first=None):
-        """The next tokens of a part: an array [tokens, size] or, of one number each, [tokens]; of rows a list of
-        arrays; of top rows a list of (positions, weights, rest); of either what `row_bytes` made of them."""
+        """The next tokens of a part. An array [tokens, size], or [tokens] for one number per token; for rows a list of
+        arrays; for top rows a list of (positions, weights, rest); for both kinds of rows also what `row_bytes` gave."""
         with located(self.part_path):
             self._place(sequence, layer, part, head)
             place = (sequence, layer, head, kva2.PARTS[part])
@@ -91,17 +91,17 @@ class RecordingWriter:
             self._cut(place, part, begin, lines)
 
     def check_numbers(self, layer, part, tokens):
-        """FormatError of an array [tokens, size] that `append` would not take: for callers that append it later."""
+        """Raises FormatError if `append` would refuse this array [tokens, size]; for callers that append it later."""
         with located(self.part_path):
             kva.to_bytes(self.header.parts[part], self._tokens(self.header.layer(layer), part, tokens))
 
     def row_bytes(self, layer, part, rows, first):
-        """Rows or top rows `first`, first + 1, ... as a list for `append`: FormatError now of what is no row."""
+        """Rows or top rows `first`, first + 1, ... as a list for `append`; raises FormatError for an invalid row."""
         with located(self.part_path):
             return list(self._lines(self.header.layer(layer), part, rows, first))
 
     def end(self, sequence, tokens=None):
-        """The sequence is whole, with so many tokens (None: as many as came): FormatError if it is not."""
+        """Ends a complete sequence of this many tokens (None: as many as came); FormatError if data are missing."""
         with located(self.part_path):
             one = self._unfinished(sequence)
             reached = {place: reach for place, reach in self._reach.items()
@@ -121,7 +121,7 @@ class RecordingWriter:
         self._file.flush()
 
     def close(self):
-        """Index and trailer, and the name. A sequence that was not ended stays one that is not complete."""
+        """Writes index and trailer and renames the file. A sequence that was not ended remains incomplete."""
         if self._done:
             return
         try:
@@ -146,13 +146,13 @@ class RecordingWriter:
         self._done = True
 
     def abandon(self):
-        """No more is written. PATH.part stays as it is; without a whole header nothing can be read of it: it goes."""
+        """Ends writing. PATH.part remains, unless its header is incomplete: such a file is useless and is removed."""
         if not self._done:
             self._done = True
             try:
                 self._file.close()
             except OSError:
-                pass  # what could not be written was told before
+                pass  # an error of writing was reported before
             if os.path.getsize(self.part_path) < self._begin_bytes:
                 os.unlink(self.part_path)
 
@@ -182,7 +182,7 @@ class RecordingWriter:
         expect(head in facts.heads(part), f"expected a head that has {part}", f"layer {layer}: head {head}")
 
     def _lines(self, facts, part, rows, first):
-        """The bytes of each row."""
+        """Yields the bytes of each row."""
         encode = {"rows": self._dense, "top_rows": self._listed}[part]
         for t, row in enumerate(rows, first):
             with located(None, field=f"row {t}"):
@@ -216,7 +216,7 @@ class RecordingWriter:
         return kva.listed_row(self.header.parts["top_rows"], t, row, seen, bool(facts.sink_logits))
 
     def _cut(self, place, part, first, lines):
-        """Chunks of about a megabyte. Numbers become bytes a chunk at a time, rows one by one."""
+        """Writes chunks of about a megabyte. Numbers become bytes one chunk at a time, rows one row at a time."""
         element = self.header.parts[part]
         with located(self.part_path):
             try:
@@ -259,7 +259,7 @@ class RecordingWriter:
         self._write(kva.frame(b"CHNK", b"".join(fields) + wire.blob(9, data)))
 
     def _expect_whole(self, sequence, tokens, reached):
-        """Every layer that is there has every part of every head, from 0 to the end (rows: what there is)."""
+        """Checks that every part (but rows and output weights) has all tokens, for each head of each recorded layer."""
         for layer in sorted({place[1] for place in reached if kva2.NAMES[place[3]] not in kva2.OF_SEQUENCE}):
             facts = self.header.layer(layer)
             for part in facts.parts:
@@ -274,8 +274,8 @@ class RecordingWriter:
 
 
 def _zlib_bytes(data, codec, raw, tokens):
-    """Planes have runs, and bytes that are more frequent than others. Looking for what came before takes several times
-    as long, and finds something where tokens come again with the same numbers: values of a first layer."""
+    """Byte planes have runs, and some bytes are more frequent than others. A search for earlier matches takes several
+    times as long; it finds some where tokens have the same numbers again, such as values of a first layer."""
     if codec != "planes-zlib":
         return zlib.compress(data)
     size = max(len(raw) // max(tokens, 1), 1)

@@ -1,4 +1,4 @@
-"""What simulator/io/ATTENTION_FORMAT.md fixes for both versions of .kva, frames, limits, numbers and rows, and the
+"""What simulator/io/ATTENTION_FORMAT.md defines for both versions of .kva: frames, limits, numbers and rows; and the
 header of version 1."""
 
 import math
@@ -15,12 +15,12 @@ MAGIC = b"\x89KVA\r\n\x1a\n"
 END_MAGIC = b"KVA-END\n"
 FRAME_BYTES = 16
 TRAILER_BYTES = 20
-MOST_CHUNK_BYTES = 16 << 20  # of data, decompressed
+MOST_CHUNK_BYTES = 16 << 20  # bytes of data after decompression
 MOST_HEADER_BYTES = 64 << 20
 MOST_INDEX_BYTES = 1 << 30
 MOST_SEQUENCES = 1 << 20
 MOST_SUM = 1.01
-MOST_SCALE = 1e6  # of logits, soft caps, sinks and slopes
+MOST_SCALE = 1e6  # for logits, soft caps, sinks and slopes
 
 FORMS = {"rows": 1, "top": 2, "tensors": 3}
 ELEMENTS = {"f64": 1, "f32": 2, "f16": 3, "bf16": 4}
@@ -33,7 +33,7 @@ INDEX_COLUMNS = ("sequence", "layer", "head", "part", "first_token", "tokens", "
 
 @dataclass
 class AttentionModel:
-    """Shape of the recorded model. Sizes of 0 mean: not stated. `hidden_size` is of version 2."""
+    """Shape of the recorded model. A size of 0 means: not stated. `hidden_size` belongs to version 2."""
 
     name: str = ""
     layers: int = 1
@@ -47,7 +47,7 @@ class AttentionModel:
 
 @dataclass
 class AttentionSequence:
-    """`complete` is False of a sequence of version 2 that was cut; what is whole of it, a reader's `tokens` says."""
+    """`complete` is False for an incomplete sequence of version 2; a reader's `tokens` is the usable part of it."""
 
     name: str = ""
     tokens: int = 0
@@ -57,8 +57,8 @@ class AttentionSequence:
 
 @dataclass
 class AttentionHeader:
-    """Of version 1. `form` is "rows", "top" (the largest weights of each row, and the mass of the others) or
-    "tensors"; `element` one of f64, f32, f16 (rows, top) or f32, f16, bf16 (tensors). Row t of tensors is
+    """The header of version 1. `form` is "rows", "top" (the largest weights of each row and the sum of the others) or
+    "tensors"; `element` is f64, f32 or f16 (rows, top), or f32, f16 or bf16 (tensors). Row t of tensors is
     softmax(`logit_scale` * q_t . k)."""
 
     model: AttentionModel
@@ -94,7 +94,7 @@ class AttentionHeader:
             check_scale("logit_scale", self.logit_scale)
 
     def heads(self, part):
-        """How many heads have the part; 0 where a file of this form has none of it."""
+        """How many heads have the part; 0 if files of this form do not have it."""
         if (self.form == "tensors") == (part == "rows") or (part == "values" and not self.has_values):
             return 0
         return self.model.query_heads if part in ("rows", "queries") else self.model.kv_heads
@@ -106,7 +106,7 @@ def within(field, value, low, high):
 
 
 def between(field, value, low, high):
-    """A number that is none (NaN) lies nowhere."""
+    """Raises FormatError unless the value is in [low, high]; a NaN never is."""
     expect(isinstance(value, numbers.Real) and low <= value <= high,
            f"expected a number from {low:g} to {high:g}, found {value!r}", field)
 
@@ -145,7 +145,7 @@ def dotted(name, field):
 
 
 def header_frame(payload):
-    """The HEAD frame; FormatError of a header that no reader takes."""
+    """The HEAD frame; raises FormatError for a header that readers would refuse."""
     expect(len(payload) <= MOST_HEADER_BYTES,
            f"expected at most {MOST_HEADER_BYTES} bytes with all texts, found {len(payload)}", "header")
     return frame(b"HEAD", payload)
@@ -173,10 +173,10 @@ def trailer(index_offset):
 
 
 def array_of(values, field=None):
-    """An array of real numbers; FormatError of anything else."""
+    """An array of real numbers; raises FormatError for anything else."""
     try:
         out = np.asarray(values)
-    except (TypeError, ValueError) as error:  # lists of several lengths, tensors of another device
+    except (TypeError, ValueError) as error:  # lists of different lengths, tensors on another device
         raise FormatError(f"expected an array of numbers: {error}", field=field) from None
     expect(out.dtype.kind in "biuf", f"expected an array of real numbers, found one of {out.dtype}", field)
     return out
@@ -191,7 +191,7 @@ def places_of(values, field=None):
 
 
 def to_bytes(element, values):
-    """Numbers, rounded to the nearest that the element has."""
+    """The numbers as bytes, rounded to the nearest values of the element type."""
     values = array_of(values)
     with np.errstate(over="ignore"):
         if element != "bf16":
@@ -200,15 +200,15 @@ def to_bytes(element, values):
             return out.tobytes()
         floats = np.ascontiguousarray(values, "<f4")
     expect(np.all(np.isfinite(floats)), "expected finite numbers that fit bf16")
-    bits = floats.view("<u4")  # of finite numbers: no sum is beyond 32 bits
+    bits = floats.view("<u4")  # numbers are finite, so sums fit 32 bits
     rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
     expect(np.all(rounded & np.uint32(0x7F80) != 0x7F80), "expected finite numbers that fit bf16")
     return rounded.astype("<u2").tobytes()
 
 
 def from_bytes(element, raw):
-    """float64 of f64, int64 of whole numbers, float32 of all others: exact each way. What is not finite is left to the
-    caller."""
+    """float64 from f64, int64 from whole numbers, float32 from the other types, all without rounding. The caller must
+    check that numbers are finite."""
     values = np.frombuffer(raw, _TYPES[element])
     if element in ("u8", "u32"):
         return values.astype(np.int64)
@@ -219,14 +219,14 @@ def from_bytes(element, raw):
 
 
 def row_starts(first, count):
-    """Where each of the dense rows first, first + 1, ... begins among their weights, and where the last one ends."""
+    """Where each of the dense rows first, first + 1, ... begins among the weights, and where the last one ends."""
     sizes = np.arange(first + 1, first + count + 1)
     return np.concatenate(([0], np.cumsum(sizes)))
 
 
 def check_rows(weights, starts, first, sink=False):
-    """Raises FormatError for a row that is none. Row first + i has the weights starts[i] .. starts[i + 1]; a sink may
-    have all of it."""
+    """Raises FormatError for an invalid row. Row first + i has the weights starts[i] .. starts[i + 1]; with a sink they
+    may sum to 0."""
     negative = ~(weights >= 0)  # NaN too
     sums = np.add.reduceat(weights, starts[:-1], dtype=np.float64)
     bad = ~((sums > 0) | sink & (sums == 0)) | ~(sums <= MOST_SUM) | (np.add.reduceat(negative, starts[:-1]) > 0)

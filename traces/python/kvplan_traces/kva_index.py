@@ -1,4 +1,4 @@
-"""What a .kva holds, by its index or, of a file that was cut, by its frames: the same questions for both versions."""
+"""What a .kva holds, as its index or (in a truncated file) its frames say: the same interface for both versions."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ MOST_TOKENS = 1 << 20
 
 class Contents:
     """`streams` is {(sequence, layer, part, head): its index entries}, `sequences` what is known of each, `layers` the
-    (sequence, layer) pairs with anything, `elements` {part: how its numbers are stored}, `of_sequences` the parts that
-    belong to no layer, `codecs` those of the version."""
+    (sequence, layer) pairs with data, `elements` {part: how its numbers are stored}, `of_sequences` the parts that
+    belong to no layer, `codecs` the codecs of the version."""
 
     of_sequences = ()
-    one_behind_the_other = True  # frames, without gaps
+    one_behind_the_other = True  # frames follow each other without gaps
     order = "order", "expected it behind the entry before it"
 
     @staticmethod
     def number(part):
-        """What a chunk calls the part."""
+        """The part's number in chunks."""
         return kva2.PARTS[part]
 
     def tokens(self, sequence, layer=None):
@@ -34,7 +34,7 @@ class Contents:
         return self._whole(sequence, layer)
 
     def length(self, part, sequence, layer):
-        """How many tokens there are to be of a part."""
+        """How many tokens of the part must be there."""
         if part == "output_weights":
             return self.layer(layer).value_size
         return self.tokens(sequence, None if part in kva2.OF_SEQUENCE else layer)
@@ -53,7 +53,7 @@ class Contents:
                f"layer {layer} of sequence {sequence} was not recorded")
 
     def wanted(self):
-        """(part, sequence, layer, head) of all that is to be whole."""
+        """(part, sequence, layer, head) of all data that must be complete."""
         for sequence, layer in sorted(self.layers):
             found = self.layer(layer)
             for part in found.parts:
@@ -66,7 +66,7 @@ class Contents:
                 yield "output_weights", sequence, layer, head
 
     def _take(self, index):
-        """The streams of an index that is as the format wants it; FormatError of any other."""
+        """Takes the streams of a valid index; FormatError for any other."""
         self._check(index)
         self.streams = self._streams(index)
         self.layers = {place[:2] for place in self.streams
@@ -76,7 +76,7 @@ class Contents:
         sequence, layer, head, part, first, tokens, _ = index.T
         lengths = np.array([one.tokens if one.complete else MOST_TOKENS for one in self.sequences], np.int64)
         self._all(index, sequence < len(lengths), "sequence", f"expected less than {len(lengths)}")
-        # Few places stand for many entries.
+        # Checked once per place, since there are few places and many entries.
         places, where = np.unique(index[:, 1:4], axis=0, return_inverse=True)
         most = np.zeros(len(places), np.int64)
         bad = np.zeros(len(places), np.int64)
@@ -98,7 +98,7 @@ class Contents:
         self._all(index, (tokens > 0) & (first + tokens <= limit), "tokens", "expected some, inside the sequence")
 
     def _streams(self, index):
-        """{(sequence, layer, part, head): its entries}, which ascend and do not overlap."""
+        """{(sequence, layer, part, head): its entries}; raises FormatError unless they ascend and do not overlap."""
         sequence, layer, head, part, first, tokens, _ = index.T
         streams = {}
         if len(index):
@@ -116,7 +116,7 @@ class Contents:
 
     @staticmethod
     def _all(index, good, field, problem):
-        """FormatError of the first entry that is not good."""
+        """Raises FormatError for the first entry that is not good."""
         if not good.all():
             i = int(np.argmin(good))
             column = kva.INDEX_COLUMNS.index(field) if field in kva.INDEX_COLUMNS else None
@@ -127,7 +127,7 @@ class Contents:
         return [layer for number, layer in self.layers if number == sequence]
 
     def _whole(self, sequence, layer):
-        """Tokens without a gap from 0 on, the least over all that the layer is to have."""
+        """Tokens from 0 on without a gap: the least number over all heads and parts that the layer must have."""
         found = self.layer(layer)
         places = [(part, layer, head) for part in found.parts if part != "output_weights" for head in found.heads(part)]
         places += [(part, 0, 0) for part in self.of_sequences]
@@ -160,7 +160,7 @@ class Version1(Contents):
         self._layer = kva2.ResolvedLayer(one, kva2.AttentionLayer(0))
         self._count = header.model.layers
         table = _columns(index) if isinstance(index, wire.Message) else index
-        if header.form == "top":  # one number for rows of either kind
+        if header.form == "top":  # version 1 has the same number for rows of both kinds
             expect(np.all(table[:, 3] != kva2.PARTS["top_rows"]), "expected one that the header has", "part")
             table[:, 3] = np.where(table[:, 3] == kva2.PARTS["rows"], kva2.PARTS["top_rows"], table[:, 3])
         self._take(table)
@@ -188,7 +188,7 @@ class Version2(Contents):
 
 
 class Cut(Version2):
-    """Of a file without an index, what was found in front of the cut. Errors name the chunk by its byte."""
+    """Contents of a file without an index: what stands before the cut. Errors name a chunk by its byte."""
 
     order = "first_token", "expected none that another chunk has"
 
@@ -208,7 +208,7 @@ class Cut(Version2):
 
 
 def recovered(header, frames):
-    """(Cut, byte where the file was cut), of (kind, payload, offset) of its whole frames; the last kind is None."""
+    """(Cut, byte where the file was cut). `frames`: (kind, payload, offset) of valid frames; the last kind is None."""
     known, entries = {}, []
     for kind, payload, at in frames:
         if kind is None:
@@ -228,13 +228,13 @@ def recovered(header, frames):
 
 
 def message_of(kind, payload):
-    """The message of a frame."""
+    """The message in a frame."""
     with located(None, field=kind.decode()):
         return wire.Message(payload)
 
 
 def sequence_of(payload):
-    """(number, what a frame SEQN says of it)."""
+    """(number, sequence) from a frame SEQN."""
     message = message_of(b"SEQN", payload)
     number = message.uint32(4)
     expect(number < kva.MOST_SEQUENCES, f"expected less than {kva.MOST_SEQUENCES}, found {number}", "SEQN.sequence")

@@ -1,4 +1,4 @@
-"""Writes .kva version 1, after simulator/io/ATTENTION_FORMAT.md."""
+"""Writes .kva version 1, as simulator/io/ATTENTION_FORMAT.md describes it."""
 
 import dataclasses
 import os
@@ -48,24 +48,24 @@ class AttentionWriter:
         self._cut("rows", sequence, layer, head, first, (self._dense(t, row) for t, row in enumerate(rows, first)))
 
     def matrix(self, sequence, layer, head, matrix, first=0):
-        """Rows first, first + 1, ... of an array; its part right of the diagonal is ignored."""
+        """Rows first, first + 1, ... of an array; the part right of the diagonal is ignored."""
         self.rows(sequence, layer, head, (row[: t + 1] for t, row in enumerate(matrix, first)), first)
 
     def top(self, sequence, layer, head, rows, first=0):
-        """Rows as (positions, weights, rest): ascending positions, their weights, the mass of all others."""
+        """Rows as (positions, weights, rest): ascending positions, their weights, the sum of all other weights."""
         self._check("top", "rows", sequence, layer, head)
         self._cut("rows", sequence, layer, head, first, (self._listed(t, row) for t, row in enumerate(rows, first)))
 
     def queries(self, sequence, layer, head, tokens, first=0):
-        """An array [tokens, key_size] of a query head, from token `first` on."""
+        """An array [tokens, key_size] for a query head, from token `first` on."""
         self._tensor("queries", sequence, layer, head, tokens, first)
 
     def keys(self, sequence, layer, head, tokens, first=0):
-        """An array [tokens, key_size] of a KV head."""
+        """An array [tokens, key_size] for a KV head."""
         self._tensor("keys", sequence, layer, head, tokens, first)
 
     def values(self, sequence, layer, head, tokens, first=0):
-        """An array [tokens, value_size] of a KV head."""
+        """An array [tokens, value_size] for a KV head."""
         self._tensor("values", sequence, layer, head, tokens, first)
 
     def _check(self, form, part, sequence, layer, head):
@@ -92,7 +92,7 @@ class AttentionWriter:
         self._cut(part, sequence, layer, head, first, (kva.to_bytes(self.header.element, token) for token in array))
 
     def _cut(self, part, sequence, layer, head, first, encoded):
-        """Chunks of about a megabyte."""
+        """Writes chunks of about a megabyte."""
         parts, size = [], 0
         with located(self._out.path):
             for raw in encoded:

@@ -1,4 +1,4 @@
-"""Reads and writes .kvt, after traces/FORMAT.md."""
+"""Reads and writes .kvt, as traces/FORMAT.md describes it."""
 
 import dataclasses
 import struct
@@ -21,23 +21,23 @@ FRAME_BYTES = 16
 TRAILER_BYTES = 16
 CHUNK_LIMIT = 24 << 20
 OTHER_LIMIT = 4 << 20
-# Where this writer ends a chunk.
+# The sizes at which this writer ends a chunk.
 CHUNK_REQUESTS = 1 << 16
 CHUNK_IDS = 1 << 20
 CHUNK_WAITS = 1 << 18
 CHUNK_NAME_BYTES = 4 << 20
 
-# Field numbers of a TraceChunk: arrivals are 1, prefix ids 4 and 5, waits 16 and 17, what is optional is in columns.py.
+# Field numbers in TraceChunk: arrivals are 1, prefix ids 4 and 5, waits 16 and 17; columns.py has optional columns.
 _PLAIN = {"input_tokens": 2, "output_tokens": 3}
 
 
 @dataclass
 class Header:
-    """What a trace says of itself. Texts are for people, the others are part of the content."""
+    """What a trace says about itself. Texts are for people, the other values are part of the content."""
 
-    block_tokens: int = 0  # of one prefix id; 0 = no prefix ids
+    block_tokens: int = 0  # tokens of one prefix id; 0 = no prefix ids
     times_per_session: bool = False  # arrivals of different sessions cannot be compared
-    last_may_be_partial: bool = False  # the last id of a prompt may stand for a part-filled block
+    last_may_be_partial: bool = False  # the last id of a prompt may stand for a partly filled block
     format: str = ""  # the importer that read the original
     sources: list = field(default_factory=list)
     options: list = field(default_factory=list)
@@ -60,8 +60,8 @@ class _Index:
 class TraceReader(FramedFile):
     """A .kvt chunk by chunk, in bounded memory: iterating gives `Columns`, in the order of the file.
 
-    Opening reads `header` and the totals `requests`, `references`, `distinct`, `digest`. An iteration that comes to its
-    end has checked every byte, and the digest unless `verify` is False. Raises FormatError.
+    Opening reads `header` and the totals `requests`, `references`, `distinct`, `digest`. A complete iteration checks
+    every byte, and the digest unless `verify` is False. Raises FormatError.
     """
 
     def __init__(self, path, verify=True):
@@ -98,7 +98,7 @@ class TraceReader(FramedFile):
                     expect(found == self.digest, f"expected {found}, found {self.digest}", "digest")
 
     def chunk(self, number):
-        """The columns of one chunk alone. Its names are those that appear first in it."""
+        """The columns of one chunk by itself, with the names that appear first in it."""
         at = int(self._index.offsets[number])
         with located(self.path, at):
             kind, message, _ = self._frame(at)
@@ -108,7 +108,7 @@ class TraceReader(FramedFile):
             return columns
 
     def _open(self):
-        # Nothing is read at or behind _end but the index.
+        # From _end on, only the index is read.
         trailer, self._end = self._ends(".kvt", MAGIC, FRAME_BYTES, TRAILER_BYTES)
         offset, end = struct.unpack("<Q8s", trailer)
         expect(end == END_MAGIC, "expected KVT-END at the end of the file: truncated")
@@ -144,7 +144,7 @@ class TraceReader(FramedFile):
             writer=wire.text(message.blob(2)))
 
     def _frames(self, at):
-        """(offset, kind, message, offset behind it) of each frame before the index that is not to be skipped."""
+        """(offset, kind, message, next offset) of each frame before the index; skips frames of a lower-case kind."""
         while at < self._end:
             with located(self.path, at):
                 kind, message, after = self._frame(at)
@@ -155,7 +155,7 @@ class TraceReader(FramedFile):
             at = after
 
     def _frame(self, at):
-        """(kind, message, offset behind it); the message of a frame to be skipped is not unpacked."""
+        """(kind, message, next offset); the message of a frame to be skipped stays packed."""
         expect(at + FRAME_BYTES <= self._end, "expected a frame: truncated")
         self._file.seek(at)
         head = self._file.read(FRAME_BYTES)
@@ -171,7 +171,7 @@ class TraceReader(FramedFile):
 
     def _columns(self, data, first_request):
         message = wire.Message(data)
-        parts = {"arrival_ns": np.cumsum(message.column(1, "sint64"))}  # wraps, as the page asks
+        parts = {"arrival_ns": np.cumsum(message.column(1, "sint64"))}  # wraps around, as FORMAT.md demands
         for name, number in _PLAIN.items():
             parts[name] = message.column(number, "uint32")
         for stated in STATED:
@@ -200,14 +200,14 @@ def _split(name, sizes, data):
 
 class TraceWriter:
     """Writes a .kvt piece by piece, in bounded memory. Use as a context manager: the file appears when the block ends
-    without an exception. Raises FormatError for what no reader would take."""
+    without an exception. Raises FormatError for data that readers would refuse."""
 
     def __init__(self, path, header=None):
         self.header = header or Header()
         self._digest, self._rules = Digest(), Rules(self.header.block_tokens)
         self._offsets, self._counts, self._pending = [], [], []
         self._pending_rows = self._pending_ids = self._pending_waits = 0
-        self._named = {kind.column: 0 for kind in NAMED}  # given before what is pending
+        self._named = {kind.column: 0 for kind in NAMED}  # names given before the pending columns
         expect(0 <= self.header.block_tokens <= LARGEST_BLOCK, f"expected 0 to {LARGEST_BLOCK}", "block_tokens")
         self._out = storage.OutputFile(path)
         self._out.write(MAGIC)
@@ -231,8 +231,8 @@ class TraceWriter:
             self._out.discard()
 
     def append(self, columns):
-        """More requests. `session_names` and `tenant_names` are those that were not given before; waits may be in any
-        order, and the later request of each is one of these."""
+        """Adds requests. `session_names` and `tenant_names` are new names only. Waits may be in any order; the later
+        request of each wait is one of these requests."""
         with located(self._out.path):
             if not len(columns):
                 expect(not any(getattr(columns, kind.names) for kind in NAMED), "expected a request that has the names")
@@ -305,7 +305,7 @@ class TraceWriter:
 
 
 def _steps(values):
-    return np.diff(values, prepend=np.int64(0))  # wraps, as the page asks
+    return np.diff(values, prepend=np.int64(0))  # wraps around, as FORMAT.md demands
 
 
 def _with_sorted_waits(columns):
@@ -314,8 +314,8 @@ def _with_sorted_waits(columns):
 
 
 def _cuts(columns, named, requests):
-    """Where chunks end: (first row, row behind the last, {names: which the chunk has}). `named`, `requests`: how many
-    came before."""
+    """Where chunks end: (first row, row after the last, {names: range of the chunk's names}). `named` and `requests`:
+    numbers of earlier names and requests."""
     rows = len(columns)
     loads = [(np.arange(rows + 1), CHUNK_REQUESTS)]
     if columns.hash_count is not None:
@@ -341,8 +341,8 @@ def _cuts(columns, named, requests):
 
 @dataclass(eq=False)
 class Trace(Columns):
-    """A whole trace in memory: the columns of all requests, all names, and what the file says of itself. Waits may be
-    given in any order."""
+    """A whole trace in memory: the columns of all requests, all names, and the header. Waits may be given in any
+    order."""
 
     header: Header = field(default_factory=Header)
 
@@ -352,7 +352,7 @@ class Trace(Columns):
 
     @classmethod
     def read(cls, path, verify=True):
-        """The trace of a .kvt. Without `verify` the digest, most of the work, is not computed; checksums still are."""
+        """Reads a .kvt. Without `verify` the digest, most of the work, is not computed; checksums are still checked."""
         with TraceReader(path, verify) as reader:
             pieces = list(reader)
             expect(pieces, "expected a request")
@@ -375,7 +375,7 @@ class Trace(Columns):
         return self.hash_ids[first : first + int(self.hash_count[request])]
 
     def info(self):
-        """What `kvplan trace info --json` says."""
+        """The object that `kvplan trace info --json` prints."""
         return describe(self.header, [self], self.digest())
 
     def to_frame(self, hashes=True):

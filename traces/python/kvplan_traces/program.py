@@ -1,4 +1,4 @@
-"""The program `kvplan`, called: found, run to its end, and its errors as exceptions that say where they are."""
+"""Calls the program `kvplan`: finds it, runs it to its end, and turns its errors into exceptions with their place."""
 
 import json
 import os
@@ -7,18 +7,18 @@ import shutil
 import signal
 import subprocess
 
-# How long an interrupted program may take to stop by itself.
+# How long an interrupted kvplan may take to stop by itself.
 _PATIENCE_S = 10
 
 
 class ProgramError(Exception):
-    """kvplan ended without a result. Its text is one line; what is known of the place is beside it.
+    """kvplan ended without a result. The text is one line; attributes have what is known of the error's place.
 
     problem    what was found and what was expected
-    file, line, byte    where in a file of the caller's (None where not known)
+    file, line, byte    where in a file of the caller (None if unknown)
     field      path of a scenario value, column or option
-    exit_code  2: bad input, 3: interrupted; negative: the signal that killed it; None: it never ran
-    command    the words of the call
+    exit_code  2: bad input, 3: interrupted; negative: the signal that killed it; None: it did not start
+    command    the arguments of the call
     """
 
     def __init__(self, problem, *, file=None, line=None, byte=None, field=None, exit_code=None, command=()):
@@ -29,25 +29,25 @@ class ProgramError(Exception):
     def __str__(self):
         place = [] if self.file is None else [f"{self.file}:{self.line}" if self.line is not None else str(self.file)]
         place += [f"byte {self.byte}"] if self.byte is not None else []
-        # What kvplan says of a path that is unknown names the path.
+        # kvplan's message about an unknown path contains the path.
         place += [self.field] if self.field is not None and self.field not in self.problem else []
         return ": ".join([*place, self.problem]).replace("\n", " ")
 
 
 class ProgramNotFound(ProgramError):
-    """There is no kvplan where it was looked for."""
+    """kvplan was not found, or it does not start."""
 
 
 class ProgramInterrupted(ProgramError):
-    """Someone else asked kvplan to stop (SIGINT, SIGTERM). Of the caller's own Ctrl-C comes KeyboardInterrupt."""
+    """Someone else stopped kvplan (SIGINT, SIGTERM). The caller's own Ctrl-C becomes a KeyboardInterrupt instead."""
 
 
 class ProgramKilled(ProgramError):
-    """kvplan ended by a signal: killed for memory, or crashed."""
+    """A signal ended kvplan: it was killed for memory, or crashed."""
 
 
 def find(program=None):
-    """The path of kvplan: the argument, else KVPLAN of the environment, else what PATH has."""
+    """The path of kvplan: the argument, else the environment's KVPLAN, else the program in PATH."""
     for wanted, told in ((program, "program"), (os.environ.get("KVPLAN"), "KVPLAN"), ("kvplan", "PATH")):
         if wanted is None or os.fspath(wanted) == "":
             continue
@@ -59,7 +59,7 @@ def find(program=None):
 
 
 def call(arguments, program=None):
-    """Runs kvplan to its end: (standard output, warnings). An interrupt of this process interrupts it first."""
+    """Runs kvplan to its end: (standard output, warnings). If this process is interrupted, kvplan is first."""
     command = [find(program), *map(str, arguments)]
     environment = {**os.environ, "KVPLAN_ERRORS": "json"}
     try:
@@ -106,7 +106,7 @@ def _error(code, lines, command):
 
 
 def _said(lines):
-    """The line of JSON that says what went wrong, the last of its kind; {} where there is none."""
+    """The last JSON line that reports an error; {} if there is none."""
     for line in reversed(lines):
         if line.startswith("{"):
             try:

@@ -1,4 +1,4 @@
-"""What kvplan prints, as pandas frames; and sets of a policy of one's own, for `recorded:file=`. Needs pandas.
+"""Results of kvplan as pandas frames; and files with a policy's own sets, for `recorded:file=`. Needs pandas.
 
     evict = read("evict.json")                   # of kvplan evict --json
     retained_frame(evict), mass_frame(evict)     # what was kept, and how much attention each query head still saw
@@ -8,7 +8,7 @@
     write_sets("sets.json", prefill_len=64, layers={0: ([[0, 1, 63]], {64: [[0, 1, 64]]}),
                                                     1: ([[62, 63]], {64: [[63, 64]]})})
 
-Figures are named by their keys joined with dots (`latency_s.ttft.p99`), as the columns of a sweep are.
+The name of a figure is its keys joined by dots (`latency_s.ttft.p99`), like the columns of a sweep.
 """
 
 import json
@@ -20,19 +20,19 @@ from . import storage
 from .errors import expect, located
 from .kva_format import places_of, within
 
-# Where the rows of a result are: the lists of compare, frontier, cache.
+# The keys under which results have their rows: compare, frontier and cache have lists.
 _LISTS = ("variants", "points", "results")
 
 
 def read(source):
-    """The JSON that a file holds; a result that has been read is given back."""
+    """The JSON object in a file; a result that was read before is returned as it is."""
     if isinstance(source, dict):
         return source
     return storage.read_json(source)
 
 
 def report_frame(source):
-    """A row per run, variant or point, a column for each figure (numbers, texts and truths; lists are left out). Of a
+    """A row per run, variant or point, and a column per figure (numbers, texts, booleans; lists are left out). For a
     .csv its table."""
     if not isinstance(source, dict) and os.fspath(source).endswith((".csv", ".csv.gz", ".csv.zst")):
         return pd.read_csv(source, float_precision="round_trip").convert_dtypes(convert_string=False)
@@ -43,7 +43,7 @@ def report_frame(source):
 
 def retained_frame(source):
     """A row per layer, step and stored set of `kvplan evict`: `layer`, `t`, `head`, `retained` (positions), `entries`.
-    The prompt's end has the t of its last token."""
+    The row for the prompt's end has the prompt's last token as t."""
     rows = []
     for layer, part, prompt in _layers(source, "retained"):
         steps = [{"t": prompt - 1, "retained": part["after_prefill"]}, *part["steps"]]
@@ -60,9 +60,9 @@ def mass_frame(source):
 
 
 def write_sets(path, prefill_len, after_prefill=None, steps=None, *, layers=None):
-    """Sets of one's own for `kvplan evict --policy recorded:file=PATH`: a list of positions per stored set at the
-    prompt's end, and {t: the same after step t}. They are of any layer that asks. Where layers keep different tokens,
-    `layers` in place of both: {number: (after_prefill, steps)}."""
+    """Writes sets for `kvplan evict --policy recorded:file=PATH`: one list of positions per stored set at the end of
+    the prompt, and {t: the same after step t}. They serve every layer. If layers keep different tokens, give `layers`
+    instead: {number: (after_prefill, steps)}."""
     given = [each is not None for each in (after_prefill, steps, layers)]
     expect(given in ([True, True, False], [False, False, True]), "expected after_prefill and steps, or layers", "sets")
     own = _sets(after_prefill, steps) if layers is None else {
@@ -79,8 +79,8 @@ def _sets(after_prefill, steps):
 
 
 def _layers(source, of_step):
-    """(layer, what was kept of it, tokens of the prompt) of one layer, or of all of them; every step has a list
-    `of_step`."""
+    """(layer, its results, tokens of the prompt) for the one layer of the file, or for each; every step must have a
+    list `of_step`."""
     result = read(source)
     said = "expected what kvplan evict --json prints"
 

@@ -6,9 +6,9 @@
     sweep("chat.kvt", {"memory.pool_tokens": "20000..60000:1000"}, threads=2).figures
     evict("run.kva", {"name": "h2o", "hh": 16, "recent": 16}, prefill=32).retained
 
-What is simulated (`scenario`) is the path of a trace or scenario, a `Trace`, or a dict of scenario values, nested or
-by dotted paths; a component is its text ("paged:block_tokens=16") or a dict with its `name`. `settings` are values on
-top of it. Paths in dicts are of the working directory. What kvplan refuses is a ProgramError with file and field.
+`scenario` is the path of a trace or scenario, a `Trace`, or a dict of scenario values, nested or by dotted paths; a
+component is its text ("paged:block_tokens=16") or a dict with its `name`. `settings` are values that override it.
+Paths in dicts are relative to the working directory. Errors of kvplan are ProgramErrors with file and field.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from .results import mass_frame, report_frame, retained_frame
 
 
 class Report:
-    """Of one run. `json` is the report as kvplan writes it, `report["a.b.c"]` a value of it, `figures` a frame of one
-    row, `requests` and `timeline` a row per request and per bin (None if they were not asked for)."""
+    """Result of one run. `json` is kvplan's report, `report["a.b.c"]` a value in it, `figures` a frame with one row,
+    `requests` and `timeline` have a row per request and per bin (None if they were not asked for)."""
 
     def __init__(self, found, text, page, requests, timeline):
         self.json, self.text, self._page = found, text, page
@@ -57,7 +57,7 @@ class Report:
 
 
 class Comparison:
-    """Of variants. `figures` has a row for each, `json` all that kvplan writes, `answer` what it makes of them."""
+    """Result of variants. `figures` has a row for each, `json` all that kvplan writes, `answer` its conclusion."""
 
     def __init__(self, found, text, page):
         self.json, self.text, self._page = found, text, page
@@ -78,7 +78,7 @@ class Comparison:
 
 
 class Sweep:
-    """Of a database. `figures` has a row for each case: what was varied, and all figures of its report."""
+    """Result of a sweep. `figures` has a row per case: the varied values, and all figures of its report."""
 
     def __init__(self, figures, text, page):
         self.figures, self.text, self._page = figures, text, page
@@ -91,7 +91,7 @@ class Sweep:
 
 
 class Eviction:
-    """Of a token policy on a recording. `retained` and `mass` are frames by layer, step and head, `json` all of it."""
+    """Result of a token policy on a recording. `retained` and `mass` are frames by layer, step and head."""
 
     def __init__(self, found, text):
         self.json, self.text = found, text
@@ -106,7 +106,7 @@ class Eviction:
 
     @property
     def summary(self):
-        """A row per layer with the figures of its summary."""
+        """One row per layer: the figures of its summary."""
         parts = self.json.get("layers") or [self.json]
         return pd.DataFrame([{"layer": part["layer"], **part["summary"]} for part in parts])
 
@@ -119,7 +119,7 @@ class Eviction:
 
 def run(scenario, settings=None, *, requests=True, timeline=True, timeline_bins=1000, threads=None, step_by_step=False,
         program=None):
-    """Simulates a scenario: a Report."""
+    """Simulates a scenario and returns a Report."""
     with _inputs(scenario, settings) as (folder, arguments):
         out = {name: folder / name for name in ("report.json", "page.html")}
         arguments += ["--json", out["report.json"], "--html", out["page.html"], "--timeline-bins", timeline_bins]
@@ -135,7 +135,7 @@ def run(scenario, settings=None, *, requests=True, timeline=True, timeline_bins=
 
 
 def compare(scenario, vary, settings=None, *, threads=1, program=None):
-    """Simulates variants: `vary` has for each path its values (a list, or kvplan's text); all combinations are run."""
+    """Simulates variants. `vary` maps paths to values (a list, or kvplan's text); all combinations are run."""
     with _inputs(scenario, settings) as (folder, arguments):
         out, page = folder / "compare.json", folder / "page.html"
         text, _ = _call(["compare", *arguments, *_vary(vary), "--threads", threads, "--json", out, "--html", page],
@@ -145,8 +145,8 @@ def compare(scenario, vary, settings=None, *, threads=1, program=None):
 
 def sweep(scenario, vary=None, settings=None, *, cases=None, random=None, seed=None, threads=1, out=None, resume=False,
           program=None):
-    """Simulates many cases: all combinations of `vary`, `random` of them drawn by chance, or those of `cases`, a frame
-    with a column for each path. `out` keeps the database; with `resume` one that was interrupted is gone on with."""
+    """Simulates many cases: all combinations of `vary`, a random sample of `random` of them, or the rows of `cases`, a
+    frame with a column per path. `out` keeps the database; with `resume` an interrupted sweep continues."""
     with _inputs(scenario, settings) as (folder, arguments):
         database = folder / "sweep.db" if out is None else out
         arguments += _vary(vary or {})
@@ -163,7 +163,7 @@ def sweep(scenario, vary=None, settings=None, *, cases=None, random=None, seed=N
 
 
 def evict(recording, policy, prefill, *, sequence=None, layer=None, all_layers=False, budget=None, program=None):
-    """Replays a token policy on a recording: a .kva or JSON file, or rows as a dict of that JSON. An Eviction."""
+    """Replays a token policy on a recording: a .kva or JSON file, or a dict like that JSON. Returns an Eviction."""
     with _folder() as folder:
         if isinstance(recording, dict):
             (folder / "rows.json").write_text(json.dumps(recording), encoding="utf-8")
@@ -177,12 +177,12 @@ def evict(recording, policy, prefill, *, sequence=None, layer=None, all_layers=F
 
 
 def setting_texts(settings):
-    """PATH=VALUE for each value of a dict, nested or by dotted paths. None is a value that is not given."""
+    """PATH=VALUE for each value of a dict, nested or by dotted paths. A value None is left out."""
     return [f"{path}={value_text(value)}" for path, value in _leaves("", settings or {})]
 
 
 def value_text(value):
-    """A value as kvplan reads it in a setting; of a component {"name": ..., parameter: ...}."""
+    """A value as text for --set; a component is {"name": ..., parameter: ...}."""
     if isinstance(value, dict):
         if "name" not in value:
             raise ValueError(f"expected the dict of a component to have a name, found {value!r}")
@@ -229,7 +229,7 @@ def _folder():
 
 @contextlib.contextmanager
 def _inputs(scenario, settings):
-    """(a folder that goes with the call, the words that say what is simulated)."""
+    """(a temporary folder for the call, the arguments that say what is simulated)."""
     with _folder() as folder:
         texts = setting_texts(settings)
         if isinstance(scenario, dict):
@@ -248,7 +248,7 @@ def _inputs(scenario, settings):
 
 
 def _call(arguments, folder, program):
-    """As call(); a file that was made for the call is none of the caller's."""
+    """Like call(); an error in a file that was made for the call names no file, since the caller has none."""
     try:
         return call(arguments, program)
     except ProgramError as error:
@@ -266,6 +266,6 @@ def _text(path):
 
 
 def _frame(page):
-    """kvplan's own page within a notebook, apart from the notebook's styles."""
+    """kvplan's HTML page inside a notebook, separate from the notebook's styles."""
     return (f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" '
             'style="width:100%;height:40em;border:1px solid #999"></iframe>')

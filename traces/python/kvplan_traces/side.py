@@ -1,4 +1,4 @@
-"""Side files (simulator/io/SIDE_FORMAT.md): what kvplan's formats are told of a model's weights or of calibration."""
+"""Side files (simulator/io/SIDE_FORMAT.md): facts of a model's weights or calibration for kvplan's formats."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ _ROUNDS = 50
 
 
 def read_safetensors(path):
-    """(metadata, {name: a function that reads the tensor}) of a file of safetensors."""
+    """(metadata, {name: a function that reads the tensor}) of a safetensors file."""
     with located(path), open(path, "rb") as file:
         begin = file.read(8)
         expect(len(begin) == 8, "expected the length of a header")
@@ -48,7 +48,7 @@ def read_safetensors(path):
 
 
 def write_side(path, tensors, source, model_digest=""):
-    """Writes a side file: `tensors` by the names of SIDE_FORMAT.md, as float32. It is there whole or not at all."""
+    """Writes a side file: `tensors` by the names of SIDE_FORMAT.md, as float32. It appears whole or not at all."""
     header = {"__metadata__": {"format": FORMAT, "source": source, "model_digest": model_digest}}
     at, data = 0, []
     for name, numbers in tensors.items():
@@ -69,14 +69,14 @@ def write_side(path, tensors, source, model_digest=""):
 
 
 def _span(matrix, rank, name):
-    """The `rank` orthonormal vectors that hold most of the rows of a matrix, as rows."""
+    """The `rank` orthonormal vectors that span most of the rows of a matrix, as rows."""
     expect(1 <= rank <= matrix.shape[1], f"expected a rank from 1 to {matrix.shape[1]}, found {rank}", name)
     values, vectors = np.linalg.eigh(matrix.T @ matrix)
     return vectors[:, np.argsort(values)[::-1][:rank]].T
 
 
 def _grouped(matrix, heads, group, rank, name):
-    """[group, vector, channel] of a matrix with columns for the channels of `heads` heads."""
+    """[group, vector, channel]: bases for a matrix whose columns are the channels of `heads` heads."""
     expect(matrix.ndim == 2 and matrix.shape[1] % heads == 0, f"expected channels of {heads} heads", name)
     group = min(group, heads) if group else heads
     expect(heads % group == 0, f"expected a divisor of {heads} heads, found {group}", "group")
@@ -84,9 +84,9 @@ def _grouped(matrix, heads, group, rank, name):
 
 
 def bases_of_weight(weight, heads, group, rank, moment=None):
-    """Bases for `palu` and `lorc` of a projection's weight, as Hugging Face has it: [heads * size, hidden_size].
-    `group` heads are cut together, 0: all. `moment`: the second moment of inputs, [hidden_size, hidden_size], which
-    whitens."""
+    """Bases for `palu` and `lorc` from a projection's weight, as Hugging Face stores it: [heads * size, hidden_size].
+    `group` heads share a basis, 0: all. `moment`: second moment of the inputs, [hidden_size, hidden_size], by which the
+    weight is whitened."""
     weight = np.asarray(weight, float)
     if moment is not None:
         weight = weight @ np.linalg.cholesky(moment)
@@ -94,7 +94,7 @@ def bases_of_weight(weight, heads, group, rank, moment=None):
 
 
 def unrotated(keys, positions, rotary):
-    """Keys [tokens, size] as they were before position encoding; `rotary` None: they were not rotated."""
+    """Keys [tokens, size] before position encoding; `rotary` None: they were not rotated."""
     keys = np.array(keys, float)
     if rotary is None or not rotary.dims:
         return keys
@@ -112,7 +112,7 @@ def unrotated(keys, positions, rotary):
 
 
 def _recorded(recording, layer, part):
-    """[tokens, heads * size] of all sequences; keys as they were before position encoding."""
+    """([tokens, heads * size] over all sequences, heads); keys are as they were before position encoding."""
     facts = recording.layer(layer)
     with located(recording.path, field=f"layer {layer}"):
         expect(part in facts.parts, f"expected recorded {part}")
@@ -137,8 +137,8 @@ def _layers(recording):
 
 
 def bases_of_recording(path, rank, rank_v, group):
-    """({name: tensor}, digest of the model) of bases of all layers of a recording: those that hold most of its keys and
-    values, which is what a weight whitened by the second moment of the same tokens gives."""
+    """({name: tensor}, model digest): bases for all layers of a recording, which hold most of its keys and values. A
+    weight that is whitened by the second moment of the same tokens gives the same bases."""
     with AttentionReader(path) as recording:
         out = {}
         for layer in _layers(recording):
@@ -149,7 +149,7 @@ def bases_of_recording(path, rank, rank_v, group):
 
 
 def bases_of_model(folder, rank, rank_v, group):
-    """{name: tensor} of bases of the weights in the safetensors files of a Hugging Face model's folder."""
+    """{name: tensor}: bases from the weights in the safetensors files of a Hugging Face model's folder."""
     folder = pathlib.Path(folder)
     config = storage.read_json(folder / "config.json")
     with located(folder / "config.json"):
@@ -172,7 +172,7 @@ def bases_of_model(folder, rank, rank_v, group):
 
 
 def table_of(numbers, bits):
-    """2^bits numbers for which numbers from -1 to 1 stand: Lloyd's rounds from even steps, ascending."""
+    """2^bits ascending numbers that stand for numbers from -1 to 1: Lloyd's algorithm, begun with even steps."""
     table = np.linspace(-1, 1, 1 << bits)
     for _ in range(_ROUNDS):
         place = np.searchsorted((table[1:] + table[:-1]) / 2, numbers)
@@ -186,23 +186,23 @@ def table_of(numbers, bits):
 
 
 def _between(rows, outliers):
-    """(low, high) of each column: all numbers but the extreme ones, half of `outliers` at either end."""
+    """(low, high) of each column once its extreme numbers are left out, half of the share `outliers` at either end."""
     ordered = np.sort(rows, axis=0)
     beyond = int(outliers / 2 * len(rows))
     return ordered[beyond], ordered[len(rows) - 1 - beyond]
 
 
 def _relative(rows, low, high):
-    """Numbers between thresholds, which become -1 and 1."""
+    """The numbers that lie between the thresholds, scaled so that the thresholds become -1 and 1."""
     half = np.where(high > low, (high - low) / 2, 1)
     inside = (rows >= low) & (rows <= high)
     return ((rows - (high + low) / 2) / half)[inside]
 
 
 def tables_of_recording(path, bits, outliers):
-    """As bases_of_recording, for `kvquant`: thresholds of the channels of keys and tables, from all tokens of a
-    recording. The paper weighs numbers by Fisher information, which a recording does not hold: here all count
-    alike."""
+    """Like bases_of_recording, for `kvquant`: thresholds of the key channels, and tables, from all tokens of a
+    recording. The paper weights numbers by Fisher information, which a recording does not hold: here all weigh the
+    same."""
     expect(2 <= bits <= 8, f"expected 2 to 8, found {bits}", "BITS")
     expect(0 <= outliers <= 0.5, f"expected 0 to 0.5, found {outliers}", "OUTLIERS")
     with AttentionReader(path) as recording:

@@ -1,4 +1,4 @@
-"""Decompression that cannot take more memory than asked for, and files that are whole or absent."""
+"""Decompression in limited memory, and files that are whole or absent."""
 
 import gzip
 import json
@@ -8,11 +8,11 @@ import zlib
 
 from .errors import FormatError, expect, located
 
-# What a zstd frame may ask of its reader as a window; a frame with the size of its content needs no more than that.
+# The largest window that a zstd frame may need; a frame that states its content's size needs no more than that.
 _LARGEST_WINDOW = 1 << 27
-# What zstd makes of so many bytes is at most some megabytes.
+# So many bytes of zstd data decompress to at most some megabytes.
 _LITTLE = 256
-# Of a packed file: what is kept in memory, and the most that is unpacked.
+# For a packed file: the bytes that stay in memory, and the most bytes that are unpacked.
 _IN_MEMORY = 1 << 26
 _MOST_UNPACKED = 1 << 36
 
@@ -37,7 +37,7 @@ def from_zstd(data, raw_bytes):
         unknown = size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
         expect(unknown or size == raw_bytes, f"expected {raw_bytes} bytes in the zstd frame, found {size}")
         stream = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
-        # A frame that says its size gives no more; of another a little is read at a time.
+        # A frame that states its size gives no more; any other frame is decompressed a little at a time.
         step = _LITTLE if unknown else max(len(data), 1)
         raw = bytearray()
         for at in range(0, len(data), step):
@@ -64,7 +64,7 @@ def from_zlib(data, raw_bytes):
 
 
 def unpacked(file):
-    """The file itself, or where gzip or zstd packed it a temporary one with its content, on disk where it is large."""
+    """The file itself; if it is packed by gzip or zstd, a temporary file with its content, on disk if it is large."""
     begin = file.read(4)
     file.seek(0)
     if begin[:2] == b"\x1f\x8b":
@@ -87,7 +87,7 @@ def unpacked(file):
         raise
     except Exception as error:
         out.close()
-        # zstandard is imported only where it is needed, so its error has no name here.
+        # zstandard is imported only when needed, so its error class is compared by name.
         if type(error).__name__ != "ZstdError":
             raise
         raise FormatError(f"expected a whole zstd file: {error}") from None
@@ -97,7 +97,7 @@ def unpacked(file):
 
 
 def read_json(path):
-    """The object that a file of JSON is."""
+    """The object in a JSON file."""
     with open(path, "rb") as file, located(os.fspath(path)):
         try:
             found = json.loads(file.read().decode())
@@ -112,7 +112,7 @@ def read_json(path):
 
 
 def check_replaceable(path):
-    """OSError where what is written under this name would not take the place of a file, or of nothing."""
+    """Raises OSError unless a file of this name can be written: a regular file is there, or nothing."""
     folder, name = os.path.split(os.fspath(path))
     if not name:
         raise FileNotFoundError(f"{os.fspath(path)!r}: expected the name of a file")
@@ -151,7 +151,7 @@ class OutputFile:
             raise
 
     def discard(self):
-        """Leaves nothing behind; after `commit` it does nothing."""
+        """Removes the unfinished file; does nothing after `commit`."""
         self._file.close()
         if os.path.exists(self._file.name):
             os.unlink(self._file.name)

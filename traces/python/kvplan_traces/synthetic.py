@@ -1,8 +1,8 @@
-"""Attention that looks like a language model's but comes from none: for examples and tests, no evidence of anything.
+"""Made-up attention that looks like a language model's: for examples and tests; it is evidence of nothing.
 
-A row's logit of token i for the query t falls with the distance, is raised for the first tokens (sinks) and for a few
-tokens that every head of a layer finds worth reading for a while (heavy hitters), and has some noise. All of it comes
-from one seed.
+The logit of token i for the query t falls with the distance. It is higher for the first tokens (sinks) and for a few
+tokens that every head of a layer reads for a while (heavy hitters), and has some noise. One seed determines
+everything.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The little of the Protobuf wire format that .kvt and .kva need; whole columns at a time with numpy."""
+"""The parts of the Protobuf wire format that .kvt and .kva need; whole columns are decoded by numpy."""
 
 import itertools
 import struct
@@ -64,7 +64,7 @@ def _read_value(data, at, form):
 
 
 def fields(data):
-    """(number, form, value) of each field: an int for a varint, bytes for all else. Groups are passed over."""
+    """(number, form, value) of each field: an int for a varint, bytes for all other forms. Groups are skipped."""
     at = 0
     while at < len(data):
         key, at = _read_key(data, at)
@@ -76,7 +76,7 @@ def fields(data):
 
 
 class Message:
-    """A message, field by field. A known field in another form is unknown; of a single one the last counts."""
+    """A message by fields. A known field of the wrong form counts as unknown; if a field repeats, the last counts."""
 
     def __init__(self, data):
         self._fields, self._fixed = {}, {}
@@ -99,7 +99,7 @@ class Message:
         return struct.unpack("<d", self._fixed.get(number, [bytes(8)])[-1])[0]
 
     def doubles(self, number):
-        """All entries of a repeated double: packed ones, or those that stand alone."""
+        """All entries of a repeated double, packed or not."""
         data = b"".join(self.blobs(number)) or b"".join(self._fixed.get(number, ()))
         expect(len(data) % 8 == 0, "expected whole numbers in the column")
         return struct.unpack(f"<{len(data) // 8}d", data)
@@ -126,13 +126,13 @@ class Message:
 
 
 def varints(data):
-    """Numbers that lie back to back."""
+    """Decodes varints that follow each other."""
     octets = np.frombuffer(data, np.uint8)
     expect(octets.size == 0 or octets[-1] < 0x80, "expected a whole number in the column")
     out = np.empty(np.count_nonzero(octets < 0x80), np.uint64)
     at = done = 0
     while at < octets.size:
-        # A block of whole numbers: the arrays on the way are several times as large.
+        # A block of whole varints at a time, since the temporary arrays are several times as large.
         end = min(at + _BLOCK, octets.size)
         while end > at and octets[end - 1] >= 0x80:
             end -= 1
@@ -146,7 +146,7 @@ def _varints(octets):
     ends = np.flatnonzero(octets < 0x80)
     starts = np.concatenate(([0], ends + 1))[: ends.size]
     sizes = ends - starts + 1
-    longest = int(sizes.max()) if sizes.size else 11  # none: a number that fills the block
+    longest = int(sizes.max()) if sizes.size else 11  # none: one number fills the block
     expect(longest <= 10, "expected numbers of at most 10 bytes in the column")
     values = (octets[starts] & 0x7F).astype(np.uint64)
     for k in range(1, longest):
@@ -156,7 +156,7 @@ def _varints(octets):
 
 
 def packed(values):
-    """The bytes of numbers back to back; they are taken modulo 2^64."""
+    """Encodes numbers as varints that follow each other, modulo 2^64."""
     values = np.ascontiguousarray(values, np.int64).view(np.uint64)
     sizes = np.ones(values.size, np.int64)
     for k in range(1, 10):
@@ -185,7 +185,7 @@ def varint(value):
 
 
 def number(field, value):
-    """An unsigned number, a bool or an enum; zero is left out, as proto3 does."""
+    """A field with an unsigned number, a bool or an enum; zero is left out, as in proto3."""
     return varint(field << 3 | VARINT) + varint(int(value)) if value else b""
 
 
@@ -198,18 +198,18 @@ def doubles(field, values):
 
 
 def message(field, data):
-    """Bytes, text or a message that is there even when it is empty, as an entry of a repeated field is."""
+    """A field with bytes, text or a message; it is written even when it is empty, as entries of repeated fields are."""
     data = text_bytes(data) if isinstance(data, str) else data
     return varint(field << 3 | BYTES) + varint(len(data)) + data
 
 
 def blob(field, data):
-    """Bytes or text; empty is left out."""
+    """A field with bytes or text; an empty one is left out."""
     return message(field, data) if data else b""
 
 
 def text(data):
-    """Text that becomes the same bytes again, UTF-8 or not."""
+    """Decodes text so that encoding gives the same bytes again, valid UTF-8 or not."""
     return data.decode("utf-8", "surrogateescape")
 
 

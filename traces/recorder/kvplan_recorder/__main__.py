@@ -9,7 +9,7 @@ import time
 from .interrupts import sigterm_as_ctrl_c
 
 EXIT_BAD, EXIT_STOPPED = 2, 3
-# Layers and heads of any model that the format can hold.
+# The largest number of layers or heads that the format can hold.
 _MOST_PLACES = 4096
 _MAGIC = b"\x89KVA\r\n\x1a\n"
 
@@ -60,7 +60,7 @@ def parse(arguments):
 
 
 def numbers(option, text):
-    """{0, 2, 3, 4, 5} of 0,2-5; None of None."""
+    """{0, 2, 3, 4, 5} for 0,2-5; None for None."""
     from .errors import RecorderError
     if text is None:
         return None
@@ -76,7 +76,7 @@ def numbers(option, text):
 
 
 def row_range(text):
-    """(5, 9) of 5:9, either may be left out; None of None."""
+    """(5, 9) for 5:9; either number may be left out. None for None."""
     from .errors import RecorderError
     from .limits import check_row_range
     if text is None:
@@ -90,7 +90,7 @@ def row_range(text):
 
 
 def check_given(given):
-    """What has a wrong value, before a model is loaded."""
+    """Refuses wrong values of options before a model is loaded."""
     from kvplan_traces.storage import check_replaceable
 
     from .errors import RecorderError
@@ -111,7 +111,7 @@ def check_given(given):
     numbers("--kv-heads", given.kv_heads)
     if not given.out:
         raise RecorderError("--out: expected the name of a file")
-    # The recording takes the place of what has its name: a recording may go, a text or a model may not.
+    # The recording replaces the file of its name: that may be a recording, but not a text or a model.
     if os.path.isdir(given.out):
         raise RecorderError(f"{given.out}: is a folder, expected a file")
     if os.path.lexists(given.out):
@@ -125,8 +125,8 @@ def check_given(given):
 
 
 def check_prompts(given, asked, tokenized, model):
-    """Refuses what cannot be recorded before anything is. What the file says among its settings of prompts that are
-    longer than the model's context, where these are wanted."""
+    """Refuses prompts that cannot be recorded, before anything is. If prompts longer than the model's context are
+    allowed and there are some, the result is a remark for the file's settings; else it is empty."""
     from .limits import ContextError, check_prompt, context_of
     vocabulary, context = model.get_input_embeddings().num_embeddings, context_of(model.config)
     beyond, lengths = "", []
@@ -146,7 +146,7 @@ def check_prompts(given, asked, tokenized, model):
 
 
 def check_rows_reached(given, lengths):
-    """Refuses rows that no sequence can come to, and says of how many the file will have none."""
+    """Refuses a first row that no sequence reaches, and reports how many sequences will have no rows in the file."""
     from .errors import RecorderError
     first = (row_range(given.row_tokens) or (0, 0))[0]
     short = sum(length <= first for length in lengths)
@@ -159,7 +159,7 @@ def check_rows_reached(given, lengths):
 
 
 class Progress:
-    """A line on standard error: on a terminal one that is written over, else a new one every few seconds."""
+    """Progress on standard error: on a terminal one line that is overwritten, else a new line every few seconds."""
 
     def __init__(self, quiet, writer, count):
         self._quiet, self._writer, self._count = quiet, writer, count
@@ -182,7 +182,7 @@ class Progress:
         return tell
 
     def end(self):
-        """What is said next, an error perhaps, begins a line."""
+        """Ends an open line, so that the next output, perhaps an error, begins a new one."""
         if self._open:
             print(file=sys.stderr)
 
@@ -216,7 +216,7 @@ def record(given):
                   verify=not given.no_verify, rotary=given.rotary, name=given.name, source=given.source,
                   recorded_by=settings, digest=not given.no_digest, overwrite=given.overwrite,
                   beyond_context=given.beyond_context) as recorder:
-        given.began = True  # what is at PATH.part is ours, not what another leaves or writes there
+        given.began = True  # PATH.part is this program's file from now on, and not another program's
         progress = Progress(given.quiet, recorder.writer, len(asked))
         told = []
         try:
@@ -249,14 +249,14 @@ def main(arguments):
         problem, code = f"{error}: pip install torch transformers, and traces/python", EXIT_BAD
     except MemoryError:
         problem, code = "out of memory: --prefill-tokens takes less", EXIT_BAD
-    except Exception as error:  # one line of whatever the libraries say; what is unexpected says what kind it is
+    except Exception as error:  # one line of what the library says; unexpected errors also name their class
         from .errors import RecorderError
         known = isinstance(error, (RecorderError, OSError, ValueError))
         said = (str(error).strip().splitlines() or [""])[0]
-        if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, of a GPU
+        if type(error).__name__ == "OutOfMemoryError":  # PyTorch's class for a GPU
             hint = "--prefill-tokens takes less" if given.began else "the model takes more: --dtype, --device"
             known, said = True, f"{said.split('. ')[0]}: {hint}"
-        if isinstance(error, OSError) and error.strerror:  # a full disk does not say which file it is about
+        if isinstance(error, OSError) and error.strerror:  # the error of a full disk does not name the file
             said = f"{error.filename or part}: {error.strerror}"
         problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
     print(f"kvplan-record: {problem}{whole(part) if given.began else ''}", file=sys.stderr)
@@ -264,7 +264,7 @@ def main(arguments):
 
 
 def whole(part):
-    """What is left of a recording that was cut, in words; where that is nothing, the file goes."""
+    """Describes in words what is left of an interrupted recording; removes the file if it has no tokens."""
     from kvplan_traces import AttentionReader, FormatError
     if not os.path.exists(part):
         return ""

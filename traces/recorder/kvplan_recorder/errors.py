@@ -1,2 +1,2 @@
 class RecorderError(Exception):
-    """What cannot be recorded, in one line."""
+    """Something that cannot be recorded, described in one line."""

@@ -1,8 +1,8 @@
-"""What the model does between queries and rows, asked of the model itself: two short forward passes with the listener,
-the second with all positions moved by SHIFT.
+"""Facts about a model's attention that are found by running the model: two short forward passes with the listener,
+the second with all positions increased by SHIFT.
 
-Scale, window, soft cap and sinks are what the attention function is given; a linear bias is read off its mask. How keys
-are rotated is measured: moved positions must turn every key by what the model's tables of frequencies say.
+Scale, window, soft cap and sinks are arguments of the attention function; a linear bias is read from its mask. The
+rotation of keys is measured: shifted positions must turn every key as the model's tables of frequencies say.
 """
 
 import numpy as np
@@ -33,8 +33,8 @@ class Layer:
 
 
 def ask(model, rotary=True, bias=True):
-    """A `Layer` for every attention layer, ascending; without what is not asked for. RecorderError where the model
-    cannot be recorded."""
+    """A `Layer` for every attention layer, ascending; skips facts that are not asked for. Raises RecorderError if the
+    model cannot be recorded."""
     layers, keys, broken = {}, [], {}
 
     def hear(module, query, key, value, mask, weights, kwargs):
@@ -64,7 +64,7 @@ def ask(model, rotary=True, bias=True):
     if not layers:
         raise RecorderError(f"{type(model).__name__} computes attention without asking Transformers' registry")
     found = [layers[number] for number in sorted(layers)]
-    if broken:  # of the first such layer: what it computes is what all behind it are given
+    if broken:  # report the first such layer: later layers take its output as input
         first = min(broken)
         raise RecorderError(f"layer {first} computes {' and '.join(broken[first])} that are no finite numbers")
     if rotary:
@@ -79,7 +79,7 @@ def ask(model, rotary=True, bias=True):
 
 
 def _slopes(mask, heads, number):
-    """Of a mask that adds m * (i - t) to the logit of token i for the query t: m of each head; () of a plain mask."""
+    """For a mask that adds m * (i - t) to the logit of token i for the query t: m of each head; () for a plain mask."""
     if mask is None or mask.dtype == torch.bool:
         return ()
     last = mask[0, :, -1].detach().double().cpu().numpy()
@@ -111,7 +111,7 @@ def _tables(model):
 
 
 def _settings(config, names):
-    """What a configuration says under these names, however deep."""
+    """All values that a configuration has under these names, at any depth."""
     for key, value in config.items():
         if isinstance(value, dict):
             yield from _settings(value, names)
@@ -120,10 +120,10 @@ def _settings(config, names):
 
 
 def _rotation(layer, tables, before, moved):
-    """AttentionRotary by which the keys `before` become those `moved`; both as (keys, values).
+    """The AttentionRotary that turns the keys `before` into the keys `moved`; both arguments are (keys, values).
 
-    Positions do not turn values: what these differ by is how far the two passes have come apart by rounding, which in
-    bfloat16 grows with depth (beyond 3 % at layer 14 of seven billion random weights). Keys may differ by half
+    Positions do not turn values, so the difference of the values shows how far rounding moved the two passes apart. In
+    bfloat16 it grows with depth (above 3 % at layer 14 of seven billion random weights). Keys may differ by half
     as much again."""
     apart = ((before[1] - moved[1]).norm() / (moved[1].norm() + 1e-12)).item()
     limit = min(max(3e-2, 1.5 * apart), 0.3)

@@ -1,8 +1,8 @@
 """Listens to a model's attention through Transformers' registry of attention functions.
 
-Transformers asks the registry by name for the function of every attention layer. Ours calls the eager function of the
-model's own file, so that logits are the eager ones bit for bit, and shows a listener what the function was given and
-what it returned.
+For every attention layer, Transformers asks the registry for a function by name. The function of this module calls the
+eager function in the model's own file, so that logits are equal to eager ones bit for bit, and shows a listener the
+function's inputs and outputs.
 """
 
 import sys
@@ -15,13 +15,13 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from .errors import RecorderError
 
 NAME = "kvplan"
-# Attention module -> listener, while a model is listened to.
+# Attention module -> its listener, inside `listening`.
 _listeners = weakref.WeakKeyDictionary()
 
 
 def eager_of(module):
-    """The function by which the model computes attention without kernels: it stands in the file of its class, or of
-    the class that it is derived from."""
+    """The function by which the model computes attention without kernels: it is in the file of the module's class, or
+    of a base class."""
     for kind in type(module).__mro__:
         function = getattr(sys.modules.get(kind.__module__), "eager_attention_forward", None)
         if function is not None:
@@ -30,7 +30,7 @@ def eager_of(module):
 
 
 def _attention(module, query, key, value, attention_mask, **kwargs):
-    """Names are the library's: some models give the mask by its name."""
+    """The registered function. Its argument names are the library's, since some models pass the mask by name."""
     output, weights = eager_of(module)(module, query, key, value, attention_mask, **kwargs)
     listener = _listeners.get(module)
     if listener is not None:
@@ -40,10 +40,10 @@ def _attention(module, query, key, value, attention_mask, **kwargs):
 
 @contextmanager
 def listening(model, listener):
-    """Within, `listener(module, query, key, value, mask, weights, kwargs)` hears every attention layer of the model.
-    q [batch, query heads, tokens, size] and k, v [batch, KV heads, all tokens, size] are after position encoding and
-    after the cache; `weights` [batch, query heads, tokens, all tokens]. Within, modules are in
-    evaluation mode, behind it as they were."""
+    """Inside the block, every attention layer calls `listener(module, query, key, value, mask, weights, kwargs)`.
+    query [batch, query heads, tokens, size] and key, value [batch, KV heads, all tokens, size] are as after position
+    encoding and the cache; `weights` is [batch, query heads, tokens, all tokens]. Modules are in evaluation mode
+    inside the block, and in their former mode after it."""
     AttentionInterface.register(NAME, _attention)
     AttentionMaskInterface.register(NAME, eager_mask)  # without it no causal mask arrives
     before = model.config._attn_implementation
@@ -66,8 +66,8 @@ def listening(model, listener):
 
 
 def cache_of(model):
-    """An empty cache: of every layer that attends it keeps the keys of all tokens, windows or not; of other layers what
-    they go on from."""
+    """An empty cache. Layers with attention keep the keys of all tokens in it, also if they have a window; other layers
+    keep the state from which they continue."""
     cache = DynamicCache(config=model.config)
     cache.layers = [cache_utils.DynamicLayer() if type(layer) is cache_utils.DynamicSlidingWindowLayer else layer
                     for layer in cache.layers]

@@ -1,4 +1,4 @@
-"""Ctrl-C, and what asks a process to end, at a moment of our choice."""
+"""Delays Ctrl-C, and other requests to end the process, to a safe moment."""
 
 import signal
 import threading
@@ -9,9 +9,9 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held_back():
-    """Within, they wait until the end: no reader takes a chunk that is half-written, nor what stands behind it."""
+    """Signals wait for the end of the block, since no reader accepts a half-written chunk or anything after it."""
     before = {one: signal.getsignal(one) for one in _STOPS} if _in_main_thread() else {}
-    before = {one: handler for one, handler in before.items() if callable(handler)}  # others raise nothing
+    before = {one: handler for one, handler in before.items() if callable(handler)}  # other handlers raise nothing
     came = []
     for one in before:
         signal.signal(one, lambda number, _: came.append(number))
@@ -26,7 +26,7 @@ def held_back():
 
 @contextmanager
 def sigterm_as_ctrl_c():
-    """Within, SIGTERM (of `kill`, `timeout`, a batch system) is a KeyboardInterrupt, too."""
+    """Inside the block, SIGTERM (of `kill`, `timeout`, a batch system) raises KeyboardInterrupt, too."""
     before = signal.getsignal(signal.SIGTERM)
     usual = before == signal.SIG_DFL and _in_main_thread()
     if usual:
@@ -39,5 +39,5 @@ def sigterm_as_ctrl_c():
 
 
 def _in_main_thread():
-    """Where handlers run and raise; no other thread may set them."""
+    """True in the thread in which handlers run and raise; no other thread may set them."""
     return threading.current_thread() is threading.main_thread()

@@ -1,6 +1,6 @@
-"""What may be asked for: how long a prompt may be and of what, numbers, and choices that have something to choose
-from. The command and the library check by the same, each by the name that its caller knows; nothing here loads
-PyTorch, so the command refuses before a model is loaded."""
+"""Checks of arguments: length and tokens of a prompt, numbers, and options that need a certain part. The command and
+the library share these checks; each passes the name that its caller knows. Nothing here loads PyTorch, so that the
+command can refuse an argument before a model is loaded."""
 
 import numbers
 
@@ -19,9 +19,9 @@ class ContextError(RecorderError):
 
 
 def context_of(config):
-    """Tokens that the model says it attends over, 0 where it does not say. It is `max_position_embeddings` (or what the
-    model's class calls that), which most extended models state as extended; where YaRN is laid over a model (Qwen 2.5),
-    the length that it was made for times the factor, if that is more. Other scalings change nothing here."""
+    """Length of the model's context in tokens, 0 if the model does not state it. It is `max_position_embeddings` (or
+    its name in the model's class), which in most extended models is the extended length. If YaRN is laid over a model
+    (Qwen 2.5), it is the original length times the factor, if that is more. Other scalings change nothing here."""
     text = config.get_text_config()
     stated = _whole(getattr(text, "max_position_embeddings", None))
     rope = getattr(text, "rope_parameters", None)
@@ -32,8 +32,8 @@ def context_of(config):
 
 
 def check_prompt(what, ids, prompt_tokens, new_tokens, vocabulary, context):
-    """RecorderError with one line if `ids`, the first `prompt_tokens` of them the prompt (None: all), and so many new
-    tokens cannot be recorded. The last new token is not fed to the model, so it takes no place. `context` 0: any."""
+    """RecorderError with one line if `ids` (`prompt_tokens` of prompt, None: all, then a text) and this many new tokens
+    cannot be recorded. The last new token takes no place, since the model does not read it. `context` 0: no limit."""
     if not ids:
         raise RecorderError(f"{what}: expected at least one token")
     if min(ids) < 0 or max(ids) >= vocabulary:
@@ -48,7 +48,7 @@ def check_prompt(what, ids, prompt_tokens, new_tokens, vocabulary, context):
 
 
 def check_number(what, value, name=None):
-    """RecorderError of what is no whole number in the range of `what`."""
+    """RecorderError unless the value is a whole number in the range of `what`."""
     least, most = RANGES[what]
     if type(value) is bool or not isinstance(value, numbers.Integral) or not least <= value <= most:
         raise RecorderError(f"{name or what}: expected a whole number from {least} to {most}, found {value!r}")
@@ -62,13 +62,13 @@ def check_parts(parts, name="parts"):
 
 
 def check_choice(name, given, parts, needed):
-    """RecorderError of an option that is given although none of the parts is there that it is about."""
+    """RecorderError if an option is given that only concerns parts that are not recorded."""
     if given is not None and not any(part in parts for part in needed):
         raise RecorderError(f"{name}: expected none, or {' or '.join(needed)} among the parts that are recorded")
 
 
 def check_row_range(name, rows):
-    """`rows` is None, or (first, last) with a row in it."""
+    """RecorderError unless `rows` is None, or (first, last) with at least one row."""
     good = rows is None or isinstance(rows, (tuple, list)) and len(rows) == 2 and all(
         isinstance(one, numbers.Integral) for one in rows) and 0 <= rows[0] < min(rows[1], MOST_TOKENS)
     if not good:

@@ -1,4 +1,4 @@
-"""Models by name, by folder, or of a configuration alone with random weights."""
+"""Loads models by name or by folder, or builds them from a configuration alone with random weights."""
 
 import pathlib
 
@@ -14,13 +14,13 @@ TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
 def load(name, kind=None, device="cpu", random=False, seed=0):
-    """(model, tokenizer or NoTokenizer). `kind` of TYPES: how weights are held, None as they are stored."""
+    """(model, tokenizer or NoTokenizer). `kind`: a key of TYPES, the type of the weights in memory; None: as stored."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    huggingface_hub.logging.set_verbosity_error()  # what it tries again; what fails is told at the end
+    huggingface_hub.logging.set_verbosity_error()  # hides its retries; a failure is reported at the end
     try:
-        torch.empty(0, device=device)  # one that is not there is refused before gigabytes are read
-    except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
+        torch.empty(0, device=device)  # a missing device is refused before gigabytes are read
+    except (RuntimeError, AssertionError) as error:  # AssertionError: PyTorch without CUDA
         raise RecorderError(f"device {device}: {first_line(error)}") from None
     try:
         if random:
@@ -35,6 +35,6 @@ def load(name, kind=None, device="cpu", random=False, seed=0):
         raise RecorderError(f"{name}: {first_line(error)}") from None
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
-    except Exception as error:  # whatever it is: a model without a tokenizer takes prompts of ids
+    except Exception as error:  # any error: a model without a tokenizer takes prompts of ids
         tokenizer = NoTokenizer(first_line(error))
     return model, tokenizer

@@ -6,10 +6,10 @@
     {"ids": [1, 17, 29], "prompt_tokens": 2}
     {"random_tokens": 512, "seed": 3}
 
-`text` is a text, or pieces with a class each; `spans` gives classes to ranges of its characters. A token has the class
-of its last character; what has none is "text", what the model adds is "assistant". `ids` are tokens as they are,
-`random_tokens` so many drawn by chance. `prompt_tokens` says that a given text is a prompt and what follows it. Also
-`temperature`, `top_k` and `seed`, in place of the command's.
+`text` is a text, or pieces that each have a class; `spans` gives classes to ranges of its characters. A token's class
+is that of its last character; without one it is "text", and generated tokens are "assistant". `ids` are token ids;
+`random_tokens` is a number of random ones. `prompt_tokens` says how many of the given tokens are the prompt. Also
+`temperature`, `top_k` and `seed`, which override the command's.
 """
 
 import json
@@ -22,13 +22,13 @@ from .errors import RecorderError
 TEXT, NEW = "text", "assistant"
 _SOURCES = ("text", "ids", "random_tokens")
 _OPTIONS = ("name", "spans", "prompt_tokens", "max_new_tokens", "temperature", "top_k", "seed")
-# Tokens of a sequence, as the file's format has them; what fits PyTorch's whole numbers.
+# Most tokens of a sequence in the file's format; the largest of PyTorch's whole numbers.
 MOST_TOKENS, MOST_NUMBER = 1 << 20, (1 << 63) - 1
 _LEAST_TEMPERATURE = 1e-6
 
 
 class NoTokenizer:
-    """In place of the tokenizer of a model that has none, or none that can be loaded: why."""
+    """Stands for the tokenizer of a model that has none, or none that can be loaded; `why` says which."""
 
     def __init__(self, why):
         self.why = why
@@ -39,7 +39,7 @@ class NoTokenizer:
 
 @dataclass
 class Prompt:
-    """`spans`: (class, begin, end) over characters of `text`; later ones stand above earlier ones."""
+    """`spans`: (class, begin, end) over characters of `text`; later spans override earlier ones."""
 
     name: str
     text: str = None
@@ -49,7 +49,7 @@ class Prompt:
     options: dict = field(default_factory=dict)
 
     def tokens(self, tokenizer, vocabulary, most=0):
-        """(ids, class of each): the first `most` of them, 0 = all."""
+        """(ids, class of each) for the first `most` tokens; 0 = all."""
         spans = []
         if self.text is not None:
             if not tokenizer:
@@ -72,7 +72,7 @@ class Prompt:
 
 
 def read(path):
-    """All prompts of a file. RecorderError with the line."""
+    """All prompts of a file. Raises RecorderError that names the line."""
     prompts = []
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
@@ -89,7 +89,7 @@ def read(path):
 
 
 def classes_of(prompts, tokenized):
-    """Names of all classes, [] if none were given."""
+    """Names of all classes; [] if none were given."""
     if not any(prompt.spans for prompt in prompts):
         return []
     return list(dict.fromkeys([TEXT, NEW, *(name for _, classes in tokenized for name in classes)]))
@@ -130,7 +130,7 @@ def _prompt(data, number):
 
 
 def check_temperature(name, value):
-    """RecorderError of what logits cannot be divided by; 0 stands for the likeliest token."""
+    """RecorderError if logits cannot be divided by the value; 0 stands for the most likely token."""
     _expect(type(value) in (int, float) and (value == 0 or _LEAST_TEMPERATURE <= value < float("inf")),
             f"{name}: expected 0, or a number from {_LEAST_TEMPERATURE} on")
 

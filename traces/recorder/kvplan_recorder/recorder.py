@@ -1,8 +1,8 @@
-"""One recording: facts asked, file begun, sequences run through the model and written as their tokens come.
+"""One recording: finds facts of the model, begins the file, runs sequences and writes their tokens as they come.
 
-What steps give is kept until `flush_tokens` tokens of a layer have come, then written (sequence.py); of a prompt that
-is longer a layer is written as soon as it is computed. So memory is bounded by that many tokens, or by one layer of a
-prompt (of a part of it, with `prefill_tokens`). Where recording ends before its time, what is kept is written, too.
+Results of steps are kept until `flush_tokens` tokens of a layer have come, then written (sequence.py). A layer of a
+longer prompt is written as soon as it is computed. So memory is bounded by that many tokens, or by one layer of a
+prompt (of a part of it, with `prefill_tokens`). If recording ends early, what was kept is written too.
 """
 
 import hashlib
@@ -28,23 +28,23 @@ from .sequence import SequenceOut
 _TOP = 16
 _ROTARY = ("measured", "unstated")
 _ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-# Rows that the model computed and rows computed from what is recorded: the half of the summed difference.
+# Limits for the difference of the model's rows and rows computed from the recording: half of the summed difference.
 _FAR = {torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
 
 
 class Recorder:
-    """Use as a context manager; PATH is whole when the block ends, PATH.part before (RecordingWriter).
+    """Use as a context manager. PATH is complete when the block ends; until then there is PATH.part (RecordingWriter).
 
         with Recorder(model, "run.kva", parts=("queries", "keys", "values")) as recorder:
             new = recorder.record(ids, name="first", max_new_tokens=64)
 
-    `layers` and `kv_heads` choose (None: all; a KV head comes with all query heads that read it), `elements` says
-    {part: element}, `row_tokens` is (first, last) of the rows that are kept, `top` how many weights of a top row (16),
-    `token_classes` the names of classes, `prefill_tokens` cuts a prompt into parts that long (0: whole). `verify`
-    compares some rows of each layer with those computed from the tensors and stops where they differ.
-    `rotary="unstated"` says nothing of how keys are rotated. A sequence longer than the model's context is refused, but
-    with `beyond_context`; a recording of rows alone that has none of them at its end is refused then. The model is in
-    evaluation while it runs here, afterwards as it was. Raises RecorderError, FormatError, OSError.
+    `layers` and `kv_heads` select (None: all; a KV head comes with all query heads that read it), `elements` is
+    {part: element}, `row_tokens` is (first, last) of the recorded rows, `top` the number of weights in a top row (16),
+    `token_classes` the names of classes, `prefill_tokens` the length of the parts of a prompt (0: whole). `verify`
+    compares some rows of each layer with rows computed from the tensors, and stops if they differ.
+    `rotary="unstated"` records no facts on the rotation of keys. Sequences longer than the model's context are refused
+    unless `beyond_context`; a recording of only rows that has none at its end is refused then. The model is in
+    evaluation mode during a recording, then in its former mode. Raises RecorderError, FormatError, OSError.
     """
 
     def __init__(self, model, path, *, parts=("queries", "keys", "values"), layers=None, kv_heads=None, elements=None,
@@ -68,7 +68,7 @@ class Recorder:
         self._prefill, self._flush, self._verify = prefill_tokens, flush_tokens, verify
         self._classes = tuple(token_classes)
         self._context = 0 if beyond_context else context_of(model.config)
-        # Only rows are wanted, so none have to be computed.
+        # The slopes serve to compute rows from queries, so recordings without queries need none.
         known = ask(model, rotary=rotary == "measured", bias="queries" in self.parts)
         chosen = range(1 << 20) if layers is None else layers
         self.layers = [layer for layer in known if layer.number in chosen]
@@ -89,7 +89,7 @@ class Recorder:
             header.model_digest = digest_of(model)
         self.header = header
         self._facts = {layer.number: header.layer(layer.number) for layer in self.layers}
-        # Layers that read keys of others compute no more tokens than logits are asked for.
+        # Layers that read the keys of other layers compute no more tokens than logits are asked for.
         shared = getattr(model.config.get_text_config(), "num_kv_shared_layers", 0)
         takes = inspect.signature(model.forward).parameters
         self._limited = not shared and "logits_to_keep" in takes
@@ -109,9 +109,9 @@ class Recorder:
 
     def record(self, ids, name="", prompt_tokens=None, max_new_tokens=0, classes=None, new_class=0, stop=(),
                temperature=0.0, top_k=0, seed=0, progress=None):
-        """Runs a sequence; the new token ids. `ids`: the prompt, or a text that begins with `prompt_tokens` of prompt.
-        New tokens are the likeliest ones, or with a `temperature` drawn. The last new token is not fed to the model
-        again, so it is not in the file. `progress(tokens, all)` is called after each step."""
+        """Runs a sequence and returns the new token ids. `ids`: a prompt, or a text that begins with `prompt_tokens` of
+        prompt. New tokens are the most likely ones, or drawn with a `temperature`. The last new token is not fed to the
+        model again, so it is not in the file. `progress(tokens, all)` is called after each step."""
         for what, value in (("max_new_tokens", max_new_tokens), ("top_k", top_k), ("seed", seed)):
             check_number(what, value)
         check_temperature("temperature", temperature)
@@ -141,9 +141,9 @@ class Recorder:
                                               for t in range(done, done + len(step)))
                     try:
                         logits = self.model(input_ids=step[None], **given).logits
-                    except (IndexError, RuntimeError) as error:  # positions that are learnt end somewhere
+                    except (IndexError, RuntimeError) as error:  # learned positions end somewhere
                         if isinstance(error, RuntimeError) and "device-side assert" not in str(error):
-                            raise  # an index beyond a table is this on a GPU
+                            raise  # a device-side assert is an index beyond a table, on a GPU
                         self._out.salvage(error)
                         raise RecorderError(f"{name or 'prompt'}: the model cannot take tokens {done} to "
                                             f"{done + len(step) - 1}: {first_line(error)}") from None
@@ -155,8 +155,8 @@ class Recorder:
                     if progress:
                         progress(done, total)
         except RecorderError:
-            raise  # the model is not what was taken for granted: neither is what it gave last
-        except BaseException as error:  # Ctrl-C, too
+            raise  # an assumption about the model is wrong, so its last results may be wrong as well
+        except BaseException as error:  # also Ctrl-C
             self._out.salvage(error)
             raise
         finally:
@@ -201,7 +201,7 @@ class Recorder:
         return RecordingHeader(model, stored, entries, token_classes=self._classes)
 
     def _hear(self, module, query, key, value, mask, weights, kwargs):
-        """One layer's part of a step; of a sequence, in the order of its tokens."""
+        """Takes one layer's part of a step. Within a sequence, calls come in the order of tokens."""
         number, count = module.layer_idx, query.shape[2]
         facts = self._facts.get(number)
         if facts is None:
@@ -232,7 +232,7 @@ class Recorder:
             self._out.add(module.layer_idx, "layer_inputs", self._before, _numbers(states))
 
     def _compare(self, facts, number, query, key, weights):
-        """The model's own rows against those that a reader will compute."""
+        """Compares the model's own rows with the rows that a reader will compute."""
         total, count = key.shape[2], query.shape[2]
         queries = np.zeros((total, query.shape[-1]))
         worst = 0.0
@@ -243,7 +243,7 @@ class Recorder:
                 ((_, row),) = enumerate_rows(facts, head, queries, keys, np.arange(total, dtype=np.float64), t, t + 1)
                 own = _numbers(weights[0, head, t - total]).astype(np.float64)
                 worst = max(worst, 0.5 * np.abs(own[: t + 1] - row).sum() + own[t + 1 :].sum())
-        if worst > _FAR.get(query.dtype, 0.1):  # a NaN is left to the writer, which says where it is
+        if worst > _FAR.get(query.dtype, 0.1):  # a NaN is left to the writer, whose error says where it is
             raise RecorderError(f"layer {number} attends otherwise than by scale, window, soft cap, bias and sinks: "
                                 f"rows differ by {worst:.2g} of their mass; record its rows, with --no-verify")
 
@@ -270,7 +270,7 @@ class Recorder:
 
 
 def _token_ids(ids):
-    """A tensor of what is to be a list of token ids."""
+    """A tensor from a list of token ids."""
     try:
         out = torch.as_tensor(ids)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -297,7 +297,7 @@ def _largest(row, count, window):
 
 
 def _output_weight(layer, facts):
-    """[hidden, query heads * value_size] of the layer's output projection."""
+    """Weight [hidden, query heads * value_size] of the layer's output projection."""
     for name in ("o_proj", "dense", "out_proj", "c_proj", "wo"):
         found = getattr(layer.module, name, None)
         if found is not None and getattr(found, "weight", None) is not None:
@@ -327,7 +327,7 @@ def digest_of(model):
 
 
 def name_of(model):
-    """As it was asked for; of a folder its last part alone, else the class."""
+    """The name by which the model was loaded; for a folder only its last part, and if there is no name the class."""
     given = getattr(model.config, "_name_or_path", "")
     if given and pathlib.Path(given).exists():
         given = pathlib.Path(given).resolve().name

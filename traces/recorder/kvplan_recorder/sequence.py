@@ -1,8 +1,8 @@
 """A sequence on its way to the file.
 
-A step gives a token of every part, layer and head. Written as they come these would be chunks of one token: 56 bytes of
-index each, and an index has an end. So what a layer gave waits here until `flush_tokens` of its tokens have come, or
-MOST_BYTES: rows grow with their token. What waits is known to be fit for the file, so that it can still be written when
+A step gives one token of every part, layer and head. Written at once, each would be a chunk of one token: 56 bytes of
+index each, and the index is limited. So the tokens of a layer wait here until there are `flush_tokens` of them or
+MOST_BYTES (rows grow with their token). What waits was checked for the file, so it can still be written when
 the next step fails or Ctrl-C comes.
 """
 
@@ -13,12 +13,12 @@ from kvplan_traces import FormatError
 
 from .interrupts import held_back
 
-# Of one layer. With 32 query heads, chunks of rows have a quarter of a MiB then.
+# The limit for one layer. With 32 query heads, chunks of rows then have a quarter of a MiB.
 MOST_BYTES = 8 << 20
 
 
 class _Layer:
-    """What waits of one layer."""
+    """The data of one layer that wait to be written."""
 
     def __init__(self):
         self.numbers = {}  # part: arrays [heads, tokens, size]
@@ -27,8 +27,8 @@ class _Layer:
 
 
 class SequenceOut:
-    """Begins a sequence of the writer; `end` ends it. Tokens come in order, those of a layer from one step together:
-    `add` and `add_rows`, then `end_step`. Raises FormatError of what no reader takes, when it comes, and OSError."""
+    """Begins a sequence of the writer; `end` ends it. Tokens come in order, those of one layer and step together: `add`
+    and `add_rows`, then `end_step`. Raises OSError, and FormatError at once for data that readers would refuse."""
 
     def __init__(self, writer, name, prompt_tokens, flush_tokens):
         self._writer, self._flush_tokens = writer, flush_tokens
@@ -38,7 +38,7 @@ class SequenceOut:
             writer.flush()
 
     def add(self, layer, part, first, array):
-        """Numbers [heads of the part, tokens, size] of tokens `first`, ..."""
+        """Numbers [heads of the part, tokens, size], for tokens from `first` on."""
         try:
             self._writer.check_numbers(layer, part, array.reshape(-1, array.shape[-1]))
         except FormatError as error:
@@ -51,7 +51,7 @@ class SequenceOut:
         kept.bytes += array.nbytes
 
     def add_rows(self, layer, part, head, first, rows):
-        """Rows `first`, ... as the writer takes them. A prompt's are many: they are written head by head."""
+        """Rows from `first` on, as the writer takes them. A prompt has many, so they are written head by head."""
         try:
             lines = self._writer.row_bytes(layer, part, rows, first)
         except FormatError as error:
@@ -64,11 +64,11 @@ class SequenceOut:
             self._write(layer)
 
     def add_classes(self, classes):
-        """Of the next tokens of the sequence."""
+        """Classes of the next tokens of the sequence."""
         self._classes.extend(classes)
 
     def end_step(self, layer, tokens):
-        """All that a step of so many tokens has of the layer was added."""
+        """Says that all data of the layer in a step of this many tokens were added."""
         kept = self._layers.get(layer)
         if kept is not None:
             kept.tokens += tokens
@@ -81,9 +81,9 @@ class SequenceOut:
             self._writer.end(self.number, tokens)
 
     def salvage(self, error):
-        """Something failed: writes what waits, but where the disk is what failed."""
+        """After an error: writes what waits, unless the error was one of the disk."""
         if not isinstance(error, OSError):
-            with suppress(FormatError, OSError):  # what failed first is what is told
+            with suppress(FormatError, OSError):  # the first error is the one that is reported
                 self._write_all()
 
     def _write_all(self):
@@ -93,7 +93,7 @@ class SequenceOut:
                 self._write(layer)
 
     def _write(self, layer):
-        """In the file it outlives this process. What cannot be written is not tried again: it may be there in part."""
+        """What is in the file outlives this process. Data that fail are not tried again, since part may be written."""
         with held_back():
             self._write_classes()
             kept = self._layers.pop(layer)
@@ -106,7 +106,7 @@ class SequenceOut:
             self._writer.flush()
 
     def _write_classes(self):
-        """Before any layer: a layer has no more tokens than there are classes."""
+        """Written before any layer: a layer must not have more tokens than there are classes."""
         classes, self._classes = self._classes, []
         if classes:
             self._writer.append(self.number, 0, "token_classes", 0, classes)
