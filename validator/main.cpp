@@ -1,4 +1,4 @@
-// kvplan-validate: replays on real memory what the simulator says, and compares; measures a real device. Exit codes:
+// kvplan-validate: replays the simulator's log on real memory, and compares; measures a real device. Exit codes:
 // 0 equal, or measured; 1 something differs; 2 bad input, or memory or a device that is not available; 3 interrupted.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -94,7 +94,7 @@ std::string to_text(const Report& report, const event_log::Header& header, const
       line("blocks at impossible places", std::to_string(report.place_mismatches)) +
       line("counts that differ", std::to_string(report.count_mismatches));
   for (const Quantity& q : report.quantities) {
-    // of one replica among many; printed if it differs
+    // a quantity of one replica among many; printed if it differs
     const bool of_one = q.name.starts_with("replicas[");
     if (of_one && q.predicted == q.measured) continue;
     text += line(q.name, std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
@@ -148,7 +148,7 @@ int fail(const Error& error) {
   return static_cast<int>(error.kind);
 }
 
-/// Words that nothing takes, in order: the library would name them last first.
+/// Error for words that no option takes, in their order: the library would name them in reverse.
 Error unexpected(const std::vector<std::string>& words) {
   std::string text = words.size() == 1 ? "The following argument was not expected:"
                                        : "The following arguments were not expected:";

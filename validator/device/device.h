@@ -1,6 +1,6 @@
-// What a replay needs of a device: memory, copies and two kernels. Everything that decides (batching,
-// buffers, error texts) is in DeviceBackend on the host side of this border, so that it runs against a fake
-// device in the tests.
+// The device functions that a replay needs: memory, copies and two kernels. All decisions (batching,
+// buffers, error texts) are made by DeviceBackend on the host, so that it can be tested with a fake
+// device.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace kvplan::validator {
 
-/// Addresses are the device's. Calls take effect in the order in which they are made; an error of a kernel
-/// may come with a later call, `download` at the latest.
+/// Addresses are the device's. Calls take effect in the order in which they are made. The error of a kernel may be
+/// returned by a later call, at the latest by `download`.
 class Device {
  public:
   virtual ~Device() = default;
@@ -36,7 +36,7 @@ std::unique_ptr<Backend> make_device_backend(std::unique_ptr<Device> device);
 /// can use.
 Result<std::unique_ptr<Device>> make_cuda_device();
 
-/// Host memory behind the device's interface, and what goes wrong on devices. Calls are counted from 1; 0:
+/// Host memory with the device's interface, and injected faults like those of devices. Calls are counted from 1; 0:
 /// never.
 struct Faults {
   std::int64_t no_memory_at{0};   ///< this allocation fails

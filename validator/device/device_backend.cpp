@@ -11,11 +11,11 @@ namespace {
 
 /// Longest extent that one group of threads works on; ranges are cut, allocation units are not.
 constexpr std::int64_t kLongest = 4096;
-/// Cells that are moved at once.
+/// Most cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
 
-/// Lists to upload to the device: laid one after the other and uploaded in one piece, because a call costs more than
-/// its data. Device memory grows when longer lists come.
+/// Lists for the device, placed one after the other and uploaded in one piece, because a call costs more than the
+/// transfer of its data. Device memory grows when longer lists come.
 class Parcel {
  public:
   explicit Parcel(Device& device) : device_(device) {}
@@ -24,7 +24,7 @@ class Parcel {
   Parcel& operator=(const Parcel&) = delete;
 
   void clear() { bytes_.clear(); }
-  /// Where the list will lie in it.
+  /// The offset in the parcel at which the list will be.
   template <class T>
   std::size_t add(std::span<const T> items) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= kAlignment);
@@ -95,7 +95,7 @@ class DeviceBackend final : public Backend {
     return device_->stamp(cells_, parcel_.at<Write>(at), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
-  /// Through the host, in pieces: extents may overlap, and few are moved.
+  /// Moves the cells through the host, in pieces: extents may overlap, and few are moved.
   Status shift(std::span<const Shift> shifts) override {
     for (const Shift& s : shifts) {
       for (std::int64_t done = 0; done < s.cells;) {

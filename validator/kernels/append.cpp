@@ -19,7 +19,7 @@ class Append final : public ListedProblem {
     for (const DecodeReader& reader : cache_.readers) {
       if (reader.kv_head > 0) continue;
       for (std::int64_t i = 0; i < new_tokens_of(of); ++i) {
-        const bool padded = reader.sequence % 7 == 6;  // batches of graphs have such
+        const bool padded = reader.sequence % 7 == 6;  // batches in CUDA graphs have padded sequences
         rows_.push_back(padded ? -1
                                : static_cast<std::int32_t>(cache_.row_of(reader, reader.tokens - 1 - i)));
       }
@@ -62,7 +62,7 @@ class Append final : public ListedProblem {
                      4 * static_cast<double>(rows_.size())};
   }
 
-  /// The whole pools: what was not appended is still poison.
+  /// Compares the whole pools: cells to which nothing was appended must still hold poison.
   [[nodiscard]] Comparison compare(std::span<const std::vector<std::byte>> results) const override {
     Comparison found{.good = true};
     for (std::size_t side = 0; side < 2; ++side) {

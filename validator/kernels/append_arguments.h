@@ -2,7 +2,7 @@
 // fewer bits.
 //
 //   k_new, v_new  [tokens][kv_heads][D] of 16-bit numbers (`from`)
-//   rows          of each token, its row for head 0 (decode_arguments.h); head h is h * head_rows after it. Below 0:
+//   rows          for each token, its row for head 0 (decode_arguments.h); head h is h * head_rows after it. Below 0:
 //                 no token (engines pad batches), and nothing is written
 //   stored        bits_of(to, x) if `to` is `from`; for fp8 fp8_bits(x * inverse), inverse = 1 / scale rounded once
 //

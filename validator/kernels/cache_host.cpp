@@ -76,7 +76,7 @@ void launch_on_host(const GatherArguments& a, int threads) {
   });
 }
 
-/// All paths are the same copies here.
+/// On the host, all copy paths are the same copies.
 void launch_on_host(const SwapArguments& a, int threads) {
   const std::int64_t each = std::max<std::int64_t>(1, (std::int64_t{1} << 18) / a.bytes);
   on_threads(threads, static_cast<std::size_t>((a.count + each - 1) / each), [&](std::size_t piece) {

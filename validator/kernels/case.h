@@ -1,6 +1,6 @@
 // One kernel call to check or time: shape, stored numbers, page layout and a seed. A case determines its data, its
 // result and the bytes that it moves. One struct serves all kernels; each reads the fields that its header names and
-// rejects what it cannot do.
+// rejects cases that it cannot run.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ enum class Retained : std::uint8_t {
 enum class CopyPath : std::uint8_t { kLoop, kBatch, kKernel };
 enum class CopyDirection : std::uint8_t { kIn, kOut };  ///< to the device, from the device
 
-/// What a cache's vectors are rounded to (quantise.h).
+/// The format to which a cache's vectors are rounded (quantise.h).
 enum class Format : std::uint8_t { kFp8, kInt8, kInt4, kKivi4, kKivi2, kNvfp4 };
 
 struct Case {
   std::string kernel{"decode-attention"};  ///< a name of the catalogue
-  Stored stored{Stored::kBf16};            ///< numbers of the cache
+  Stored stored{Stored::kBf16};            ///< number type of the cache
   std::int32_t query_heads{32};
   std::int32_t kv_heads{8};
   std::int32_t head_size{128};
   std::int32_t page_tokens{16};         ///< a power of two
   std::vector<std::int64_t> lengths{};  ///< cached tokens of each sequence
   std::int64_t window{0};               ///< only the last `window` tokens are read; 0: all
-  std::int64_t sinks{0};                ///< and the first `sinks`
+  std::int64_t sinks{0};                ///< also the first `sinks` tokens are read
   Retained retained{Retained::kAll};
   std::int32_t kept_of_1000{1000};  ///< kept tokens of 1000, chosen separately for each KV head
   bool shuffled{true};              ///< pages lie in random order
@@ -45,7 +45,7 @@ struct Case {
   Format format{Format::kFp8};
   CopyPath path{CopyPath::kLoop};
   CopyDirection direction{CopyDirection::kIn};
-  std::int64_t descriptor_bytes{0};  ///< of each block that is copied
+  std::int64_t descriptor_bytes{0};  ///< bytes of each block that is copied
   std::int64_t descriptors{0};
   std::int32_t rule{0};  ///< rule of splitting and pipelining; 0: the kernel's own (decode_plan.h)
   std::uint64_t seed{1};
@@ -64,7 +64,7 @@ std::string_view name_of(Format format);            ///< "fp8", "int8", "int4", 
 /// `batch` sequences of `length` tokens.
 std::vector<std::int64_t> equal_lengths(std::int64_t batch, std::int64_t length);
 
-/// In one line, without the seed: "decode-attention bf16 32/8 heads of 128, pages of 16, 4 x 1024 tokens".
+/// The case in one line, without the seed: "decode-attention bf16 32/8 heads of 128, pages of 16, 4 x 1024 tokens".
 std::string describe(const Case& of);
 
 }  // namespace kvplan::validator

@@ -11,16 +11,16 @@
 
 namespace kvplan::validator {
 
-/// A set of cases: small ones that cover all a kernel can do; a calibration grid, coarse or fine; cases outside the
-/// coarse grid, to test predictions.
+/// A set of cases: small ones that cover all features of a kernel; a calibration grid, coarse or fine; cases outside
+/// the coarse grid, to test predictions.
 enum class CaseSet : std::uint8_t { kCheck, kSanitize, kCoarse, kFine, kUnseen };
 
 struct Kernel {
   std::string_view name;
   std::string_view what;
-  /// Nothing if the kernel has no such set. Cases of grids fit the machine's memory.
+  /// Empty if the kernel has no such set. Cases of grids fit the machine's memory.
   std::vector<Case> (*cases)(CaseSet set, const MachineFacts& machine);
-  /// Errors: a case that the kernel cannot do, with the field.
+  /// Errors: a case that the kernel cannot run, with the field.
   Result<std::unique_ptr<Problem>> (*make)(const Case& of, Purpose purpose, const MachineFacts& machine);
 };
 

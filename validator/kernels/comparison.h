@@ -14,10 +14,10 @@ namespace kvplan::validator {
 /// `tolerance`. REQUIRES: both sides have the same size.
 Comparison compare_rows(std::span<const float> result, std::span<const double> reference, std::size_t row,
                         double tolerance);
-/// Compares every byte. `what` names them in the text of a problem.
+/// Compares every byte. `what`: what the bytes are, for the text of a problem.
 Comparison compare_bytes(std::span<const std::byte> result, std::span<const std::byte> reference,
                          const std::string& what);
-/// Joins two comparisons of one case: good if both are; the worst figures of each.
+/// Joins two comparisons of one case: good if both are good; has the worst figures of each.
 Comparison both(const Comparison& a, const Comparison& b);
 
 /// Stored numbers as floats.

@@ -42,7 +42,7 @@ struct DecodePiece {
   DecodeReader of{};
   std::int32_t head{0}, heads{0};  ///< at most 16
   std::int32_t begin{0}, end{0};
-  std::int32_t row{-1};    ///< of the partial results, for `head`; -1: writes `out`
+  std::int32_t row{-1};    ///< row of the partial results, for `head`; -1: the piece writes `out`
   std::int32_t reader{0};  ///< its number, for tests
 };
 
@@ -60,7 +60,7 @@ struct DecodeArguments {
   float* lse;
   float* partial_rows;  ///< [rows][D]
   float* partial_ml;    ///< [rows][2]: m in base 2, l
-  float* logits;        ///< null: not asked for
+  float* logits;        ///< null: not wanted
   std::int64_t logit_stride;
   std::int32_t piece_count;
   Stored stored;
@@ -68,9 +68,9 @@ struct DecodeArguments {
   std::int32_t page_shift;  ///< P = 1 << page_shift
   std::int32_t page_rows, head_rows;
   float score_scale;  ///< factor from q . k to the score: softmax scale, log2(e), the keys' scale
-  float value_scale;  ///< of v
+  float value_scale;  ///< factor of v
   ReadBy read_by;
-  std::int32_t variant;  ///< of the pipeline (decode_plan.h)
+  std::int32_t variant;  ///< variant of the pipeline (decode_plan.h)
 };
 
 /// Query heads [head, head + heads) of a sequence have `splits` partial results each: rows row + s * heads + i.
@@ -85,7 +85,7 @@ struct CombineArguments {
   const float* partial_ml;
   void* out;
   float* lse;
-  std::int32_t item_count, most_heads;  ///< of an item
+  std::int32_t item_count, most_heads;  ///< most heads of an item
   std::int32_t head_size, query_heads;
   Stored stored;
   float value_scale;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
-/// In random order, or as they are.
+/// The pages in random order, or in ascending order, as the case says.
 std::vector<std::int32_t> page_order(std::int64_t pages, const Case& of) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(pages));
   std::iota(order.begin(), order.end(), 0);
@@ -43,9 +43,9 @@ std::int64_t pages_for(std::int64_t tokens, const Case& of) {
   return (tokens + of.page_tokens - 1) / of.page_tokens;
 }
 
-/// Tables, lists and masks.
+/// Fills tables, lists and masks.
 void place(const Case& of, DecodeCache& cache) {
-  const bool own_pages = of.retained == Retained::kCompacted;  // of each KV head
+  const bool own_pages = of.retained == Retained::kCompacted;  // each KV head has its own pages
   std::int64_t wanted = 0;
   for (std::size_t r = 0; r < cache.readers.size(); ++r) {
     DecodeReader& reader = cache.readers[r];
@@ -73,7 +73,7 @@ void place(const Case& of, DecodeCache& cache) {
         cache.mask[static_cast<std::size_t>(reader.first + t / 32)] |= 1U << (t % 32);
     }
   }
-  cache.pages = wanted + std::max<std::int64_t>(1, wanted / 16);  // and some of no sequence
+  cache.pages = wanted + std::max<std::int64_t>(1, wanted / 16);  // and some that belong to no sequence
   cache.table = page_order(cache.pages, of);
   cache.table.resize(static_cast<std::size_t>(wanted));
   cache.page_shift = std::countr_zero(static_cast<std::uint32_t>(of.page_tokens));
@@ -111,8 +111,8 @@ void fill(const Case& of, DecodeCache& cache) {
       put(cache.k_pool, row, cache.k_bits.data() + at, of);
       put(cache.v_pool, row, cache.v_bits.data() + at, of);
     };
-    // Tokens that a window has left behind, or that a list drops, stay NaN: to read one shows. Under a mask they are
-    // numbers, as they are read.
+    // Tokens that a window has left behind, or that a list drops, stay NaN, so that reading one is noticed. Masked
+    // tokens are read, so they are numbers.
     const auto& kept = cache.kept[r];
     if (of.retained == Retained::kCompacted) {
       for (std::size_t i = 0; i < kept.size(); ++i) store(static_cast<std::int64_t>(i), kept[i]);

@@ -1,9 +1,9 @@
-// The cache of a case: which tokens each KV head keeps, where they lie in pages, and, if it is to be checked, their
+// The cache of a case: the tokens that each KV head keeps, their places in pages, and, if it is to be checked, their
 // contents. Shared by kernels that read a paged cache (attention, scores, compaction).
 //
-// The case alone decides what is kept: with a window, the last `window` tokens and the first `sinks`; otherwise each
-// token of each KV head by its own draw, `kept_of_1000` in a thousand. References work from `kept`, `k_bits` and
-// `v_bits`, which are in token order; kernels see pages. Pages that belong to no sequence, and slots after the last
+// The case alone decides which tokens are kept: with a window, the last `window` tokens and the first `sinks`;
+// otherwise each token of each KV head by its own draw, `kept_of_1000` in a thousand. References use `kept`, `k_bits`
+// and `v_bits`, which are in token order; kernels see pages. Pages that belong to no sequence, and slots after the last
 // token, hold NaN.
 #pragma once
 
@@ -26,7 +26,7 @@ struct DecodeCache {
   ReadBy read_by{ReadBy::kPlace};
   std::int32_t page_shift{0}, page_rows{0}, head_rows{0};
   std::int64_t pages{0};
-  std::int64_t pool_rows{0};  ///< of each of the two pools
+  std::int64_t pool_rows{0};  ///< rows of each of the two pools
   // With Purpose::kCheck: reader by reader, token by token of the sequence, D elements each.
   std::vector<std::uint16_t> k_bits, v_bits;
   std::vector<std::int64_t> first_token;  ///< index of each reader's first token in k_bits and v_bits
@@ -41,7 +41,7 @@ struct DecodeCache {
 /// Errors: shapes that do not fit, with the field.
 Result<DecodeCache> make_decode_cache(const Case& of, Purpose purpose);
 
-/// Errors of the fields that all kernels over a paged cache share.
+/// Checks the fields that all kernels over a paged cache use.
 Status check_shape(const Case& of);
 
 }  // namespace kvplan::validator

@@ -1,4 +1,4 @@
-// Which cases decode attention is checked, calibrated, predicted and tuned with.
+// The cases with which decode attention is checked, calibrated, predicted and tuned.
 #include <algorithm>
 
 #include "validator/kernels/decode_attention.h"
@@ -77,7 +77,7 @@ std::int64_t kv_bytes(const Case& of) {
   return 2 * tokens * of.kv_heads * of.head_size * bytes_of(of.stored);
 }
 
-/// What one case may read: more tells nothing new, and fills take their time.
+/// The most bytes that one case may read: more would show nothing new, and filling memory takes time.
 std::int64_t most_bytes(const MachineFacts& machine) {
   const std::int64_t enough = machine.toolkit.empty() ? std::int64_t{48} << 20 : std::int64_t{9} << 30;
   return std::min(enough, machine.memory_bytes / 5);
@@ -92,7 +92,7 @@ void add_product(std::vector<Case>& cases, const MachineFacts& machine, Stored s
     }
 }
 
-/// So that a grid that is cut short still spans: every eighth first, then what lies between.
+/// Reorders cases so that a grid that is cut short still spans its range: first every eighth case, then the rest.
 std::vector<Case> spread(std::vector<Case> cases) {
   std::vector<Case> out;
   for (std::size_t begin = 0; begin < 8; ++begin)
@@ -100,7 +100,7 @@ std::vector<Case> spread(std::vector<Case> cases) {
   return out;
 }
 
-/// A sequence at `most`, the others shorter and shorter.
+/// Lengths of a batch: they rise with the square of the index, up to `most`.
 std::vector<std::int64_t> ragged_lengths(std::int64_t batch, std::int64_t most) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < batch; ++i)

@@ -1,4 +1,4 @@
-// Decode attention's twin on the host: the same pieces and tiles, online softmax, then the same combination.
+// The twin of decode attention on the host: the same pieces and tiles, online softmax, then the same combination.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -24,7 +24,7 @@ struct Rows {  // of one piece: 16 heads at most
 struct Tile {
   std::array<std::int64_t, kDecodeTile> rows;
   std::array<bool, kDecodeTile> counts;
-  std::int32_t first;  ///< of the reader's tokens
+  std::int32_t first;  ///< index among the reader's tokens
   int tokens;
 };
 
@@ -84,7 +84,7 @@ KVPLAN_INLINE void add_tile(const DecodeArguments& a, const DecodePiece& piece, 
   }
   for (int i = 0; i < tile.tokens; ++i) {
     const auto n = static_cast<std::size_t>(i);
-    if (!tile.counts[n]) continue;  // its values may be no numbers
+    if (!tile.counts[n]) continue;  // its values may be NaN
     load_row<kStored>(rows.row.data(), static_cast<const char*>(a.v) + tile.rows[n] * row_bytes, size);
     for (int g = 0; g < heads; ++g) {
       const float p = rows.scores[static_cast<std::size_t>(g)][n];

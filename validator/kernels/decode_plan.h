@@ -1,5 +1,5 @@
-// How decode attention is cut into pieces, one thread block each. The rule is kvplan's own and recorded in every result
-// (`splits`, `grid`, `waves`), so that the simulator can compute the same before anything runs:
+// How decode attention is divided into pieces, one thread block each. The rule is kvplan's own and recorded in every
+// result (`splits`, `grid`, `waves`), so that the simulator can compute the same division before anything runs:
 //
 //   - Query heads of one KV head are taken together, at most 16 (the rows of one tensor-core tile); more heads are
 //     further pieces over the same tokens.
@@ -33,21 +33,21 @@ inline constexpr std::int32_t kDecodeBlocks[kDecodeVariants] = {2, 3, 1, 1};
 inline constexpr std::int64_t kDecodeShared[kDecodeVariants] = {96 << 10, 64 << 10, 192 << 10, 192 << 10};
 inline constexpr std::int32_t kMostSplits = 4096;
 
-/// The variant for a case with rule 0. `shared_bytes`: limit of one thread block, 0 if there is none; devices with less
-/// than 192 KiB use the variant that needs the least.
+/// The variant for a case with rule 0. `shared_bytes`: shared memory limit of a thread block, 0 if there is none;
+/// devices with less than 192 KiB use the variant that needs the least.
 std::int32_t own_variant(Stored stored, std::int32_t head_size, std::int64_t shared_bytes);
 
 struct DecodePlan {
   std::vector<DecodePiece> pieces;
   std::vector<CombineItem> combines;
-  std::int32_t rows{0};    ///< of partial results
-  std::int32_t splits{1};  ///< the most that any reader has
+  std::int32_t rows{0};    ///< number of rows of partial results
+  std::int32_t splits{1};  ///< largest number of splits of a reader
   std::int32_t chunk{0};   ///< tokens
   std::int32_t waves{1};
   std::int32_t variant{0};
 };
 
-/// `waves`: 0, 99 or one. REQUIRES: `places` > 0.
+/// `waves`: 0, 99 or a number of waves. REQUIRES: `places` > 0.
 DecodePlan plan_decode(std::span<const DecodeReader> readers, std::int32_t group, std::int64_t places,
                        std::int32_t waves);
 

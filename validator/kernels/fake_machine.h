@@ -1,4 +1,4 @@
-// The host behind a device's interface, with injected faults of devices: for tests of everything above a machine.
+// The host with a device's interface and injected faults: for tests of everything above a machine.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Case: stored, heads, head_size, page_tokens, lengths, kept_of_1000, shuffled.
 //
-// Reference: the kept tokens of the case in its own token order; every byte of the new pools must be equal, with poison
+// Reference: the kept tokens of the case in its own token order. Every byte of the new pools must be equal, with poison
 // where nothing is written.
 #pragma once
 

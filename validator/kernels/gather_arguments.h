@@ -3,7 +3,7 @@
 //
 //   to_table[to_first[r] + v / P] * P + v % P            pages of the new pools belong to one head: P rows each
 //
-// Bytes: each row of keys and values read and written once; list and tables. Nothing is computed: bits are equal.
+// Bytes: each row of keys and values read and written once; list and tables. Nothing is computed, so bits are equal.
 #pragma once
 
 #include <cstdint>

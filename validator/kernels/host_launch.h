@@ -16,7 +16,7 @@ void launch_on_host(const AccumulateArguments& a, int threads);
 void launch_on_host(const TopKArguments& a, int threads);
 void launch_on_host(const QuantiseArguments& a, int threads);
 
-/// Machine::make_up.
+/// Implements Machine::make_up.
 void make_up_on_host(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements, int threads);
 
 }  // namespace kvplan::validator

@@ -12,7 +12,7 @@ namespace kvplan::validator {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-/// What a guest can count on of a last cache that is shared with others. The twins compute longer than they read.
+/// Bytes that a guest can count on in a shared last-level cache. The twins' arithmetic takes longer than their reads.
 constexpr std::int64_t kCacheBytes = 8 << 20;
 
 std::int64_t system_figure(int name, std::int64_t otherwise) {
@@ -20,7 +20,7 @@ std::int64_t system_figure(int name, std::int64_t otherwise) {
   return value > 0 ? value : otherwise;
 }
 
-/// Of all threads of this program together.
+/// Processor time of all threads of this program together.
 Result<double> processor_ns() {
   std::timespec now{};
   if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0)

@@ -1,5 +1,5 @@
-// For the host twins only: which functions are compiled for several kinds of registers, and loops that compilers can
-// vectorise without being allowed to reorder sums.
+// For the host versions only: marks functions to be compiled for several kinds of registers, and loops that compilers
+// can vectorise without being allowed to reorder sums.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "validator/kernels/numbers.h"
 
-// In a program with the thread sanitizer, the choosing function is called before the sanitizer is ready.
+// With the thread sanitizer, the function that chooses the version is called before the sanitizer is ready.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define KVPLAN_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -35,7 +35,7 @@ KVPLAN_INLINE void load_row(float* to, const void* from, int size) {
   }
 }
 
-/// In a fixed order: 16 partial sums side by side, then their sum.
+/// Dot product in a fixed order: 16 partial sums side by side, then their sum.
 KVPLAN_INLINE float dot_row(const float* a, const float* b, int size) {
   float lanes[kLanes] = {};
   for (int d = 0; d < size; d += kLanes)

@@ -1,5 +1,5 @@
-// Every kernel's arguments: plain structs of addresses and numbers, the same for all backends. A backend has one
-// function for each of them (host_launch.h, cuda/cuda_launch.h); a missing one is a compile error.
+// The arguments of every kernel: plain structs of addresses and numbers, the same for all backends. A backend has one
+// function for each of them (host_launch.h, cuda/cuda_launch.h); a missing function is a compile error.
 #pragma once
 
 #include <variant>

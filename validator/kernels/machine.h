@@ -1,5 +1,5 @@
-// What kernel measurements need from a machine: memory, copies, launches and a clock. All decisions (cases, order,
-// statistics, correctness) are made outside this interface (measure.h), so that they can be tested with the fake
+// The machine functions that kernel measurements need: memory, copies, launches and a clock. All decisions (cases,
+// order, statistics, correctness) are made outside this interface (measure.h), so that they can be tested with the fake
 // machine.
 //
 //   host   the host kernels on this machine's cores; always available. Its clock is processor time divided by threads,
@@ -31,7 +31,7 @@ struct MachineFacts {
   double peak_bandwidth{0};  ///< bytes/s, from the vendor's data sheet if the device is known; 0: unknown
 };
 
-/// The state at one moment; all of it optional (NVML, if installed). kvplan never sets anything.
+/// The state at one moment; every value is optional (NVML, if installed). kvplan never changes any setting.
 struct Telemetry {
   std::int64_t sm_clock_mhz{0}, memory_clock_mhz{0}, temperature_c{0}, power_mw{0};
   std::uint64_t throttle_reasons{0};  ///< bits as nvmlDeviceGetCurrentClocksEventReasons returns them
@@ -58,14 +58,14 @@ class Machine {
   virtual void release(Place place, void* memory) = 0;
   virtual Status upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual Status download(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Sets every byte.
+  /// Sets every byte to `byte`.
   virtual Status set(void* to, std::uint8_t byte, std::int64_t bytes) = 0;
   /// Fills elements [0, elements) of the memory: element i with the made-up element `first + i` of `of`.
   virtual Status make_up(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements) = 0;
 
-  /// Runs them in order and waits.
+  /// Runs the launches in order and waits.
   virtual Status run(std::span<const Launch> launches) = 0;
-  /// The launches run in order, each after the one before.
+  /// Prepares launches that run in order, each after the one before.
   virtual Result<std::unique_ptr<Timed>> prepare(std::span<const Launch> launches) = 0;
 };
 

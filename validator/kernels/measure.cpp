@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kCachesOfCold = 5;
 constexpr std::int64_t kMostCopies = 256;
-constexpr std::int64_t kLeastCalls = 8;  // of a sample: what begins and ends a graph is spread over them
+constexpr std::int64_t kLeastCalls = 8;  // of a sample: spreads the cost of a graph's begin and end
 
 Result<std::unique_ptr<Problem>> make_problem(const Case& of, Purpose purpose, const Machine& machine) {
   KVPLAN_TRY(const Kernel* const kernel, find_kernel(of.kernel));
@@ -29,7 +29,7 @@ bool enough(const std::vector<double>& samples, double sum, const Sampling& samp
          sampling.interval * so_far.median;
 }
 
-/// As many as five caches take, of what is still free half at most.
+/// As many copies as fill five caches, but at most half of the memory that is still free.
 Result<std::int64_t> copies_for(Machine& machine, const Problem& problem) {
   const std::int64_t one = MemoryOfCase::rotating_bytes(problem);
   if (one == 0) return std::int64_t{1};

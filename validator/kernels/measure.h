@@ -1,11 +1,11 @@
-// Runs cases on a machine: is the result right, and how long does it take?
+// Runs cases on a machine, checks their results and measures their times.
 //
-// Timing (gpu-validation, section 5). One sample is one replay of a graph. Cold: the case on each of several copies
-// of its memory, together five times the cache, and the time divided by their number, so that data are never in the
-// cache. Warm: one copy several times. In serving, weights and other layers are read between two reads of the same
-// cache, so cold is the realistic case. Sampling ends when there are at least `least` samples and the 95 % interval
-// of the median is within `interval` of it on either side, or when `enough_ns` have passed. Data are random, never
-// zeros. Clocks are read and never set.
+// One sample is one replay of a graph. Cold: the graph runs the case on each of several copies of its memory, together
+// five times the cache, and the time is divided by their number, so that data are never in the cache. Warm: one copy
+// several times. In serving, weights and other layers are read between two reads of the same cache, so cold is the
+// realistic case. Sampling ends when there are at least `least` samples and the 95 % interval of the median is within
+// `interval` of it on either side, or when `enough_ns` have passed. Data are random, never zeros. Clocks are read and
+// never set.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Timing {
   std::vector<double> samples{};  ///< nanoseconds of one call, in the order of measurement
   OrderStatistics ns{};
   bool cold{false};
-  std::int64_t copies{1};  ///< calls of one sample
+  std::int64_t copies{1};  ///< calls in one sample
   Roofline roofline{};
   std::vector<std::pair<std::string, double>> notes{};
 };
@@ -44,8 +44,8 @@ struct Checked {
   std::vector<std::pair<std::string, double>> notes{};
 };
 
-/// Runs the case twice with poisoned result memory; a difference between the two runs is an error of its own (a
-/// race). Errors: the machine's, or a case that the kernel cannot do. A wrong result is a value, not an error.
+/// Runs the case twice with poisoned result memory; if the two runs differ, that is an error of its own (a race).
+/// Errors: those of the machine, or a case that the kernel cannot run. A wrong result is a value, not an error.
 Result<Checked> check_case(Machine& machine, const Case& of);
 
 /// The bytes of each result region after one run. Errors: the machine's. REQUIRES: made with Purpose::kCheck.

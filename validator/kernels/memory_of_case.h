@@ -10,13 +10,13 @@ namespace kvplan::validator {
 
 class MemoryOfCase {
  public:
-  /// Takes `copies` copies of every region that rotates, one of the others. Errors: the machine's.
+  /// Allocates `copies` copies of every region that rotates, and one of each other. Errors: those of the machine.
   static Result<MemoryOfCase> take(Machine& machine, const Problem& problem, std::int64_t copies);
   MemoryOfCase(MemoryOfCase&& other) noexcept;
   MemoryOfCase& operator=(MemoryOfCase&&) = delete;
   ~MemoryOfCase();
 
-  /// Restores all written memory, above all results, to its state before the first launch: mostly poison.
+  /// Restores all written memory, above all results, to its contents before the first launch, which is mostly poison.
   Status reset();
   /// Addresses for copy number `copy`.
   [[nodiscard]] std::vector<void*> addresses(std::int64_t copy) const;
@@ -36,7 +36,7 @@ class MemoryOfCase {
   Machine* machine_;
   const Problem* problem_;
   std::int64_t copies_;
-  std::vector<void*> memory_;  ///< of each region
+  std::vector<void*> memory_;  ///< memory of each region
 };
 
 }  // namespace kvplan::validator

@@ -1,5 +1,5 @@
-// Numbers as caches store them, and made-up numbers as a function of position. Plain inline functions of integers and
-// single float operations, so that the same code gives the same bits on the host and on a device.
+// Numbers as caches store them, and generated numbers that are a function of their position. Plain inline functions of
+// integers and single float operations, so that the same code gives the same bits on the host and on a device.
 //
 //   fp16   1 sign, 5 exponent, 10 mantissa bits (IEEE 754 binary16)
 //   bf16   the upper half of a float
@@ -114,8 +114,8 @@ KVPLAN_BOTH inline std::uint32_t bits_of(Stored stored, float x) {
   return stored == Stored::kBf16 ? bf16_bits(x) : fp16_bits(x);
 }
 
-/// Approximately normal, mean 0, standard deviation 1, at most 3.5: the sum of four uniform numbers. Only one
-/// multiplication rounds, so the bits are the same everywhere.
+/// A generated number: approximately normal, mean 0, standard deviation 1, at most 3.5: the sum of four uniform
+/// numbers. Only one multiplication rounds, so the bits are the same everywhere.
 KVPLAN_BOTH inline float made_up(std::uint64_t seed, std::uint64_t position) {
   const std::uint64_t x = mix(seed ^ mix(position));
   const auto sum =
@@ -123,7 +123,7 @@ KVPLAN_BOTH inline float made_up(std::uint64_t seed, std::uint64_t position) {
   return static_cast<float>(sum - 131'070) * (1.0F / 37'837.0F);
 }
 
-/// Made-up contents of a memory of rows. Two channels of each row may be larger than the others, as in keys of real
+/// Generated contents of a memory of rows. Two channels of each row may be larger than the others, as in keys of real
 /// models (otherwise formats with one scale per token would look better than they are).
 struct MadeUp {
   std::uint64_t seed{1};

@@ -1,4 +1,4 @@
-// Shared by all problems: a list of regions that grows while they are made.
+// Shared by all problems: a list of regions that grows while a problem is made.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class ListedProblem : public Problem {
   [[nodiscard]] const std::vector<Region>& regions() const override { return regions_; }
 
  protected:
-  /// Its number, which is the index of its address.
+  /// Adds a region and returns its number, which is the index of its address.
   std::size_t add(Region region) {
     regions_.push_back(std::move(region));
     return regions_.size() - 1;
@@ -51,7 +51,7 @@ T* out_of(std::span<void* const> at, std::size_t i) {
   return static_cast<T*>(at[i]);
 }
 
-/// Made-up numbers of 16 or 8 bits as bytes, the same as those of a region made up on a machine.
+/// Generated numbers of 16 or 8 bits as bytes, equal to those that a machine makes up for such a region.
 std::vector<std::byte> made_up_bytes(const MadeUp& of, std::int64_t elements);
 
 }  // namespace kvplan::validator

@@ -9,7 +9,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// From 1; equal values share the mean of theirs.
+/// Ranks from 1 on; equal values share the mean of their ranks.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

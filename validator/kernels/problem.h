@@ -28,23 +28,23 @@ struct Region {
   Place place{Place::kDevice};
   std::vector<std::byte> bytes{};
   std::optional<MadeUp> made_up{};
-  bool result{false};   ///< it is read back and compared; results of two runs must be bit-identical
+  bool result{false};   ///< it is read back and compared; two runs must give the same bits
   bool rotates{false};  ///< cold timing uses a different copy each time
 };
 
-/// The least time of a launch: `t >= max(bytes / bandwidth, flops / rate)`. Bytes are those of device memory (of the
-/// link, for swaps), each counted once.
+/// The least time of a launch: `t >= max(bytes / bandwidth, flops / rate)`. Bytes are bytes of device memory (for
+/// swaps, bytes over the link), each counted once.
 struct Roofline {
   double bytes{0};
   double flops{0};
 };
 
-/// The comparison of a result with its reference (tolerances: gpu-validation, section 6.2).
+/// The comparison of a result with its reference, within the kernel's tolerance.
 struct Comparison {
   bool good{false};
   double error{0};  ///< relative Frobenius norm: |result - reference| / |reference|; 0 if bits are compared
-  double worst_cosine{1};       ///< of the rows
-  double worst_over_rms{0};     ///< largest absolute difference over the reference's root mean square
+  double worst_cosine{1};       ///< smallest cosine of a row
+  double worst_over_rms{0};     ///< largest absolute difference, divided by the reference's root mean square
   double tolerance{0};          ///< limit of `error`; 0: bits must be equal
   std::int64_t differing{0};    ///< differing bytes, or NaNs
   std::string first_problem{};  ///< in words; empty if it is good
@@ -54,7 +54,7 @@ class Problem {
  public:
   virtual ~Problem() = default;
   [[nodiscard]] virtual const std::vector<Region>& regions() const = 0;
-  /// In order of execution. `at`: the address of each region.
+  /// The launches in order of execution. `at`: the address of each region.
   [[nodiscard]] virtual std::vector<Launch> launches(std::span<void* const> at) const = 0;
   [[nodiscard]] virtual Roofline roofline() const = 0;
   /// How the work was divided, for the report: {"splits", 4}, {"grid", 264}.

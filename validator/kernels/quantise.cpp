@@ -16,7 +16,7 @@ std::int64_t rows_of(const Case& of) {
   return std::accumulate(of.lengths.begin(), of.lengths.end(), std::int64_t{0}) * of.kv_heads;
 }
 
-/// As if the greatest number were known: made-up numbers are at most 3.5.
+/// The scale that would follow if the greatest number were known: made-up numbers are at most 3.5.
 float tensor_scale_of(const Case& of) {
   const float greatest = 3.5F * of.outliers;
   return of.format == Format::kFp8 ? greatest / 448.0F : greatest / (6.0F * 448.0F);
@@ -42,7 +42,7 @@ class Quantise final : public ListedProblem {
       reference_ = quantise_reference(numbers_, of.stored, of.format, static_cast<std::size_t>(of.head_size),
                                       by_channel(of), tensor_scale_of(of));
     }
-    // To be timed, codes and side data are any bits that are numbers.
+    // For timing, codes and side data may be any bits that are valid numbers.
     const MadeUp any{.seed = of.seed + 1, .stored = Stored::kFp8};
     const MadeUp halves{.seed = of.seed + 2, .stored = Stored::kFp16};
     const std::int64_t side = side_bytes(of, rows_);

@@ -27,7 +27,7 @@ namespace kvplan::validator {
 struct QuantiseArguments {
   std::uint16_t* numbers;  ///< [rows][D]; read by quantising, written by dequantising
   std::uint8_t* codes;     ///< [rows][D * bits / 8]
-  void* side;              ///< fp16, of nvfp4 e4m3
+  void* side;              ///< fp16; for nvfp4 e4m3
   std::int64_t rows;       ///< by channel: a multiple of 32
   std::int32_t head_size;  ///< D: 64 or 128
   Stored from;

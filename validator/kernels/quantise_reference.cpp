@@ -1,4 +1,4 @@
-// The formats once more, number by number with the standard library's functions, from their description.
+// The formats implemented once more from their description, number by number, with the standard library's functions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// The nearest of E2M1's magnitudes; of two equally near ones that with the even code.
+/// The nearest magnitude of E2M1; of two that are equally near, the one with the even code.
 std::uint32_t nearest_fp4(float x) {
   constexpr std::array<float, 8> kMagnitudes{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
   std::size_t best = 0;
@@ -31,7 +31,7 @@ void append_half(std::vector<std::byte>& to, float x) {
   to.push_back(static_cast<std::byte>(bits >> 8));
 }
 
-/// One group: its codes and what they stand for go to their places, its side data behind what is there.
+/// Encodes one group: writes its codes and decoded numbers at their places, and appends its side data.
 void code_group(const std::vector<float>& x, const std::vector<std::size_t>& group, Format format,
                 float tensor_scale, std::vector<std::uint32_t>& codes, std::vector<float>& back,
                 std::vector<std::byte>& side) {

@@ -32,7 +32,7 @@ std::int32_t most_tokens(const Case& of) {
   return static_cast<std::int32_t>(*std::max_element(of.lengths.begin(), of.lengths.end()));
 }
 
-/// To be timed, floats are made up as pairs of bf16: the upper half of a float is one.
+/// For timing, floats are made up as pairs of bf16: the upper half of a float is a bf16.
 MadeUp floats(std::uint64_t seed) {
   return {.seed = seed, .stored = Stored::kBf16};
 }

@@ -3,7 +3,7 @@
 // Case: heads, lengths, and for top-k the budget.
 //
 // References: float64 sums, tolerance 1e-5; a stable sort, every index equal. Half of the scores of top-k are rounded
-// so coarsely that most of them have ties.
+// so coarsely that most of them are tied.
 #pragma once
 
 #include <memory>

@@ -2,8 +2,8 @@
 //
 //   accumulate: acc[first + v] += sum over the group's heads g, in their order, of 2^(logit[g][v] - lse[g])
 //               logits and lse as decode attention writes them, base 2 (decode_arguments.h). One thread per token: no
-//               atomics, the same bits each time. fp32, since an fp16 sum of many steps stops growing (gpu-validation,
-//               3.3)
+//               atomics, the same bits each time. The sums are fp32, because an fp16 sum over many steps stops
+//               growing
 //   top-k:      the `budget` tokens of a row with the largest scores, ties to the earlier token; the result is
 //               ascending, padded with -1 if the row is shorter. Exact: scores are compared as ordered bits
 //
@@ -19,7 +19,7 @@ namespace kvplan::validator {
 
 /// One (sequence, KV head).
 struct ScoreRow {
-  std::int64_t first;  ///< of its accumulators
+  std::int64_t first;  ///< index of its first accumulator
   std::int32_t tokens;
   std::int32_t head;  ///< sequence * query_heads + kv_head * group
 };

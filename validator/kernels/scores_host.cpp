@@ -32,7 +32,7 @@ void launch_on_host(const TopKArguments& a, int threads) {
   on_threads(threads, static_cast<std::size_t>(a.row_count), [&](std::size_t r) {
     const ScoreRow& row = a.rows[r];
     std::int32_t* const kept = a.kept + static_cast<std::int64_t>(r) * a.budget;
-    // Greatest first, of equal ones the earlier: one number to compare.
+    // Order: the greatest score first, of equal ones the earlier token; both are packed into one number to compare.
     std::vector<std::uint64_t> keys(static_cast<std::size_t>(row.tokens));
     for (std::int32_t v = 0; v < row.tokens; ++v)
       keys[static_cast<std::size_t>(v)] = (std::uint64_t{in_order(a.scores[row.first + v])} << 32) |

@@ -1,4 +1,4 @@
-// Files of stages: measured rows as JSON, as a calibration, and as a text table that a later run can read back.
+// Files of stages: measured rows as JSON, as a calibration, and as a text table that a later run reads.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ struct TimedRow {
   Timing timing;
 };
 
-/// Facts that every file has besides its rows.
+/// Facts that every file has in addition to its rows.
 struct StageFacts {
   std::string stage, when;
   std::optional<Telemetry> before{}, after{};
-  double drift{0};  ///< of the case that is timed again and again: its last median over its first, minus 1
+  double drift{0};  ///< of the case that is timed repeatedly: largest relative change of its median
   double seconds{0};
   std::int64_t rows_left{0};
 };
@@ -39,12 +39,12 @@ std::string checked_json(const MachineFacts& machine, const StageFacts& facts,
                          const std::vector<CheckedRow>& rows);
 std::string timed_json(const MachineFacts& machine, const StageFacts& facts,
                        const std::vector<TimedRow>& rows);
-/// How well rows of a kernel that are not in the calibration are predicted from it.
+/// How well the calibration predicts rows of a kernel that are not in it.
 struct UnseenErrors {
-  std::string kernel, method;  ///< method: how, in words
+  std::string kernel, method;  ///< method: how they are predicted, in words
   PredictionErrors errors;
 };
-/// What a calibration has beside the rows of kernels.
+/// The content of a calibration besides the rows of kernels.
 struct BesideRows {
   std::vector<MeasuredTable> tables{};
   std::vector<UnseenErrors> errors{};

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 7> kNames{"correctness", "coarse", "unsee
                                                  "fine",        "tune",   "sanitize"};
 constexpr std::array<Stage, 5> kInOrder{Stage::kCorrectness, Stage::kCoarse, Stage::kUnseen, Stage::kMemory,
                                         Stage::kFine};
-/// Of the time that is left when a stage begins, how much it may take.
+/// The share of the remaining time that a stage may take.
 double share_of(Stage stage) {
   return stage == Stage::kCoarse ? 0.6 : stage == Stage::kUnseen ? 0.7 : 1.0;
 }
@@ -148,7 +148,7 @@ class Stages {
     return Done{};
   }
 
-  /// The rate of the row with the most bytes, for each kernel and kind of numbers.
+  /// Prints, for each kernel and kind of numbers, the rate of the row with the most bytes.
   void say_best(const std::vector<TimedRow>& rows) {
     std::map<std::string, const TimedRow*> best;
     for (const TimedRow& row : rows) {
@@ -215,7 +215,7 @@ class Stages {
   }
 
   Status watch_memory(Stage stage) {
-    if (machine_.facts().shared_bytes == 0) {  // a host gives memory when it is first written
+    if (machine_.facts().shared_bytes == 0) {  // a host provides memory when it is first written
       say_("memory: only of a device");
       return Done{};
     }

@@ -1,6 +1,6 @@
-// Measurements to make when a device is available for some minutes: stages in order of importance, each of which
-// leaves a finished file in a folder, or none. A stage is skipped if its file exists, so that an interrupted run
-// continues with the next stage.
+// Measurements for when a device is available for some minutes: stages in order of importance. Each leaves a finished
+// file in a folder, or none. A stage is skipped if its file exists, so that an interrupted run continues with the next
+// stage.
 //
 //   correctness  every case of every kernel against its reference      correctness.json
 //   coarse       a calibration grid, cold                              coarse.json, a calibration, and coarse.csv
@@ -33,12 +33,12 @@ Result<Stage> find_stage(std::string_view name);
 std::string_view name_of(Stage stage);
 
 struct StageOptions {
-  std::string folder;         ///< is there
+  std::string folder;         ///< must exist
   double seconds{480};        ///< for all stages together
   std::vector<Stage> stages;  ///< empty: all but the last two, in their order
-  std::string kernel;         ///< only this one; empty: all
+  std::string kernel;         ///< only this kernel; empty: all kernels
   std::string when;           ///< as utc_text gives it
-  bool quick{false};          ///< fewer samples: to try the stages
+  bool quick{false};          ///< fewer samples: to try out the stages
 };
 
 /// Calls `say` with a line for every stage and every problem. True if no result was wrong. Errors: the machine's, a

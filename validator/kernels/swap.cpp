@@ -10,7 +10,7 @@ namespace {
 class Swap final : public ListedProblem {
  public:
   Swap(const Case& of, Purpose purpose) : of_(of) {
-    // Shares of twice what is copied, in another order on either side: no two pieces can be joined.
+    // Each share is twice the copied size, and the order differs on both sides: no two pieces can be joined.
     const std::int64_t share = 2 * of.descriptor_bytes, size = share * of.descriptors;
     for (std::int64_t i = 0; i < of.descriptors; ++i)
       places_.push_back(

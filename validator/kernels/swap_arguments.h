@@ -2,10 +2,10 @@
 // one of three ways.
 //
 //   loop    a cudaMemcpyAsync for each
-//   batch   one cudaMemcpyBatchAsync (CUDA 13; the loop if the toolkit has none)
+//   batch   one cudaMemcpyBatchAsync (CUDA 13; as `loop` if the toolkit does not have it)
 //   kernel  a kernel that reads or writes the pinned memory itself, 16 bytes per thread
 //
-// The best way depends on bytes and count: vLLM #42212 and #57555 have tables. `places` is in pinned memory too, so
+// The fastest way depends on bytes and count: vLLM #42212 and #57555 have tables. `places` is in pinned memory too, so
 // that host and kernel read the same list.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace kvplan::validator {
 
-/// In bytes from the beginnings of the two memories.
+/// The two places of a piece, in bytes from the beginnings of the two memories.
 struct SwapPlace {
   std::int64_t on_device, on_host;
 };

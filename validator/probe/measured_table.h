@@ -1,5 +1,5 @@
-// Tables of measurements, as in calibration files (simulator/io/CALIBRATION_FORMAT.md). A second writer of that
-// format: the validator shares no code with the simulator, and the tests read it with the simulator's reader.
+// Tables of measurements, as in calibration files (simulator/io/CALIBRATION_FORMAT.md). A second writer of that format,
+// because the validator shares no code with the simulator; the tests read it with the simulator's reader.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace kvplan::validator {
 
 struct MeasuredColumn {
   std::string name, unit;
-  std::vector<double> numbers{};     ///< of any unit but "text"
-  std::vector<std::string> texts{};  ///< of "text"
+  std::vector<double> numbers{};     ///< used for any unit but "text"
+  std::vector<std::string> texts{};  ///< used for "text"
 };
 
 /// One value of a row.
@@ -30,13 +30,13 @@ struct Cell {
   bool is_text{false};
 };
 
-/// Rows are added whole: all columns are equally long.
+/// Rows are added whole, so all columns are equally long.
 class MeasuredTable {
  public:
   MeasuredTable(std::string name, std::vector<MeasuredColumn> columns)
       : name_(std::move(name)), columns_(std::move(columns)) {}
 
-  /// REQUIRES: a cell for each column, a text where its unit is "text".
+  /// REQUIRES: a cell for each column, with a text if the column's unit is "text".
   void add(std::initializer_list<Cell> row);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -51,8 +51,8 @@ class MeasuredTable {
   std::size_t rows_{0};
 };
 
-/// Quantiles of a sample. p10: the least value that at least a tenth of the values do not exceed; p90 likewise; the
-/// median of an even number of values is the mean of the middle two. p10 <= median <= p90.
+/// Quantiles of a sample. p10: the least value that at least a tenth of the values do not exceed; p90: the same with
+/// nine tenths. The median of an even number of values is the mean of the middle two. p10 <= median <= p90.
 struct Quantiles {
   std::int64_t samples{0};
   double p10{0}, median{0}, p90{0};

@@ -12,7 +12,7 @@ constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = kKiB * kKiB;
 constexpr std::int64_t kGiB = kKiB * kMiB;
 
-/// How often something is timed: after warm-ups until `most` samples, or `least` that sum up to `enough_ns`.
+/// How often something is timed: after warm-ups, until there are `most` samples, or `least` that add up to `enough_ns`.
 struct Sampling {
   std::int64_t warm_ups, least, most;
   double enough_ns;
@@ -62,7 +62,7 @@ class Prober {
   }
 
  private:
-  /// `once` takes one sample.
+  /// Takes samples; `once` takes a single one.
   template <class Once>
   Result<std::vector<double>> sample(Once once) {
     std::vector<double> samples;
@@ -106,7 +106,7 @@ class Prober {
     return Done{};
   }
 
-  /// Calls `each` with every request that there is room for, and with the free memory before it.
+  /// Calls `each` with every request that fits into memory, and with the free memory before it.
   template <class Each>
   Status each_request(Each each) {
     for (int k = 8; k <= 30; ++k) {
@@ -227,10 +227,10 @@ class Prober {
     while (half > free / 4) half /= 2;
     if (half < 16 * kMiB)
       return bad_input("the device has " + std::to_string(free) + " bytes free: too little to measure");
-    // Copies go from the lower half to the upper one. 5: what comes next is never what was just used.
+    // Copies go from the lower half to the upper one. Factor 5: the data of a copy is never what was just used.
     out_.cold = half >= 5 * out_.device.l2_bytes;
     KVPLAN_TRY_DO(device_.hold(2 * half, 0));
-    KVPLAN_TRY_DO(sample([&] { return device_.read_ns(0, half); }));  // until clocks have risen; not kept
+    KVPLAN_TRY_DO(sample([&] { return device_.read_ns(0, half); }));  // lets clocks rise; times are dropped
     for (const bool read : {true, false}) {
       std::int64_t part = 0;
       for (std::int64_t size = 16 * kMiB; size <= half; size *= quick_ ? 4 : 2) {
@@ -292,7 +292,7 @@ class Prober {
     return keep(std::move(table));
   }
 
-  /// Equal shares of the held memory, in a different order on either side, so that no two descriptors can be joined.
+  /// Equal shares of the held memory, in different orders on the two sides, so that no two descriptors can be joined.
   /// REQUIRES: `count` is a power of two, so that odd steps visit every share once.
   static std::vector<CopyPlaces> scattered(std::int64_t count, std::int64_t room) {
     std::vector<CopyPlaces> places;
@@ -302,7 +302,7 @@ class Prober {
     return places;
   }
 
-  /// A table without rows, which no device has that anything can be done with, is none.
+  /// Stores a table. A table without rows is an error: the device then has too little free memory.
   Status keep(MeasuredTable table) {
     if (table.rows() == 0)
       return bad_input("too little free memory on the device to measure \"" + table.name() + "\"");

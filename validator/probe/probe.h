@@ -36,32 +36,32 @@
 namespace kvplan::validator {
 
 struct ProbeOptions {
-  bool quick{false};  ///< fewer sizes and samples: some seconds
+  bool quick{false};  ///< fewer sizes and samples: takes some seconds
   std::string when;   ///< as utc_text gives it
 };
 
 struct Measured {
   std::string when;
   DeviceFacts device;
-  /// For `bandwidth`; false only if memory is so small that caches may hold a part of it
+  /// For `bandwidth`; false only if memory is so small that caches may hold a part of the data
   bool cold{false};
   std::int64_t least_samples{0};
   std::string stop_rule;
   std::vector<MeasuredTable> tables;
 
-  /// REQUIRES: there is one.
+  /// The table of this name. REQUIRES: there is one.
   [[nodiscard]] const MeasuredTable& table(std::string_view name) const;
 };
 
 /// REQUIRES: a device without a context. Errors: the device's first error; the user asked to stop.
 Result<Measured> measure(ProbeDevice& device, const ProbeOptions& options);
 
-/// The calibration file.
+/// The text of the calibration file.
 std::string to_json(const Measured& measured);
 /// The main results as text, one line each.
 std::string to_text(const Measured& measured);
 
-/// Seconds since 1970 as 2026-11-22T04:05:06Z. REQUIRES: from 0 to the end of the year 9999.
+/// Seconds since 1970 as text, such as 2026-11-22T04:05:06Z. REQUIRES: from 0 to the end of the year 9999.
 std::string utc_text(std::int64_t seconds);
 
 }  // namespace kvplan::validator

@@ -1,5 +1,5 @@
-// What a probe needs from a device: one measurement per call. The host side (probe.h) decides which measurements are
-// made, how often, and what they are used for, so tests can run it with a fake device.
+// The device functions that a probe needs: one measurement per call. The host side (probe.h) decides which measurements
+// are made, how often, and how they are used, so tests can run it with a fake device.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kvplan::validator {
 
-/// What the driver says about a device. Clocks are maximum clocks, not present ones.
+/// Facts that the driver reports about a device. Clocks are maximum clocks, not present ones.
 struct DeviceFacts {
   std::string name;
   std::int64_t sm_count{0}, l2_bytes{0}, visible_bytes{0}, sm_clock_mhz{0}, memory_clock_mhz{0};
@@ -29,8 +29,8 @@ struct PoolBytes {
   std::int64_t reserved{0}, used{0};
 };
 
-/// Nanoseconds of host time over all handles. `set_access` is one call for the whole range, the others are one call
-/// for each handle.
+/// Nanoseconds of host time, summed over all handles. `set_access` is one call for the whole range, the others are one
+/// call for each handle.
 struct MapTimes {
   double create{0}, map{0}, set_access{0}, unmap{0}, release{0};
 };
@@ -55,16 +55,16 @@ class ProbeDevice {
   /// Launches each kernel of the probe once, since modules are loaded at first use; also creates stream and events.
   virtual Status launch_every_kernel() = 0;
   virtual Result<DeviceFacts> facts() = 0;
-  /// Free memory from cudaMemGetInfo, as all calls but `nvml_free` use it.
+  /// Free memory from cudaMemGetInfo. All calls except `nvml_free` use that function.
   virtual Result<std::int64_t> free_bytes() = 0;
 
   virtual Result<Granularity> granularity() = 0;
-  /// cudaMalloc; the address.
+  /// Calls cudaMalloc and returns the address.
   virtual Result<std::uint64_t> allocate(std::int64_t bytes) = 0;
   virtual Status free_all() = 0;
 
-  /// Opens a separate pool. `keep`: with the greatest release threshold, else with 0. REQUIRES: the one before is
-  /// closed.
+  /// Opens a separate pool. `keep` true: with the greatest release threshold, false: with 0. REQUIRES: the previous
+  /// pool is closed.
   virtual Status open_pool(bool keep) = 0;
   virtual Result<std::uint64_t> pool_allocate(std::int64_t bytes) = 0;
   virtual Result<PoolBytes> pool_bytes() = 0;
@@ -72,7 +72,7 @@ class ProbeDevice {
   virtual Status pool_free_all() = 0;
   virtual Status synchronise() = 0;
   virtual Status trim_pool() = 0;
-  /// REQUIRES: nothing of it is allocated.
+  /// REQUIRES: nothing is allocated from the pool.
   virtual Status close_pool() = 0;
 
   /// Reserves addresses, then times create, map, set-access, unmap and release of the handles; keeps nothing.
@@ -81,16 +81,16 @@ class ProbeDevice {
   /// Launches `kernels` empty kernels: from a graph made before, or one by one.
   virtual Result<double> launch_ns(std::int64_t kernels, bool graph) = 0;
 
-  /// Allocates memory for what follows, filled with random numbers: on the device, and pinned on the host. REQUIRES:
-  /// nothing is held.
+  /// Allocates memory for the calls below, filled with random numbers: on the device, and pinned on the host. REQUIRES:
+  /// no such memory is held.
   virtual Status hold(std::int64_t device_bytes, std::int64_t host_bytes) = 0;
   virtual Status drop() = 0;
-  /// A kernel that reads [offset, offset + bytes) in pieces of 16 bytes. REQUIRES: whole pieces, within what is held.
+  /// A kernel that reads [offset, offset + bytes) in pieces of 16 bytes. REQUIRES: whole pieces, inside held memory.
   virtual Result<double> read_ns(std::int64_t offset, std::int64_t bytes) = 0;
   virtual Result<double> copy_ns(std::int64_t to, std::int64_t from, std::int64_t bytes) = 0;
   /// True: `swap_ns` can copy as a batch.
   [[nodiscard]] virtual bool has_batches() const = 0;
-  /// Copies `bytes` for each of the places: one call for each, or one call for all.
+  /// Copies `bytes` for each of the places, with one call for each, or with one call for all.
   virtual Result<double> swap_ns(Direction direction, std::span<const CopyPlaces> places, std::int64_t bytes,
                                  bool batch) = 0;
 };

@@ -1,4 +1,4 @@
-// What was measured, as a calibration file and for people.
+// The measurements, as a calibration file and as text for people.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -21,12 +21,12 @@ std::string line(const std::string& name, const std::string& value) {
   return name + std::string(std::max<std::size_t>(name.size() + 1, 22) - name.size(), ' ') + value + "\n";
 }
 
-/// The greatest `size` of a direction, and bytes over nanoseconds there.
+/// The rate at the greatest `size` of a direction: bytes over nanoseconds.
 std::string rate(const MeasuredTable& table, std::string_view direction) {
   const auto& directions = table.column("direction").texts;
   std::size_t best = directions.size();
   for (std::size_t i = 0; i < directions.size(); ++i)
-    if (directions[i] == direction) best = i;  // sizes rise
+    if (directions[i] == direction) best = i;  // sizes ascend
   if (best == directions.size()) return "not measured";
   const double size = table.column("size").numbers[best], ns = table.column("median").numbers[best];
   return rounded(ns > 0 ? size / ns : 0, 1) + " GB/s, of " + rounded(size, 0) + " bytes";

@@ -53,7 +53,7 @@ void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pie
   for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) add_piece(r, b, pieces);
 }
 
-/// An entry of its table, each allocation unit once.
+/// Adds the allocation unit in an entry of the request's table, each unit once.
 void Arena::add_piece(const Request& r, std::int64_t entry, Pieces& pieces) {
   const std::int64_t alloc_unit = r.table[static_cast<std::size_t>(entry)];
   if (alloc_unit == kGone) return;
@@ -115,7 +115,7 @@ void Arena::add_view(const Piece& piece) {
     view.content = content_of(event_log::own_key(r.id, 0), r.range_generation);
     view.first_offset = piece.first_token;
     view.use = Use::kHeld;
-    // All that a copy reads is kept until it ends, and nothing else is awaited there.
+    // A copy's source keeps all its cells until the copy ends, and no other cell of it awaits a token.
     holdings_.push_back(piece.read < 0 ? holding_of(r, 0) : Holding{0, 0, 0, piece.read});
   }
   view.holdings = static_cast<std::int32_t>(holdings_.size()) - view.first_holding;
@@ -261,7 +261,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
       add_group_pieces(*p.request, p.from, p.to, pieces);
       continue;
     }
-    // In a range, written and dropped cells are separate or one extent: count none twice.
+    // In a range, written and dropped cells are either separate or one extent: no cell may be counted twice.
     const bool apart =
         header_.returns_alloc_units || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
     if (apart) {

@@ -1,8 +1,8 @@
-// The memory of a replay and the holders of it: the independent allocator. Allocation units come from a stack (the last
-// one freed goes out first), ranges from the mirror image of the simulator's; the simulator uses neither.
+// The memory of a replay and its holders: an allocator independent of the simulator's. Allocation units come from a
+// stack (the last freed goes out first), ranges from the mirror image of the simulator's. The simulator uses neither.
 //
-// All counting is done by the backend: before a change the affected extents are recounted and subtracted, after it they
-// are recounted and added.
+// All counting is done by the backend: before a change the affected extents are recounted and subtracted, after the
+// change they are recounted and added.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +34,18 @@ struct Request {
   RequestId id{0};
   std::int64_t input{0}, output{0};
   std::int64_t arrival{0};   ///< tick
-  std::int32_t priority{0};  ///< used if the order goes by priority
-  std::int64_t rank{-1};     ///< of its latest admission
+  std::int32_t priority{0};  ///< used if priority decides the order
+  std::int64_t rank{-1};     ///< rank of its latest admission
   bool running{false}, waiting{false};
   bool whole{false};               ///< true: its prompt, or what is recomputed, is written
   bool first_token{false};         ///< its first token was reported
   std::int64_t target{0};          ///< tokens to write until the next token is produced
   std::int64_t written{0};         ///< tokens in memory, hit ones included
   std::int64_t published{0};       ///< leading blocks that it hit or published; with groups, in all of them
-  std::int64_t prefix_ids{0};      ///< of its prompt
+  std::int64_t prefix_ids{0};      ///< ids of its prompt
   PageKeys pages;                  ///< used with a radix tree
-  std::unique_ptr<Course> course;  ///< since its admission, if requests follow courses
-  std::unique_ptr<Gathered> gathered;  ///< instead, if survivors move together
+  std::unique_ptr<Course> course;  ///< the course since its admission, if requests follow courses
+  std::unique_ptr<Gathered> gathered;  ///< used instead of `course` if survivors move together
   bool sliding{false};                 ///< it has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
   /// Used if layers lie in groups.
@@ -54,27 +54,27 @@ struct Request {
     std::int64_t empty_to;   ///< blocks below this are empty in its table
   };
   std::vector<InGroup> in_groups;
-  std::int64_t found_blocks{0};             ///< since its admission
-  std::vector<std::int64_t> found_entries;  ///< in its pass: entries of its table that it takes of its hit
-  std::size_t found_told{0};                ///< the first ones of these, reported so far
-  /// Allocation units by entry, block b of table t at b x tables + t; kGone: freed, not granted yet to this table of
-  /// several, or not taken from a hit because no window shows it.
+  std::int64_t found_blocks{0};             ///< leading blocks of the hit of its admission
+  std::vector<std::int64_t> found_entries;  ///< in its pass: table entries that it takes from its hit
+  std::size_t found_told{0};                ///< number of these that were reported
+  /// Allocation units by entry, block b of table t at b x tables + t; kGone: freed, not granted yet to this one of
+  /// several tables, or not taken from a hit because no window shows it.
   std::vector<std::int64_t> table;
   std::vector<std::int64_t> lengths;  ///< with several tables: number of blocks, freed ones included
   std::int64_t range_first{-1}, range_cells{0};  ///< the whole range
   std::vector<RangePart> range_parts;            ///< by token
-  std::int64_t range_place{-1};                  ///< the simulator's address
+  std::int64_t range_place{-1};                  ///< address in the simulator
   std::uint64_t range_generation{0};  ///< generation of its range, or of its table if survivors move
   // State of the pass and step in progress:
   std::int64_t chunk{0};
-  std::int64_t stage{0};             ///< what was reported of it in this pass; see Replay::Impl::in_order
-  std::int64_t publishing_group{0};  ///< of its latest publication
+  std::int64_t stage{0};             ///< latest report about it in this pass; see Replay::Impl::in_order
+  std::int64_t publishing_group{0};  ///< group of its latest publication
   bool held_back{false};             ///< it decodes, but was not reached in this pass
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
   /// Its prompt became complete in this step, and the tree lacks some of its pages
   bool owes_tree{false};
-  std::size_t freed_reported{0};  ///< blocks of its course's latest list that have gone back
+  std::size_t freed_reported{0};  ///< number of blocks of its course's latest list that have been freed
 
   [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }
 };
@@ -93,7 +93,7 @@ struct AllocUnit {
   std::int64_t entry{0};  ///< table entry for which it was granted
   std::int64_t publication{-1};
   std::vector<Holder> holders;
-  std::int32_t place{-1};  ///< the simulator's id
+  std::int32_t place{-1};  ///< block id in the simulator
 };
 
 class Arena {
@@ -101,17 +101,17 @@ class Arena {
   Arena(const event_log::Header& header, Backend& backend, Requests& requests);
 
   Status reserve();
-  /// Number of tokens' places, and of stamps in memory: one for each place and track.
+  /// Number of token slots, and of stamps in memory: one for each slot and track.
   [[nodiscard]] std::int64_t places() const { return header_.alloc_units * header_.alloc_unit_tokens; }
   [[nodiscard]] std::int64_t cells() const { return places() * tracks_; }
   [[nodiscard]] std::int64_t free_alloc_units() const { return static_cast<std::int64_t>(free_.size()); }
   [[nodiscard]] AllocUnit& alloc_unit(std::int64_t q) { return alloc_units_[static_cast<std::size_t>(q)]; }
-  /// By state, kept up to date by the changes below.
+  /// Cells by state, kept up to date by the changes below.
   [[nodiscard]] const CellCounts& counts() const { return counts_; }
   /// Recounts all of memory.
   Result<CellCounts> scan_all();
-  /// Reads an allocation unit: how many of its alloc_unit_cells() cells hold the content of this key, in the unit's
-  /// generation.
+  /// Reads an allocation unit and counts how many of its alloc_unit_cells() cells hold the content of this key, in the
+  /// unit's generation.
   Result<CellCounts> read(std::int64_t q, event_log::ContentKey key);
   [[nodiscard]] std::int64_t alloc_unit_cells() const;
 
@@ -124,10 +124,10 @@ class Arena {
                const std::vector<std::int64_t>& alloc_units);
   /// Frees the logical blocks [first, first + count) of the request.
   Status free_entries(Request& request, std::int64_t first, std::int64_t count);
-  /// Counts cells that hold the content of their keys (`cached`), in their generations, and all others.
+  /// Counts the cells that hold the content of their keys (`cached`), in their generations, and all other cells.
   Result<CellCounts> read_all(const std::vector<std::int64_t>& alloc_units);
-  /// Replaces entries of its table, from `first` on, by these allocation units of a tree; the request's own units at
-  /// these entries, which no other request holds and no lookup finds, are freed.
+  /// Replaces entries of the request's table, from `first` on, by these allocation units of a tree; the request's own
+  /// units at these entries, which no other request holds and no lookup finds, are freed.
   Status take_for_own(Request& request, std::int64_t first, const std::vector<std::int64_t>& alloc_units);
   /// Evicts the content of an allocation unit that no request holds.
   Status forget(std::int64_t q);
@@ -135,12 +135,12 @@ class Arena {
   // One range per request. `take_range` returns false if nothing fits.
   Result<bool> take_range(Request& request, std::int64_t cells);
   Status give_range_back(Request& request);
-  /// Adds `cells` at the low end, which is the range's end here. False: they are not free.
+  /// Adds `cells` at the low end, which is the end of a range in this memory. False: they are not free.
   Result<bool> grow_range(Request& request, std::int64_t cells);
-  /// Moves the range up to the next held one. Returns the distance; 0 if nothing is free there.
+  /// Moves the range up to the next held range. Returns the distance; 0 if nothing is free there.
   Result<std::int64_t> slide_range(Request& request);
-  /// A longer range for the request; `end_copies` moves the first `copied` tokens into it, and until then the old one
-  /// is held. False: nothing fits.
+  /// Takes a longer range for the request; `end_copies` moves the first `copied` tokens into it, and until then the old
+  /// range is held. False: nothing fits.
   Result<bool> copy_range(Request& request, std::int64_t cells, std::int64_t copied);
   Status end_copies();
   /// True: a copy that has not ended reads or writes its range.
@@ -155,13 +155,13 @@ class Arena {
   };
   Status progress(const std::vector<Progress>& all, const std::function<void()>& change);
 
-  /// The same for courses: tokens [from, to) of each request are written where its course says.
+  /// As Progress, for courses: tokens [from, to) of each request are written where its course says.
   struct Followed {
     Request* request;
     std::int64_t from, to;
   };
   Status follow(const std::vector<Followed>& all, const std::function<void()>& change);
-  /// The same if survivors move together: each request writes behind what it has.
+  /// As follow, if survivors move together: each request writes behind the cells that it has.
   Status follow_gathered(const std::vector<Followed>& all, const std::function<void()>& change);
   /// Moves the survivors of a table of the request together. The rest of the last block that it keeps is poisoned,
   /// and the blocks behind it are freed, highest first.
@@ -171,11 +171,11 @@ class Arena {
   std::function<void(AllocUnit&)> on_free;
 
  private:
-  /// An extent affected by a change; `request` is used if memory is ranges, -1: free.
+  /// An extent affected by a change. `request` is used if memory consists of ranges; -1: free.
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;
-    std::int64_t first_token{0};  ///< of a range
+    std::int64_t first_token{0};  ///< first token of a range
     std::int64_t read{-1};        ///< tokens of the range that a copy reads; -1: it is the request's own
   };
   using Pieces = std::vector<Piece>;
@@ -195,7 +195,7 @@ class Arena {
   [[nodiscard]] Pieces range_pieces(const Request& request) const;
   static void add_source(const Source& source, Pieces& pieces);
   void add_view(const Piece& piece);
-  // With groups of layers: a block of each group for every `alloc_unit_tokens` tokens.
+  // For groups of layers: a block of each group for every `alloc_unit_tokens` tokens.
   void add_group_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   void add_piece(const Request& request, std::int64_t entry, Pieces& pieces);
   [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
@@ -220,17 +220,17 @@ class Arena {
   const event_log::Header& header_;
   Backend& backend_;
   Requests& requests_;
-  std::int64_t tracks_;  ///< of a table
+  std::int64_t tracks_;  ///< tracks of a table
   CellCounts counts_;
   std::vector<AllocUnit> alloc_units_;
   std::vector<std::int64_t> free_;
-  std::optional<RangePlaces> range_places_;   ///< where memory is ranges
+  std::optional<RangePlaces> range_places_;   ///< used if memory consists of ranges
   std::map<std::int64_t, RequestId> ranges_;  ///< held ranges by first cell
   std::vector<Source> sources_;               ///< of copies in progress
   std::uint64_t generations_{0};
   std::vector<std::uint64_t> touched_;  ///< by allocation unit: the latest change that counted it
   std::uint64_t change_{0};
-  std::vector<Shift> shifts_;  ///< done before the writes
+  std::vector<Shift> shifts_;  ///< moves, made before the writes
   std::vector<Write> writes_;
   std::vector<View> views_;
   std::vector<Holding> holdings_;

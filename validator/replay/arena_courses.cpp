@@ -37,7 +37,7 @@ void Arena::add_track_views(const Piece& piece) {
     if (!alloc_unit.holders.empty()) {
       const Holder& holder = alloc_unit.holders.front();
       const Request& r = *holder.request;
-      // What moves from block to block is the request's, not the block's.
+      // Contents that move from block to block belong to the request, not to the block.
       const std::uint64_t content = header_.compacts
                                         ? content_of(event_log::own_key(r.id, 0), r.range_generation)
                                         : content_of(alloc_unit.key, alloc_unit.generation);
@@ -65,8 +65,8 @@ std::int64_t Arena::alloc_unit_cells() const {
   return units * header_.alloc_unit_tokens;
 }
 
-/// A view for each track of a block that other requests may hold too: a cell is kept if any holder keeps it, and was
-/// written if its owner wrote it. Tokens lie in order, in each track at their own number.
+/// Adds a view for each track of a block that other requests may hold too: a cell is kept if any holder keeps it, and
+/// was written if its owner wrote it. Tokens are in order; in each track they are at their own number.
 void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place) {
   const std::int64_t q = header_.alloc_unit_tokens;
   const std::int64_t first_slot = alloc_unit.entry * q;
@@ -103,7 +103,7 @@ void Arena::add_held_views(const AllocUnit& alloc_unit, std::int64_t first_place
   }
 }
 
-/// The same for a unit that no request holds, if it has this content.
+/// Like add_held_views, for a unit that no request holds, if it has this content.
 void Arena::add_cached_views(const AllocUnit& alloc_unit, std::int64_t first_place, std::uint64_t content) {
   const std::int64_t q = header_.alloc_unit_tokens;
   for (std::int64_t track = 0; track < tracks_; ++track) {
@@ -149,7 +149,7 @@ void Arena::add_alloc_unit_views(const Request& r, std::int64_t first_track, std
     views_[first_view + track].others_used = tracks_used - (uses[track] ? 1 : 0) > 0 ? 1 : 0;
 }
 
-/// Nothing changes but where tokens are written and where some go.
+/// Only places where tokens are written, and places where tokens are dropped, change.
 void Arena::add_followed_pieces(const Followed& p, Pieces& pieces) {
   const Request& r = *p.request;
   if (header_.returns_alloc_units) {
@@ -172,7 +172,7 @@ Status Arena::follow(const std::vector<Followed>& all, const std::function<void(
       const std::int64_t all_tracks = tracks_ * header_.tables;
       for (std::int64_t of_all = 0; of_all < all_tracks; ++of_all) {
         const std::int64_t track = of_all % tracks_;
-        std::map<std::int64_t, std::int64_t> latest;  // slot -> token: writes must not overlap
+        std::map<std::int64_t, std::int64_t> latest;  // slot -> its latest token: writes must not overlap
         for (std::int64_t token = p.from; token < p.to; ++token)
           latest[p.request->course->slot(of_all, token)] = token;
         for (const auto& [slot, token] : latest) {

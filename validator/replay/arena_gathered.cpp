@@ -1,4 +1,4 @@
-// Memory where the survivors of a request move together: the stamps of its tokens go from cell to cell.
+// Memory in which the survivors of a request move together: the stamps of its tokens move from cell to cell.
 #include <algorithm>
 
 #include "simulator/base/check.h"
@@ -6,7 +6,7 @@
 
 namespace kvplan::validator {
 
-/// Where a slot of a table of the request is.
+/// The place of a slot in a table of the request.
 std::int64_t Arena::place_of(const Request& r, std::int64_t table, std::int64_t slot) const {
   const std::int64_t q = header_.alloc_unit_tokens;
   return r.table[static_cast<std::size_t>(slot / q * header_.tables + table)] * q + slot % q;
@@ -21,7 +21,7 @@ Arena::Pieces Arena::table_pieces(const Request& r, std::int64_t table) const {
   return pieces;
 }
 
-/// Before it is granted its first allocation unit.
+/// Called before the request is granted its first allocation unit.
 void Arena::begin_table(Request& r) {
   if (header_.compacts && r.table.empty()) r.range_generation = ++generations_;
 }

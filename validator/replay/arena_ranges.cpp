@@ -1,4 +1,4 @@
-// Memory that is one range per request: it is taken, grows, slides, is copied and freed.
+// Memory in which each request has one range: ranges are taken, grow, slide, are copied and freed.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Memory on which a replay runs. It stores, writes stamps, and recounts by reading every cell asked for; it decides
-// nothing. Errors are failures of the memory itself (none left, device lost), never of the log.
+// The memory on which a replay runs. It stores and writes stamps, and recounts by reading every cell asked for; it
+// makes no decisions. Errors are failures of the memory itself (none left, device lost), never of the log.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ class Backend {
   virtual Status write(std::span<const Write> writes) = 0;
   /// Moves extents within memory, one after the other. REQUIRES: as for write.
   virtual Status shift(std::span<const Shift> shifts) = 0;
-  /// Counts the cells of all views by state, from the present content of memory. REQUIRES: as for write; views refer
-  /// to holdings by their index in `holdings`, and to marks by theirs in `marks`.
+  /// Counts the cells of all views by state, from the present content of memory. REQUIRES: as for write; views refer to
+  /// holdings by their index in `holdings`, and to marks by their index in `marks`.
   virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
                                      std::span<const Mark> marks) = 0;
 };
 
-/// Makes one for each replica of a log.
+/// Makes a backend for each replica of a log.
 using BackendMaker = std::function<Result<std::unique_ptr<Backend>>()>;
 
-/// Host memory, one thread.
+/// A backend in host memory, with one thread.
 std::unique_ptr<Backend> make_host_backend();
 
 }  // namespace kvplan::validator

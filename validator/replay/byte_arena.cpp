@@ -10,7 +10,7 @@ namespace {
 
 namespace log = event_log;
 
-/// The greatest piece that the page and all rows are whole numbers of.
+/// The largest piece of which the page and all rows are whole multiples.
 std::int64_t cell_bytes_of(const log::Header& header) {
   std::int64_t cell = header.page_bytes;
   for (const log::TokenRow& row : header.rows) cell = std::gcd(cell, row.bytes);
@@ -48,12 +48,12 @@ Status ByteArena::reserve() {
 log::Totals ByteArena::totals(const CellCounts& cells, bool refused) const {
   const std::int64_t bytes =
       pages() ? cell_ * (header_.odd_alloc_unit_bytes / header_.page_bytes) : header_.token_bytes;
-  // The facts state the bytes that no cell represents.
+  // The facts state those bytes that no cell represents.
   const std::int64_t idle =
       pages() ? cells.free * bytes : (header_.alloc_units - held_alloc_units_) * header_.odd_alloc_unit_bytes;
   const std::int64_t padding = header_.capacity_bytes - header_.alloc_units * header_.odd_alloc_unit_bytes +
                                held_padding_ + cells.padding * bytes;
-  // Scales lie in the rows. Cells of a frame are smaller than a token, but a token is live as a whole.
+  // Scales are in the rows. Cells of a frame are smaller than a token, but a token is live as a whole.
   const std::int64_t live = cells.live * bytes;
   const std::int64_t scales = live / header_.token_bytes * header_.metadata_bytes;
   return {scales,  live - scales,          cells.reserved * bytes, cells.hole * bytes, cells.tail * bytes,
@@ -97,7 +97,7 @@ void ByteArena::add_all(const Request& r, Pieces& pieces) const {
                         table.frames[row][i].content});
 }
 
-/// Each extent is counted once, also where it is listed twice.
+/// Each extent is counted once, even if it is listed twice.
 Result<CellCounts> ByteArena::recount(const Pieces& all) {
   Pieces pieces = all;
   const auto before = [](const Piece& a, const Piece& b) { return a.first_cell < b.first_cell; };
@@ -147,8 +147,8 @@ Result<CellCounts> ByteArena::scan_all() {
 
 // ---- tables ----
 
-/// The tensors of the next allocation unit: those that need their next page first; a page with some of its units gets
-/// the others before.
+/// The tensors that get the next allocation unit: those that need their next page first. A page that has only some of
+/// its units gets the others before that.
 std::size_t ByteArena::next_row(const Table& table) const {
   std::size_t next = 0;
   std::int64_t first_token = INT64_MAX;
@@ -187,7 +187,7 @@ Result<std::string> ByteArena::grant_pages(const Request& r, Table& table, std::
   for (std::int64_t i = 0; i < alloc_units; ++i) {
     const std::size_t row = next_row(table);
     const auto has = static_cast<std::int64_t>(table.frames[row].size());
-    // More than its last token needs is not its to have.
+    // The request must not get more pages than its last token needs.
     if (Wide{has / copies(row)} * frame_cells_ >= Wide{r.final_tokens()} * cells_per_token(row))
       return std::string("gets pages that none of its tokens will need");
     const std::int64_t place = free_frames_.back();
@@ -214,7 +214,7 @@ Result<std::string> ByteArena::grant_tensors(const Request& r, Table& table, con
   std::int64_t token = 0;
   while (token < g.tensor_tokens) {
     KVPLAN_CHECK(!free_.empty(),
-                 token);  // what others hold in cells is no more than what they hold in allocation units
+                 token);  // other requests hold no more in cells than they hold in allocation units
     const auto [first, cells] = *free_.begin();
     const std::int64_t taken = std::min(cells, g.tensor_tokens - token);
     free_.erase(free_.begin());
@@ -287,7 +287,7 @@ std::int64_t ByteArena::tokens_held(RequestId request) const {
 
 // ---- steps ----
 
-/// Stamps of the request's tokens [from, to).
+/// Stamps the request's tokens [from, to).
 void ByteArena::write(const Request& r, std::int64_t from, std::int64_t to) {
   Pieces pieces;
   add(r, from, to, pieces);

@@ -1,14 +1,14 @@
 // The memory of a replay if allocation units do not hold whole tokens, and the holders of it. Written from
 // simulator/io/log/FORMAT.md, "Memory in bytes".
 //
-// Pages: a frame represents an allocation unit, which is one page of each of several equal tensors; its cells are the
-// greatest pieces of which both rows and pages are whole multiples. Frames come from a stack, the last freed first.
+// Pages: a frame represents an allocation unit, which is one page of each of several equal tensors. Its cells are the
+// largest pieces that divide both rows and pages. Frames come from a stack, the last freed first.
 //
 // Tensors: a cell represents a token in all tensors together. Places are taken from the low end of free memory, in as
-// many pieces as needed: the simulator's addresses are checked like claims, not replayed. The facts say by how much
-// blocks are longer than their tensors.
+// many pieces as needed, because the simulator's addresses are checked as claims, not replayed. The facts state by how
+// much blocks are longer than their tensors.
 //
-// Nothing: one cell, which no request may have. Tokens need no room.
+// Nothing is stored: the memory has one cell, which no request may have. Tokens need no room.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,21 @@ class ByteArena {
  public:
   ByteArena(const event_log::Header& header, Backend& backend, const Requests& requests);
 
-  /// Number of cells of such a memory; beyond 2^62: INT64_MAX.
+  /// Number of cells of this memory; INT64_MAX if there would be more than 2^62.
   [[nodiscard]] static std::int64_t cells_of(const event_log::Header& header);
   [[nodiscard]] std::int64_t cells() const { return cells_of(header_); }
 
   Status reserve();
-  /// By state, kept up to date by the changes below.
+  /// Cells by state, kept up to date by the changes below.
   [[nodiscard]] const CellCounts& counts() const { return counts_; }
   Result<CellCounts> scan_all();
   /// Bytes in each state.
   [[nodiscard]] event_log::Totals totals(const CellCounts& counts, bool refused) const;
 
-  /// Extends a request's table. Returns an empty text, or what is wrong.
+  /// Extends a request's table. Returns an empty text, or the error.
   Result<std::string> grant(const Request& request, const event_log::Grant& grant);
   Status give_back(const Request& request);
-  /// Tokens that fit completely into what the request has.
+  /// Tokens that fit completely into the memory of the request.
   [[nodiscard]] std::int64_t tokens_held(RequestId request) const;
   /// As Arena::progress.
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change);
@@ -68,7 +68,7 @@ class ByteArena {
     std::int64_t alloc_units{0};
     // kPages: frames of each row, page by page, copies of a page one after the other
     std::vector<std::vector<Frame>> frames;
-    // kTensors
+    // used for kTensors
     std::vector<Run> runs;
     std::int64_t tensor_tokens{0};
     std::uint64_t content{0};
@@ -95,11 +95,11 @@ class ByteArena {
   Backend& backend_;
   const Requests& requests_;
   std::int64_t cell_{1};         // kPages: bytes of a cell in one tensor
-  std::int64_t frame_cells_{0};  // kPages: of a frame
+  std::int64_t frame_cells_{0};  // kPages: cells of a frame
   CellCounts counts_;
   std::map<RequestId, Table> tables_;
   std::int64_t held_alloc_units_{0};
-  std::int64_t held_padding_{0};               // kTensors: bytes
+  std::int64_t held_padding_{0};               // kTensors: bytes of padding in held blocks
   std::vector<std::int64_t> free_frames_;      // kPages
   std::map<std::int64_t, std::int64_t> free_;  // kTensors: first cell -> cells; never adjacent
   std::uint64_t generations_{0};

@@ -16,7 +16,7 @@
 namespace kvplan::validator {
 
 using Stamp = std::uint64_t;
-/// The value of a cell that was not written since it was granted or freed.
+/// The value of a cell that was not written since it was last granted or freed.
 inline constexpr Stamp kPoison = 0xDEAD'CE11'DEAD'CE11ULL;
 
 /// SplitMix64's mixing function (Steele, Lea, Flood 2014).
@@ -27,13 +27,13 @@ KVPLAN_BOTH inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A content in a generation of its place. A place that was freed and granted again has another generation, so old
-/// stamps cannot be mistaken for written ones.
+/// A content in one generation of its place. A place that was freed and granted again has another generation, so old
+/// stamps cannot be mistaken for new ones.
 inline std::uint64_t content_of(std::uint64_t key, std::uint64_t generation) {
   return mix(mix(key) ^ generation);
 }
 
-/// The stamp of token `offset` of a content. Never the poison.
+/// The stamp of token `offset` of a content. It is never the poison.
 KVPLAN_BOTH inline Stamp stamp_of(std::uint64_t content, std::int64_t offset) {
   const Stamp stamp = mix(content + static_cast<std::uint64_t>(offset) * 0xD1B5'4A32'D192'ED03ULL);
   return stamp == kPoison ? 0 : stamp;
@@ -88,7 +88,7 @@ struct View {
   std::int32_t idle_units{0};   ///< of a held block: layers that its group lacks
 };
 
-/// Cells by state. `wrong`: neither poison nor the expected stamp; in no state.
+/// Cells by state. `wrong`: cells with neither poison nor the expected stamp; they are in no state.
 struct CellCounts {
   std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0}, cached{0}, free{0}, wrong{0};
 
@@ -111,7 +111,7 @@ struct CellCounts {
   }
 };
 
-/// The same for a cell with a mark.
+/// As count_cell, for a cell with a mark.
 KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp found, CellCounts& counts) {
   const Stamp expected = mark.offset < 0 ? kPoison : stamp_of(view.content, mark.offset);
   if (view.use == Use::kCached && found == kPoison) {
@@ -129,9 +129,9 @@ KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp f
   }
 }
 
-/// What the holders of an extent keep and will write, by offset in the extent's content: the union over holders.
+/// The offsets of an extent's content that its holders keep and will write: the union over holders.
 struct Shown {
-  /// Some holder keeps the offsets below the first and from the second on
+  /// Some holder keeps the offsets below `kept_below` and from `kept_from` on
   std::int64_t kept_below, kept_from;
   std::int64_t awaited_below;  ///< some holder will write the offsets below this
 };
@@ -159,7 +159,7 @@ KVPLAN_BOTH inline CellCounts count_view(const View& view, const Holding* holdin
       count_marked(view, marks[view.first_mark + i], cells[i], counts);
     return counts;
   }
-  // Sums without branches: neighbouring cells often differ in their state.
+  // Sums without branches, because neighbouring cells often differ in their state.
   std::int64_t looked_at = 0, written = 0, empty = 0, kept = 0, awaited = 0;
   if (view.use == Use::kFree) {
     for (std::int64_t i = first; i < view.cells; i += step, ++looked_at) empty += cells[i] == kPoison ? 1 : 0;

@@ -18,12 +18,12 @@ std::string Course::add(std::span<const std::int32_t> numbers) {
   return wrong;
 }
 
-/// Token by token: what is dropped, what is left over, where the next one is written.
+/// Computes for each token in turn what is dropped, which slots become free, and where the next token is written.
 void Course::place() {
   using Lowest = std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>>;
   const std::int64_t q = s_.alloc_unit_tokens;
   const std::int64_t blocks = (s_.final_tokens + q - 1) / q;
-  std::vector<Lowest> free(at(s_.tracks));  // may name slots of blocks that went back
+  std::vector<Lowest> free(at(s_.tracks));  // may contain slots of blocks that were freed
   std::vector<std::int32_t> next(at(s_.tracks), 0);
   const std::int64_t each = s_.tracks / s_.tables;
   const auto entry_of = [&](std::int64_t t, std::int64_t slot) { return slot / q * s_.tables + t / each; };
@@ -90,7 +90,7 @@ std::int64_t Course::slots_written(std::int64_t n) const {
 }
 
 Course::Written Course::written(const Track& track, std::int64_t slot, std::int64_t n) const {
-  if (!s_.reuse) return {slot < n ? slot : -1, slot >= n};  // every token in its own
+  if (!s_.reuse) return {slot < n ? slot : -1, slot >= n};  // every token in its own slot
   const auto first = track.written.begin() + track.first_of[at(slot)];
   const auto last = track.written.begin() + track.first_of[at(slot + 1)];
   const auto next = std::lower_bound(first, last, static_cast<std::int32_t>(n));

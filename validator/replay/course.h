@@ -1,9 +1,9 @@
-// What a request that follows a token policy holds, cell by cell, computed from the log's Course facts: where every
-// token goes in every track, when it is dropped, which blocks are freed. The rules of placement are implemented here a
-// second time (simulator/io/log/FORMAT.md describes them).
+// The cells of a request that follows a token policy, computed from the log's Course facts: the slot of every token in
+// every track, the time when it is dropped, and the blocks that are freed. The rules of placement are implemented a
+// second time in this file (simulator/io/log/FORMAT.md describes them).
 //
-// Life cycle: made at an admission, `add` until `complete`, then asked. "After n tokens": n are written, and the drops
-// that follow have happened.
+// Life cycle: made at an admission, `add` until `complete`, then the other functions. "After n tokens": n tokens are
+// written, and the drops that follow have happened.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace kvplan::validator {
 class Course {
  public:
   struct Shape {
-    std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
+    std::int64_t prompt, final_tokens;  ///< prompt and length of this admission; 1 <= prompt <= final_tokens
     std::int64_t alloc_unit_tokens;
     std::int64_t tracks;  ///< tracks of all tables: those of the first table, then as many of the next, ...
     std::int64_t tables;
@@ -29,7 +29,7 @@ class Course {
   };
   explicit Course(const Shape& shape);
 
-  /// Adds the next numbers of its facts. Returns what is wrong with them, or an empty text.
+  /// Adds the next numbers of its facts. Returns the error in them, or an empty text.
   std::string add(std::span<const std::int32_t> numbers);
   [[nodiscard]] bool complete() const { return told_.complete(); }
 
@@ -72,11 +72,11 @@ class Course {
     std::vector<std::int32_t> slot;  ///< [token]
     // For slots that are reused:
     std::vector<std::int32_t> written;   ///< tokens by slot, ascending within each
-    std::vector<std::int32_t> first_of;  ///< [slot] into written; one more at the end
+    std::vector<std::int32_t> first_of;  ///< [slot] index into `written`; one more entry at the end
   };
   void sort_by_slot(Track& track) const;
-  /// The token that a slot of a track holds once n are written, and whether another will be written there; -1: none
-  /// yet.
+  /// The token that a slot of a track holds once n tokens are written (-1: none yet), and whether another token will be
+  /// written there.
   struct Written {
     std::int64_t token;
     bool awaited;

@@ -17,7 +17,7 @@ std::string FleetOrder::place(const log::Record& record) {
   return wrong;
 }
 
-/// Another tick begins when the one before is over.
+/// Begins another tick; the one before must be over.
 std::string FleetOrder::begin_tick(std::int64_t time) {
   if (ended_ > 0) return name() + " continues after replicas have ended";
   if (owes_end_) return "the end of tick " + std::to_string(now_.time) + " is not told";
@@ -40,7 +40,7 @@ std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
   }
   const auto here = std::tie(moment, phase, replica_);
   const auto before = std::tie(now_, phase_, latest_);
-  // It continues, or another scheduler step follows one without a model step.
+  // The phase continues, or a scheduler step follows another one without a model step between them.
   const bool again = phase == kPasses && here == before;
   if (here <= before && !again)
     return name() + (phase == kEnds ? " ends steps" : " has a pass") + " at tick " +
@@ -73,7 +73,7 @@ std::string FleetOrder::on(const log::Arrival& f, Clock& clock) {
 }
 
 std::string FleetOrder::on(const log::PassBegin& f, Clock& clock) {
-  // As soon as it was due: of the end of its step, or of an arrival.
+  // A scheduler step runs as soon as it is due: at the end of its step, or at an arrival.
   Moment at{f.time, clock.at.time == f.time ? clock.at.round : 0};
   if (clock.arrived.time == f.time) at.round = std::max(at.round, clock.arrived.round);
   clock.at = clock.steps_end = at;
@@ -91,7 +91,7 @@ std::string FleetOrder::on(const log::StepRun& f, Clock& clock) {
   if (end.time == f.time) {
     end.round += f.steps;
   } else {
-    end.round = f.span() == f.span(f.steps - 1) ? 1 : 0;  // only the last of a series may take no time
+    end.round = f.span() == f.span(f.steps - 1) ? 1 : 0;  // only the last step of a series may take no time
   }
   return go_to(clock.at, kPasses);
 }

@@ -18,7 +18,7 @@ class FleetOrder {
  public:
   explicit FleetOrder(std::int64_t replicas) : replicas_(static_cast<std::size_t>(replicas)) {}
 
-  /// Places the next fact. Returns an empty text, or what is wrong with its place.
+  /// Checks the place of the next fact. Returns an empty text, or the error in its place.
   std::string place(const event_log::Record& record);
   /// Tick of the latest fact.
   [[nodiscard]] std::int64_t tick() const { return now_.time; }
@@ -32,9 +32,9 @@ class FleetOrder {
     friend auto operator<=>(const Moment&, const Moment&) = default;
   };
   struct Clock {
-    Moment at{};            ///< of its latest end of a step, or pass
-    Moment steps_end{};     ///< end of the steps reported since
-    Moment arrived{-1, 0};  ///< the latest request delivered to it
+    Moment at{};            ///< moment of its latest end of a step, or pass
+    Moment steps_end{};     ///< end of the steps reported since then
+    Moment arrived{-1, 0};  ///< moment of the latest request delivered to it
   };
 
   // One function for each kind of fact that begins something, or stands alone.

@@ -10,7 +10,7 @@ struct FleetReplay::Member {
   std::size_t index{0};
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Replay::Impl> replay;
-  Sum latest;  ///< its own sum, when it was last read
+  Sum latest;  ///< the replica's own sum, when it was last read
   std::int64_t step_end{INT64_MAX};
   bool changed{false};
 
@@ -62,7 +62,7 @@ Status FleetReplay::apply(const log::Record& record) {
     return Done{};
   }
   if (order_.tick() != tick_before) {
-    // Holes come up to the next fact that takes some away; they grow with steps and nothing else does.
+    // Holes exist until the next fact that closes some; they grow only with steps.
     KVPLAN_TRY_DO(step_all_to(order_.tick() - 1));
     peak_.hole_bytes = std::max(peak_.hole_bytes, now_.totals[3]);
   }
@@ -90,7 +90,7 @@ Status FleetReplay::apply_to(Member& member, const log::Record& record) {
   return Done{};
 }
 
-/// After a replica got a fact, or its steps continued.
+/// Called after a replica got a fact, or its steps continued.
 void FleetReplay::look_at(Member& member) {
   const Report& own = member.replay->report();
   if (!own.first_problem.empty()) note(member.name() + ": " + own.first_problem);
@@ -113,7 +113,7 @@ void FleetReplay::add_up(Member& member) {
   member.changed = false;
 }
 
-/// Steps that have ended by then are done everywhere, and sums are of then.
+/// Carries out all steps that have ended by `time`, on all replicas, so that the sums are those of that time.
 Status FleetReplay::step_all_to(std::int64_t time) {
   while (!stopped() && !step_ends_.empty() && step_ends_.begin()->first <= time) {
     Member& member = *members_[step_ends_.begin()->second];

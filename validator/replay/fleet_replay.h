@@ -1,8 +1,8 @@
-// Replays a log of several replicas: each on its own memory, and their sums at the end of each tick, computed from what
-// was recounted there. Replicas share nothing but the clock.
+// Replays a log of several replicas: each on its own memory. Their sums at the end of each tick are computed from the
+// recounted memory. Replicas share nothing but the clock.
 //
 // Between two facts of a replica its steps go on. So that a sum holds for one moment, the tokens of all steps that have
-// ended are written first, in all replicas.
+// ended by then are written first, in all replicas.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace kvplan::validator {
 /// Life cycle: as Replay.
 class FleetReplay {
  public:
-  /// REQUIRES: a log of several replicas. Errors: more cells than allowed, of all together, or a backend without
+  /// REQUIRES: a log of several replicas. Errors: more cells than allowed, over all replicas, or a backend without
   /// memory.
   static Result<std::unique_ptr<FleetReplay>> create(const event_log::Header& header,
                                                      const BackendMaker& make_backend,
@@ -63,11 +63,11 @@ class FleetReplay {
       step_ends_;                     ///< end of the next step of each replica with steps in progress
   std::vector<std::size_t> changed_;  ///< replicas that changed since sums were computed
   Sum now_;
-  bool pass_left_running_{false};  ///< at this tick
+  bool pass_left_running_{false};  ///< at this tick: a pass left requests running
   Report report_;
   std::int64_t joint_byte_mismatches_{0}, joint_count_mismatches_{0};
   std::int64_t least_available_{INT64_MAX};
-  event_log::JointPeak peak_, claimed_peak_;  ///< computed here, and from the log
+  event_log::JointPeak peak_, claimed_peak_;  ///< computed by the replay, and claimed by the log
   event_log::Totals most_claimed_{}, most_found_{};
 };
 

@@ -18,7 +18,7 @@ Gathered::Gathered(const Shape& shape)
 }
 
 std::int64_t Gathered::most_kept(std::int64_t table, std::int64_t n) const {
-  if (n < s_.prompt || n >= s_.final_tokens) return slots(table) + n - written_;  // nothing goes
+  if (n < s_.prompt || n >= s_.final_tokens) return slots(table) + n - written_;  // nothing is dropped
   std::int64_t least_gone = n;
   for (std::int64_t t = first_track(table); t < first_track(table + 1); ++t)
     least_gone = std::min(least_gone, told_.gone(t, n));
@@ -63,7 +63,7 @@ const std::vector<Gathered::Place>& Gathered::plan(std::int64_t tokens) {
   return dropping_;
 }
 
-/// Any of those that are kept, each as likely.
+/// Chooses any of the kept tokens, each equally likely.
 void Gathered::plan_some(std::int64_t track, std::int64_t tokens) {
   const auto gone = [&](std::int64_t n) {
     return n < s_.prompt ? 0 : told_.gone(track, std::min(n, s_.final_tokens - 1));

@@ -1,9 +1,9 @@
 // The tables of a request with survivors that move together, cell by cell, in their present state: the token of each
-// cell, and whether it is kept. If a log says how many tokens are dropped but not which, some are chosen here: any will
-// do, since only the number that is left counts. The rule of placement is implemented here a second time
-// (simulator/io/log/FORMAT.md describes it).
+// cell, and whether it is kept. If a log says how many tokens are dropped but not which, this class chooses some; any
+// choice will do, since only the number of remaining tokens counts. The rule of placement is implemented a second time
+// in this file (simulator/io/log/FORMAT.md describes it).
 //
-// Life cycle: made at an admission, given its drops (`told`) until they are complete; then step by step `plan` and
+// Life cycle: made at an admission; its drops (`told`) are added until they are complete; then step by step `plan` and
 // `commit`, and `gather` when due.
 #pragma once
 
@@ -18,12 +18,12 @@ namespace kvplan::validator {
 class Gathered {
  public:
   struct Shape {
-    std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
+    std::int64_t prompt, final_tokens;  ///< prompt and length of this admission; 1 <= prompt <= final_tokens
     std::int64_t alloc_unit_tokens;
     std::int64_t tracks;  ///< tracks of all tables: those of the first table, then as many of the next, ...
     std::int64_t tables;
     bool counted;        ///< true: Counts facts; false: Course facts
-    std::uint64_t seed;  ///< seed of choices made here
+    std::uint64_t seed;  ///< seed of the choices
   };
   explicit Gathered(const Shape& shape);
 
@@ -34,7 +34,7 @@ class Gathered {
 
   /// Cells of a table in use, [0, slots): survivors of its last move, and cells written since.
   [[nodiscard]] std::int64_t slots(std::int64_t table) const { return slots_[at(table)]; }
-  /// Its length after the survivors moved: the tokens of the track that keeps most.
+  /// Length of a table after the survivors moved: the kept tokens of the track that keeps most.
   [[nodiscard]] std::int64_t slots_kept(std::int64_t table) const { return most_kept(table, written_); }
   /// True: survivors of the table must move when n tokens are written. REQUIRES: n >= tokens written; none moved in
   /// between.
@@ -42,7 +42,7 @@ class Gathered {
     return n >= s_.prompt && n < s_.final_tokens &&
            slots(table) + n - written_ - most_kept(table, n) >= s_.alloc_unit_tokens;
   }
-  /// The same for any table.
+  /// As due, for any table.
   [[nodiscard]] bool any_due(std::int64_t n) const {
     bool any = false;
     for (std::int64_t table = 0; table < s_.tables; ++table) any = any || due(table, n);
@@ -50,19 +50,19 @@ class Gathered {
   }
   /// The expected content of a slot of a track.
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot) const;
-  /// Kept cells of a track, and the digest of those of all tracks, as in claims.
+  /// Kept cells of a track (first function), and the digest of the kept cells of all tracks (second), as in claims.
   [[nodiscard]] std::int64_t kept(std::int64_t track) const;
   [[nodiscard]] std::uint64_t kept_digest() const;
 
   struct Place {
     std::int64_t track, slot;
   };
-  /// Plans writing the next `tokens` tokens, each to the slot behind those in use of every track, and the drops after
-  /// each. Returns what is dropped; changes nothing yet. REQUIRES: no survivors have to move in between.
+  /// Plans to write the next `tokens` tokens, each to the slot behind those in use of every track, and to drop tokens
+  /// after each. Returns the cells to be dropped; changes nothing yet. REQUIRES: no survivors have to move in between.
   const std::vector<Place>& plan(std::int64_t tokens);
   /// Executes the plan.
   void commit();
-  /// Cells [from, from + cells) of a track go to [to, to + cells); to < from.
+  /// Cells [from, from + cells) of a track move to [to, to + cells); to < from.
   struct Extent {
     std::int64_t track, from, to, cells;
   };
@@ -84,11 +84,11 @@ class Gathered {
   Shape s_;
   ToldDrops told_;
   std::int64_t written_{0};
-  std::int64_t planned_{0};                         ///< tokens
-  std::vector<Place> dropping_;                     ///< by the plan
+  std::int64_t planned_{0};                         ///< number of planned tokens
+  std::vector<Place> dropping_;                     ///< cells that the plan drops
   std::vector<std::int64_t> slots_;                 ///< [table]
   std::vector<std::vector<Cell>> cells_;            ///< [track][slot]
-  std::vector<std::vector<std::int32_t>> slot_of_;  ///< [track][token], of kept tokens
+  std::vector<std::vector<std::int32_t>> slot_of_;  ///< [track][token], for kept tokens
 };
 
 }  // namespace kvplan::validator

@@ -24,8 +24,8 @@ class PageKeys {
 
   void add_ids(const std::vector<std::uint32_t>& ids);
   [[nodiscard]] std::int64_t ids() const { return static_cast<std::int64_t>(ids_.size()); }
-  /// Names the content of page `page` and of all before it: equal contents have equal keys. Different ones have
-  /// different keys, except with a probability of 2^-64.
+  /// The key of the content of page `page` and of all pages before it: equal contents have equal keys. Different
+  /// contents have different keys, except with a probability of 2^-64.
   [[nodiscard]] event_log::ContentKey key(std::int64_t page);
   /// kNothingBefore for page 0.
   [[nodiscard]] event_log::ContentKey key_before(std::int64_t page) {
@@ -45,10 +45,10 @@ class PageTree {
  public:
   /// The allocation unit of the page with this key; -1: it is not in the tree.
   [[nodiscard]] std::int64_t find(event_log::ContentKey key) const;
-  /// REQUIRES: it is not there; what stands before it is.
+  /// REQUIRES: the page is not in the tree; the page before it is.
   void put(event_log::ContentKey key, event_log::ContentKey before, std::int64_t alloc_unit);
   [[nodiscard]] bool has_pages_behind(event_log::ContentKey key) const;
-  /// REQUIRES: it is in the tree, and no page follows it.
+  /// REQUIRES: the page is in the tree, and no page follows it.
   void remove(event_log::ContentKey key);
 
  private:

@@ -17,7 +17,7 @@ class RangePlaces {
   /// The first place of a free range of `length`; -1 if nothing fits.
   std::int64_t take(std::int64_t length);
   void give_back(std::int64_t first, std::int64_t length);
-  /// Takes these places. False, and nothing has changed: they are not all free. Does not count as placing a range.
+  /// Takes these places. False if they are not all free; then nothing has changed. Does not count as placing a range.
   bool take_at(std::int64_t first, std::int64_t length);
   /// Number of free places from `first` on, up to the next held one.
   [[nodiscard]] std::int64_t free_at(std::int64_t first) const;
@@ -28,7 +28,7 @@ class RangePlaces {
   void cut(std::map<std::int64_t, std::int64_t>::iterator at, std::int64_t first, std::int64_t length);
   [[nodiscard]] std::int64_t place_for(std::int64_t length) const;
   [[nodiscard]] std::int64_t buddy_place_for(std::int64_t length) const;
-  /// The pool consists of powers of two, from the high end: the end of the one that contains `distance`.
+  /// The pool is divided into powers of two, from the high end. Returns the end of the part that contains `distance`.
   [[nodiscard]] std::int64_t end_of_power(std::int64_t distance) const;
 
   event_log::RangePlacement placement_;

@@ -1,4 +1,4 @@
-// Comparison with what the simulator says.
+// Compares the replay with what the simulator's log claims.
 #include <algorithm>
 #include <utility>
 
@@ -95,10 +95,10 @@ void Replay::Impl::claim_kept(const log::Record& record) {
     for (std::int64_t token = 0; token < r->written; ++token)
       if (token < r->sink || token >= r->begin) kept += log::kept_term(token, 0, 1);
   } else if (r->gathered != nullptr) {
-    if (!r->gathered->told().complete()) return;  // the fact itself is refused
+    if (!r->gathered->told().complete()) return;  // the course fact itself has been refused
     kept = r->gathered->kept_digest();
   } else {
-    if (r->course == nullptr || !r->course->complete()) return;  // the fact itself is refused
+    if (r->course == nullptr || !r->course->complete()) return;  // the course fact itself has been refused
     kept = r->course->kept_digest(r->written);
   }
   if (kept == record.claims.kept_digest) return;
@@ -142,7 +142,7 @@ Status Replay::Impl::claim_places(const log::Record& record) {
     claim_range(r, places.front());
     return Done{};
   }
-  // A grant's are the latest blocks of the table.
+  // Those of a grant are the latest blocks of the table.
   const std::size_t first = admit != nullptr ? 0 : r.table.size() - due;
   const std::vector<std::int64_t>& alloc_units = admit != nullptr ? taken_hits_ : r.table;
   for (std::size_t i = 0; i < due; ++i)
@@ -169,7 +169,7 @@ void Replay::Impl::claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit)
   }
 }
 
-/// What a copy reads stays taken until its step ends.
+/// The source of a copy stays allocated until its step ends.
 void Replay::Impl::claim_move(Request& r, const log::Move& move, std::int32_t address) {
   const std::int64_t before = std::exchange(r.range_place, -1);
   if (move.slides) {
@@ -180,7 +180,7 @@ void Replay::Impl::claim_move(Request& r, const log::Move& move, std::int32_t ad
   claim_range(r, address);
 }
 
-/// Ranges do not overlap, and are the mirror image of where they are here.
+/// Ranges must not overlap, and must be the mirror image of where they are in the replay.
 void Replay::Impl::claim_range(Request& r, std::int32_t address) {
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;

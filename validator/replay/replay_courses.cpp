@@ -1,4 +1,4 @@
-// Requests that follow courses: what their facts may say, and which blocks they owe.
+// Requests that follow courses: what their facts may say, and which blocks they must free.
 #include <algorithm>
 
 #include "validator/replay/replay_impl.h"
@@ -6,7 +6,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// Some 30 bytes of our own memory each.
+/// Each cell takes some 30 bytes of the validator's own memory.
 constexpr std::int64_t kMostCourseCells = std::int64_t{1} << 26;
 
 }  // namespace
@@ -39,7 +39,7 @@ Status Replay::Impl::on(const log::Counts& f) {
   return Done{};
 }
 
-/// What a request drops is stated when it is admitted.
+/// Checks that a request's dropped tokens are stated when it is admitted.
 Status Replay::Impl::told_in_turn(const Request* r, RequestId id) {
   if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
     return contradict(
@@ -85,7 +85,7 @@ std::int64_t Replay::Impl::findable_to(const Request& r) const {
   return follows_courses() ? std::min(r.written, r.course->first_drop()) : r.written;
 }
 
-/// Does every track have slots for its next tokens?
+/// Checks that every track has slots for its next tokens.
 Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   if (header_.compacts) return check_gathered_room(r, tokens);
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
@@ -108,7 +108,7 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   return Done{};
 }
 
-/// Nothing may be due before the last of these tokens is written.
+/// Checks that nothing had to be freed before the last of these tokens is written.
 Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
   for (std::int64_t n = r.written + 1; r.gathered != nullptr && n < r.written + tokens; ++n)
     if (r.gathered->any_due(n))

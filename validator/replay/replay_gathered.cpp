@@ -1,4 +1,4 @@
-// Requests with survivors that move together: when they must, and what the log says of it.
+// Requests with survivors that move together: when they must move, and what the log says about it.
 #include <algorithm>
 
 #include "validator/replay/replay_impl.h"
@@ -11,7 +11,7 @@ std::int64_t Replay::Impl::blocks_of(const Request& r, std::int64_t table) const
                              : r.lengths[static_cast<std::size_t>(table)];
 }
 
-/// Are there slots for its next tokens after those that it has?
+/// Checks that there are slots for the request's next tokens, after its existing ones.
 Status Replay::Impl::check_gathered_room(const Request& r, std::int64_t tokens) {
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
   for (std::int64_t table = 0; table < header_.tables; ++table) {
@@ -34,7 +34,7 @@ std::int64_t Replay::Impl::cells_kept(const Request& r) const {
   return cells_kept(r, 0, static_cast<std::int64_t>(header_.track_units.size()));
 }
 
-/// Does a fact name valid tables? It names tables only if there are several.
+/// Checks that a fact names valid tables. It names tables only if there are several.
 bool Replay::Impl::names_tables(std::int32_t first, std::int32_t tables) const {
   if (header_.tables == 1) return first == 0 && tables == 0;
   return first >= 0 && tables >= 1 && std::int64_t{first} + tables <= header_.tables;

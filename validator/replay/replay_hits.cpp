@@ -1,4 +1,4 @@
-// Blocks that are found and published.
+// Blocks that are found in the prefix cache, and blocks that are inserted into it.
 #include <algorithm>
 #include <numeric>
 
@@ -6,8 +6,8 @@
 
 namespace kvplan::validator {
 
-/// With groups of layers: how many leading blocks are hit, and which of them the request takes. Of a group with a
-/// window these are the last ones, as many as one token sees beside itself, and at least one.
+/// With groups of layers: how many leading blocks are hit, and which of them the request takes. In a group with a
+/// window these are the last blocks: as many as one token sees besides itself, and at least one.
 Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) {
   if (!has_groups())
     return f.found_blocks == 0 ? Status(Done{})
@@ -44,7 +44,7 @@ Status Replay::Impl::begin_found(Request& r, const log::Admit& f, bool goes_on) 
   return Done{};
 }
 
-/// The entries of the request's table in which the next hits are; empty where it finds fewer.
+/// The entries of the request's table that hold the next hits; empty if the request finds fewer.
 Result<std::vector<std::int64_t>> Replay::Impl::entries_of_hits(Request& r, std::int64_t hits) {
   std::vector<std::int64_t> entries(static_cast<std::size_t>(hits));
   if (!has_groups()) {
@@ -89,7 +89,7 @@ Status Replay::Impl::take_hits(Request& r, const log::Admit& f) {
   return Done{};
 }
 
-/// What was found is read: it must be the content that was looked for, or be on its way.
+/// Reads a found block: it must have the content that was looked for, or that content must be on its way.
 Status Replay::Impl::read_hit(const Request& r, std::int64_t publication, log::ContentKey key,
                               std::int64_t entry) {
   const std::int64_t group = entry % header_.entries_per_block();
@@ -136,7 +136,7 @@ Status Replay::Impl::check_found() {
   return Done{};
 }
 
-/// Blocks become findable in the order of the table; where layers lie in groups, group by group.
+/// Blocks are inserted in the order of the table; with groups of layers, group by group.
 Status Replay::Impl::on(const log::Publish& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr || !header_.prefix_cache)

@@ -22,12 +22,12 @@ namespace kvplan::validator {
 
 namespace log = event_log;
 
-/// In the order of log::Totals.
+/// Names of the states, in the order of log::Totals.
 inline constexpr std::array<const char*, log::kStates> kStateNames{
     "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
 Quantity peak_quantity(std::size_t state, std::int64_t predicted, std::int64_t measured);
 
-/// Of all replicas of a log.
+/// Requests that arrived, over all replicas of a log.
 using ArrivedRequests = std::unordered_set<RequestId>;
 
 class Replay::Impl {
@@ -44,7 +44,7 @@ class Replay::Impl {
   /// `whole`: the log was read to its end, so this replica must have ended too.
   Result<Report> finish(bool whole);
 
-  // For several replicas on one clock: the state between facts.
+  // For several replicas on one clock: the state between two facts.
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] log::Totals totals() const { return totals(counts()); }
   [[nodiscard]] std::int64_t running_requests() const { return static_cast<std::int64_t>(running_.size()); }
@@ -85,7 +85,7 @@ class Replay::Impl {
  private:
   /// The position of the log within a pass and its steps, which decides the facts that may follow.
   enum class Phase { kIdle, kPass, kDecided, kSteps, kEnding, kOver };
-  /// What a pass reports of one request, in this order.
+  /// The reports about one request in a pass, in this order.
   enum Stage : std::int64_t { kNothing, kAdmitted, kCoursed, kGranted, kPublished, kScheduled };
 
   Status begin();
@@ -122,10 +122,10 @@ class Replay::Impl {
   // replay_preemption_order.cpp
   void begin_pass_order();
   bool follows_pass_order(const Request& request, Stage stage);
-  /// What a request may have been told of when it is preempted.
+  /// The latest stage that a request may have reached when it is preempted.
   [[nodiscard]] Stage latest_stage_of_victim() const;
   Status check_preempted_first(const Request& request);
-  /// It is known that `asks` finds too little memory, for which the victim is preempted.
+  /// Called when it is known that `asks` finds too little memory, for which `victim` is preempted.
   void preempted_for(const Request& asks, const Request& victim);
   Status check_all_held_back();
   [[nodiscard]] bool any_request_computes() const;
@@ -165,7 +165,7 @@ class Replay::Impl {
   // replay_steps.cpp
   struct StepsTaken {
     std::int64_t steps;
-    bool last;  ///< as reported: something may be due after them
+    bool last;  ///< the last ones reported: something may be due after them
   };
   [[nodiscard]] std::int64_t tokens_in(const Request& request, const StepsTaken& taken) const;
   Status plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all);
@@ -178,7 +178,7 @@ class Replay::Impl {
 
   // replay_claims.cpp
   Status claim_places(const log::Record& record);
-  /// Called before the fact, since what its request keeps is gone afterwards.
+  /// Called before the fact is applied, because the kept tokens of its request are gone afterwards.
   void claim_kept(const log::Record& record);
   void claim_block(AllocUnit& alloc_unit, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
@@ -194,7 +194,7 @@ class Replay::Impl {
   ReplayOptions options_;
   Requests requests_;
   Arena arena_;
-  std::optional<ByteArena> bytes_;  ///< instead, where allocation units are not of whole tokens
+  std::optional<ByteArena> bytes_;  ///< used instead of arena_ if allocation units do not hold whole tokens
   Report report_;
   const char* fact_name_{""};
   std::int64_t event_{0};
@@ -218,19 +218,19 @@ class Replay::Impl {
   // State of the step in progress
   bool mixed_{false};
   std::int64_t steps_{0};
-  std::vector<log::StepRun> runs_;  ///< the same, as reported
-  std::size_t run_{0};              ///< the first run with steps that are not done
-  /// Steps with tokens that were written before the last one ends
+  std::vector<log::StepRun> runs_;  ///< the runs of steps, as reported
+  std::size_t run_{0};              ///< the first run with steps that have not ended
+  /// Number of steps with tokens that were written before the last step ends
   std::int64_t taken_{0}, taken_of_run_{0};
   std::int64_t ending_order_{-1};
 
   std::shared_ptr<ArrivedRequests> arrived_;
   std::int64_t next_publication_{0};
-  std::int64_t first_of_pass_{0};  ///< publications from here on belong to this pass
+  std::int64_t first_of_pass_{0};  ///< publications with this number or a higher one belong to this pass
   std::unordered_map<std::int64_t, std::int64_t>
       publications_;  ///< contents that can be hit: number -> allocation unit
-  PageTree tree_;     ///< used if the engine has one
-  /// Hits of blocks that the next step fills
+  PageTree tree_;     ///< used if the engine has a radix tree
+  /// Hits of blocks that the next step will fill
   std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;
   std::unordered_set<std::int32_t> taken_ids_;         ///< block ids in use by the claims
   std::map<std::int64_t, std::int64_t> taken_ranges_;  ///< claimed: address -> slots

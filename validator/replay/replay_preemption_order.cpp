@@ -1,7 +1,7 @@
-// Which running request is preempted first: the one admitted last, or, where vLLM V1 goes by priority, the last by
-// that. By priority the preempted request may have been scheduled before, and may be the one that needs memory; then
-// the scheduler does not reach any request after it. What running requests compute is reported when that is over,
-// oldest first.
+// Which running request is preempted first: the one that was admitted last; in vLLM V1 with priorities, the last one in
+// the order of priority. With priorities, the preempted request may have been scheduled already, and may be the one
+// that needs memory; then the scheduler does not reach any request after it. What running requests compute is reported
+// after all preemptions, oldest request first.
 #include <algorithm>
 #include <tuple>
 
@@ -23,7 +23,7 @@ void Replay::Impl::begin_pass_order() {
   for (const RequestId id : running_) requests_.at(id).held_back = false;
 }
 
-/// True: the fact may be reported of the request now. With the first fact about computing, running requests are
+/// True if the fact may be reported for the request now. With the first fact about computing, running requests are
 /// reported once more, oldest first.
 bool Replay::Impl::follows_pass_order(const Request& r, Stage stage) {
   if (!header_.rules.by_priority) return true;
@@ -50,7 +50,7 @@ Status Replay::Impl::check_preempted_first(const Request& r) {
     if (priority_key(requests_.at(id)) > priority_key(r))
       return contradict(
           r.id, "is preempted, but request " + std::to_string(number(id)) + " must be preempted first");
-  pass_order_.gave_way = r.rank;  // unless it is known which request asked
+  pass_order_.gave_way = r.rank;  // until it is known which request asked
   return Done{};
 }
 
@@ -79,7 +79,7 @@ Status Replay::Impl::on(const log::HoldBack& f) {
   return Done{};
 }
 
-/// No request after the one preempted by its own growth computes.
+/// Checks that no request after one that was preempted by its own growth computes.
 Status Replay::Impl::check_all_held_back() {
   if (!pass_order_.reached) return Done{};
   for (const RequestId id : running_) {

@@ -191,7 +191,7 @@ Status Replay::Impl::on(const log::Grant& f) {
   return arena_.take(*r, keys);
 }
 
-/// The first range of a request, or more of it where it is.
+/// The first range of a request, or the growth of its range at its place.
 Status Replay::Impl::grant_range(Request& r, const log::Grant& f) {
   if (f.first_block != r.range_cells)
     return contradict(r.id, "gets slots from " + std::to_string(f.first_block) + " but has " +
@@ -276,8 +276,8 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   KVPLAN_TRY_DO(check_all_held_back());
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};
-  const bool idles = header_.rules.prefills_apart && order_ < 0;  // it has nothing to report
-  // No request is left, or none was reached: no model step follows, but another scheduler step.
+  const bool idles = header_.rules.prefills_apart && order_ < 0;  // the request has nothing to report
+  // If no request is left, or none was reached, no model step follows, but another scheduler step.
   const bool none_runs = !any_request_computes();
   if (none_runs && preempted_ == 0 && !idles) return contradict("a pass leaves no request running");
   refused_ = f.refused;

@@ -28,7 +28,7 @@ std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) 
   return r.whole && !waits ? taken.steps : 0;
 }
 
-/// Are the slots of the request's next tokens there, and its own?
+/// Checks that the slots of the request's next tokens exist, and belong to it.
 Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   const std::int64_t end = r.written + tokens;
   if (end > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
@@ -44,7 +44,7 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   if (ceil_div(end, q) * each > static_cast<std::int64_t>(r.table.size()))
     return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
                                 std::to_string(r.table.size()) + " blocks");
-  // Nothing may remain unfreed before the last of these steps.
+  // All that had to be freed must be freed before the last of these steps.
   KVPLAN_TRY_DO(check_left(r, r.chunk > 0 ? r.written : end - 1));
   if (stopped()) return Done{};
   for (std::int64_t b = r.written / q * each; b < ceil_div(end, q) * each; ++b) {
@@ -55,7 +55,7 @@ Status Replay::Impl::check_room(Request& r, std::int64_t tokens) {
   return Done{};
 }
 
-/// What every running request does in these steps.
+/// Computes what every running request does in these steps.
 Status Replay::Impl::plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all) {
   for (const RequestId id : running_) {
     Request& r = requests_.at(id);
@@ -123,7 +123,7 @@ Status Replay::Impl::take_steps(const StepsTaken& taken) {
 
 namespace {
 
-/// Of these steps, those that have ended by then: durations are not negative.
+/// How many of these steps have ended by `time`; durations are not negative.
 std::int64_t ended_by(const log::StepRun& run, std::int64_t time) {
   std::int64_t ended = 0;
   std::int64_t beyond = run.steps + 1;
@@ -161,7 +161,7 @@ Status Replay::Impl::step_to(std::int64_t time, std::int64_t event) {
   return steps == 0 ? Status(Done{}) : take_steps({steps, false});
 }
 
-/// Every block that is full can be found, unless cells were dropped before it filled.
+/// Checks that every full block can be found in the cache, unless cells were dropped before it became full.
 Status Replay::Impl::check_published(Request& r) {
   if (!header_.prefix_cache || r.sliding) return Done{};
   const std::int64_t full = findable_to(r) / header_.alloc_unit_tokens;

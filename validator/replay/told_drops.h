@@ -1,8 +1,8 @@
 // The drops of a request in an event log: the dropped tokens (Course facts), or only their number (Counts facts).
 //
-// Life cycle: made at an admission, `add` or `add_counts` until `complete`, then asked. "After n tokens": n are
-// written, and the drops that follow have happened. n counts from the prompt's completion on; nothing is dropped
-// after the last.
+// Life cycle: made at an admission, `add` or `add_counts` until `complete`, then the other functions. "After n tokens":
+// n tokens are written, and the drops that follow have happened. n counts from the prompt's completion on; nothing is
+// dropped after the last token.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ToldDrops {
   /// REQUIRES: 1 <= prompt <= final_tokens, tracks >= 1.
   ToldDrops(std::int64_t prompt, std::int64_t final_tokens, std::int64_t tracks);
 
-  /// Adds the next numbers of its Course facts. Returns what is wrong with them, or an empty text.
+  /// Adds the next numbers of its Course facts. Returns the error in them, or an empty text.
   std::string add(std::span<const std::int32_t> numbers);
   /// Adds the next tracks of its Counts facts.
   std::string add_counts(std::int64_t tracks, std::span<const std::int32_t> runs);
@@ -35,7 +35,7 @@ class ToldDrops {
     return std::span(t.tokens).subspan(at(t.end[at(n - prompt_)]),
                                        at(t.end[at(n - prompt_ + 1)] - t.end[at(n - prompt_)]));
   }
-  /// [token] number of written tokens when it is dropped. REQUIRES: likewise.
+  /// [token] number of written tokens when it is dropped. REQUIRES: reported by Course facts.
   [[nodiscard]] std::span<const std::int32_t> gone_at(std::int64_t track) const {
     return tracks_[at(track)].gone_at;
   }
@@ -45,7 +45,7 @@ class ToldDrops {
   /// A token takes 4 bytes in each list.
   struct Track {
     std::vector<std::int32_t> gone_at;  ///< [token] number of written tokens when it is dropped
-    std::vector<std::int32_t> tokens;   ///< in order of going
+    std::vector<std::int32_t> tokens;   ///< in the order in which they are dropped
     std::vector<std::int32_t> end{0};   ///< [n - prompt + 1] number of tokens dropped after n
   };
   [[nodiscard]] const Track& of(std::int64_t track) const {
@@ -54,11 +54,11 @@ class ToldDrops {
 
   std::int64_t prompt_, final_tokens_, count_;
   bool complete_;
-  /// Positions left in the list being read; -1: its count comes next
+  /// Number of positions left in the list that is being read; -1: its count comes next
   std::int64_t n_{0}, track_{0}, left_{-1};
   std::int32_t latest_{-1};
   std::vector<Track> tracks_;
-  std::vector<std::int32_t> alike_;  ///< with counts: by track, the track that has the same numbers
+  std::vector<std::int32_t> alike_;  ///< with counts: by track, another track that has the same numbers
 };
 
 }  // namespace kvplan::validator

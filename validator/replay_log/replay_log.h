@@ -1,4 +1,4 @@
-// The replay of a whole event log, of one replica or several, on a backend that is named.
+// Replays a whole event log, of one replica or several, on a named backend.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct ReplayedLog {
   std::string device;
 };
 
-/// `backend`: host, fake or cuda. Errors: the log cannot be read; there is no memory or device; the user asked to
-/// stop. What is wrong with the log is in the report.
+/// `backend`: host, fake or cuda. Errors: the log cannot be read; there is no memory or device; the user asked to stop.
+/// Errors in the content of the log are in the report.
 Result<ReplayedLog> replay_log(const std::string& path, const std::string& backend,
                                const ReplayOptions& options = {});
 

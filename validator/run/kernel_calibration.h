@@ -1,10 +1,10 @@
 // Kernel times of a machine, measured within a given time, as a calibration that runs and `kvplan latency` load
-// (`latency=composed:calibration=FILE`); and how well it predicts rows that it has not seen.
+// (`latency=composed:calibration=FILE`); and how well it predicts rows that are not in it.
 //
-// Of the time, 60 % at most go to a coarse grid, then a quarter of what is left to rows outside it, the rest to a finer
-// grid. Rows of decode attention that were kept out are predicted by reading the calibration back as a run does
-// (simulator/io/measured_kernels.h), and ragged batches by their mean length; rows of other kernels as prediction.h
-// says.
+// At most 60 % of the time go to a coarse grid, then a quarter of the remaining time to rows outside it, the rest to a
+// finer grid. Rows of decode attention that are not in the calibration are predicted in the way of a run: the
+// calibration is read back (simulator/io/measured_kernels.h). Ragged batches are predicted by their mean length, rows
+// of other kernels as prediction.h says.
 #pragma once
 
 #include <functional>
@@ -18,30 +18,30 @@
 
 namespace kvplan::validator {
 
-/// Cases to time, in the order of their worth.
+/// Cases to time, the most valuable first.
 struct CalibrationCases {
   std::vector<Case> coarse, unseen, fine;
 };
-/// Those of the catalogue, of all kernels or of one.
+/// Cases of the catalogue, for all kernels or for one.
 CalibrationCases usual_cases(const MachineFacts& machine, const std::string& kernel);
 
 struct CalibrationOptions {
   double seconds{60};
   bool quick{false};  ///< fewer samples
-  std::string when;   ///< as utc_text gives it
+  std::string when;   ///< in the form of utc_text
 };
 
 struct KernelCalibration {
-  std::vector<TimedRow> rows;                       ///< in the calibration
-  std::vector<TimedRow> unseen;                     ///< kept out of it
-  std::vector<std::optional<double>> predicted_ns;  ///< of each row kept out
+  std::vector<TimedRow> rows;                       ///< rows of the calibration
+  std::vector<TimedRow> unseen;                     ///< measured rows that are not in the calibration
+  std::vector<std::optional<double>> predicted_ns;  ///< for each row of `unseen`
   std::vector<UnseenErrors> errors;                 ///< by kernel
   StageFacts facts;
   Sampling sampling;
 
-  /// The file. `tables`: others of the same device.
+  /// The calibration file. `tables`: other tables of the same device.
   [[nodiscard]] std::string json(const MachineFacts& machine, std::vector<MeasuredTable> tables = {}) const;
-  /// In some lines.
+  /// A summary of some lines.
   [[nodiscard]] std::vector<std::string> text() const;
 };
 

@@ -1,5 +1,5 @@
-// Predicted times of kernels from a calibration: decode attention as a run looks it up, other kernels, and decode
-// attention over retained sets, between the rows of their own kind.
+// Kernel times predicted from a calibration: decode attention as a run looks it up; other kernels, and decode attention
+// over retained sets, by interpolation between rows of the same kind.
 #pragma once
 
 #include <map>
@@ -19,16 +19,16 @@ namespace kvplan::validator {
 
 class KernelTimes {
  public:
-  /// Errors: a table of decode attention with an impossible call.
+  /// Errors: a table of decode attention has an impossible call.
   static Result<KernelTimes> of_calibration(const io::Calibration& calibration, const std::string& file);
-  /// Rows that no calibration can hold: of retained sets.
+  /// Rows over retained sets, which no calibration can hold.
   void add(const TimedRow& row);
 
   struct Predicted {
     double ns{0};
     std::string_view source;
   };
-  /// Nothing: the calibration has no such kernel, or is too far away.
+  /// Nothing if the calibration does not have such a kernel, or only calls that are too different.
   [[nodiscard]] std::optional<Predicted> operator()(const Case& of) const;
 
  private:
@@ -36,8 +36,8 @@ class KernelTimes {
   Grid grid_;
 };
 
-/// Cases that predict these: for each kind of kernel, batches and lengths that double, from the smallest to the
-/// largest that is asked for. `most_bytes`: larger ones are left out, but for one of each kind.
+/// Cases from which these can be predicted: for each kind of kernel, batches and lengths that double from the smallest
+/// to the largest one that is asked for. Cases above `most_bytes` are left out, except one of each kind.
 std::vector<Case> grid_around(const std::vector<Case>& asked, std::int64_t most_bytes);
 
 }  // namespace kvplan::validator

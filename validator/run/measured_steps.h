@@ -1,5 +1,5 @@
-// The kernels of chosen steps on a machine: are their results right, how long do they take, and how long were they
-// predicted to take from a calibration that has none of these calls.
+// The kernels of chosen steps on a machine: whether their results are right, how long they take, and how long a
+// calibration without any of these calls predicts them to take.
 #pragma once
 
 #include <optional>
@@ -24,31 +24,31 @@ struct MeasuredStep {
   std::vector<MeasuredKernel> kernels;
 };
 
-/// Attention over the kept tokens against attention over all of them, as a relative Frobenius norm.
+/// Compares attention over the kept tokens with attention over all tokens, as a relative Frobenius norm.
 struct MethodError {
   std::int64_t step{0};  ///< its index
-  std::string of;        ///< the case
-  double predicted{0};   ///< by the definition, in float64
-  double measured{0};    ///< with the machine's results
-  double tolerance{0};   ///< rounding of the machine's results may change it by so much
+  std::string of;        ///< name of the case
+  double predicted{0};   ///< computed by the definition, in float64
+  double measured{0};    ///< computed from the machine's results
+  double tolerance{0};   ///< largest difference that the rounding of the machine's results can cause
 };
 
 struct MeasuredRun {
   std::vector<MeasuredStep> steps;
   std::vector<UnseenErrors> errors;  ///< by kernel
   std::int64_t checked{0}, wrong{0};
-  double worst_of_tolerance{0};  ///< the greatest error of a right kernel as a share of its tolerance
+  double worst_of_tolerance{0};  ///< the largest error of any correct kernel, as a share of its tolerance
   std::string first_problem;
   std::vector<MethodError> methods;
-  std::int64_t calibrated_rows{0}, calls_left{0};  ///< left: no time
+  std::int64_t calibrated_rows{0}, calls_left{0};  ///< calls_left: calls for which no time was left
   double drift{0};
 };
 
 struct MeasureOptions {
   double seconds{60};
   bool quick{false};
-  std::int64_t most_bytes{std::int64_t{256} << 20};  ///< of a case of the calibration
-  const io::Calibration* calibration{nullptr};  ///< null: half of the time goes into one of these kernels
+  std::int64_t most_bytes{std::int64_t{256} << 20};  ///< largest case of the calibration
+  const io::Calibration* calibration{nullptr};       ///< null: half of the time is spent on measuring one
   std::string calibration_file;
 };
 

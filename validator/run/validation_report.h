@@ -18,7 +18,7 @@ struct ValidatedRun {
   std::string input, model, allocator, eviction, format;  ///< of the scenario
   ReplayedLog replayed;
   MachineFacts machine;
-  std::string calibration;  ///< file; empty: made in this run
+  std::string calibration;  ///< name of the file; empty: it was measured in this run
   ChosenSteps chosen;
   MeasuredRun measured;
   std::vector<std::string> notes;
@@ -34,7 +34,7 @@ struct ValidatedRun {
 v1::Validation message_of(const ValidatedRun& run);
 
 std::string validation_text(const v1::Validation& message);
-/// `command`: what makes this page again.
+/// `command`: the command that makes this page again.
 std::string validation_html(const v1::Validation& message, const std::string& command);
 
 }  // namespace kvplan::validator

@@ -1,4 +1,4 @@
-// Return codes of the CUDA runtime as errors, and whether there is a device at all.
+// Converts return codes of the CUDA runtime to errors, and finds out whether there is a device at all.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,11 +11,11 @@ namespace kvplan::validator {
 
 inline Status checked(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return Done{};
-  (void)cudaGetLastError();  // not to be met again by the next call
+  (void)cudaGetLastError();  // clears the error, so that the next call does not return it
   return bad_input(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 
-/// Makes no context. The error says what the device was wanted for: "to replay on".
+/// Checks that there is a CUDA device, without making a context. The error states the purpose: "to replay on".
 inline Status expect_cuda_device(const char* purpose) {
   int driver = 0;
   int count = 0;
@@ -29,7 +29,7 @@ inline Status expect_cuda_device(const char* purpose) {
   return bad_input(std::string("no CUDA device ") + purpose + ": " + why);
 }
 
-/// "13.0" of 13000.
+/// Version 13000 as "13.0".
 inline std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }

@@ -16,7 +16,7 @@ cudaError_t launch_on_cuda(const AccumulateArguments& a, cudaStream_t stream);
 cudaError_t launch_on_cuda(const TopKArguments& a, cudaStream_t stream);
 cudaError_t launch_on_cuda(const QuantiseArguments& a, cudaStream_t stream);
 
-/// Machine::make_up.
+/// Implements Machine::make_up.
 cudaError_t make_up_on_cuda(void* to, const MadeUp& of, std::int64_t first, std::int64_t elements,
                             cudaStream_t stream);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDevice = 0;
 
-/// Bytes/s of data sheets; other devices: clock times width, of which data sheets say a little less.
+/// Bytes/s from data sheets. For other devices it is clock times bus width; data sheets state a little less than that.
 struct Peak {
   std::string_view name;
   double bandwidth;
@@ -45,8 +45,8 @@ Status enqueue(std::span<const Launch> launches, cudaStream_t stream) {
   return Done{};
 }
 
-/// A graph of all launches, replayed between two events. In front a kernel spins until all of it is enqueued, so that
-/// the host's time is not in it.
+/// A graph of all launches, replayed between two events. Before it, a kernel spins until the whole graph is enqueued,
+/// so that the time of the host is not measured.
 class CudaTimed final : public Timed {
  public:
   CudaTimed(cudaGraphExec_t graph, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end)
@@ -72,8 +72,8 @@ class CudaTimed final : public Timed {
   cudaEvent_t begin_, end_;
 };
 
-/// Between events in an idle stream, with the time that the host takes to enqueue where the device waits for it: what
-/// copies cost that no graph holds.
+/// Time between two events in an idle stream. It includes the host's time for enqueuing if the device waits for it:
+/// this is the cost of copies that are not in a graph.
 class EagerTimed final : public Timed {
  public:
   EagerTimed(std::span<const Launch> launches, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end)
@@ -171,7 +171,7 @@ class CudaMachine final : public Machine {
     cudaGraph_t graph = nullptr;
     KVPLAN_TRY_DO(checked(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture"));
     Status enqueued = enqueue(launches, stream_);
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);  // in any case
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);  // also after an error
     cudaGraphExec_t made = nullptr;
     cudaError_t instantiated = cudaSuccess;
     if (enqueued.ok() && ended == cudaSuccess) instantiated = cudaGraphInstantiate(&made, graph, 0);

@@ -39,7 +39,7 @@ class CudaProbe final : public ProbeDevice {
   CudaProbe(const CudaProbe&) = delete;
   CudaProbe& operator=(const CudaProbe&) = delete;
 
-  /// After an error some memory may be left; it is freed when the process ends.
+  /// After an error some memory may still be allocated; it is freed when the process ends.
   ~CudaProbe() override {
     for (const auto& [kernels, graph] : graphs_) (void)cudaGraphExecDestroy(graph);
     for (void* const memory : pooled_) (void)cudaFreeAsync(memory, stream_);
@@ -269,13 +269,13 @@ class CudaProbe final : public ProbeDevice {
     return Done{};
   }
 
-  /// Made once for each number of kernels.
+  /// The graph is made once for each number of kernels.
   Result<cudaGraphExec_t> graph_of(std::int64_t kernels) {
     if (const auto made = graphs_.find(kernels); made != graphs_.end()) return made->second;
     cudaGraph_t graph = nullptr;
     KVPLAN_TRY_DO(checked(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture"));
     Status launched = launch_nothings(kernels);
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);  // in any case
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);  // also after an error
     cudaGraphExec_t exec = nullptr;
     cudaError_t made = cudaSuccess;
     if (launched.ok() && ended == cudaSuccess) made = cudaGraphInstantiate(&exec, graph, 0);
@@ -302,7 +302,7 @@ class CudaProbe final : public ProbeDevice {
           "swap in a batch");
     });
   }
-#else  // 12.8 and 12.9 have it with other arguments
+#else  // CUDA 12.8 and 12.9 have the function with other arguments
   static constexpr bool kHasBatches = false;
   Result<double> batch_ns(const std::vector<void*>&, const std::vector<const void*>&, std::size_t) {
     return bad_input("CUDA: this toolkit has no cudaMemcpyBatchAsync, which CUDA 13 adds");

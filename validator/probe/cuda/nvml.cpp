@@ -21,7 +21,7 @@ struct Nvml::Functions {
   int (*device_by_bus_id)(const char* pci_bus_id, void** device);
   int (*memory_of)(void* device, Memory* memory);
   int (*driver_version)(char* version, unsigned length);
-  // These may be missing.
+  // These functions may be missing.
   int (*clock)(void* device, int type, unsigned* mhz);
   int (*temperature)(void* device, int sensor, unsigned* celsius);
   int (*power)(void* device, unsigned* milliwatts);
@@ -67,7 +67,7 @@ std::optional<std::int64_t> Nvml::free_bytes() const {
 }
 
 std::string Nvml::driver_version() const {
-  char version[96]{};  // NVML asks for 80
+  char version[96]{};  // NVML requires 80
   return functions_->driver_version(version, sizeof version - 1) == 0 ? version : "";
 }
 

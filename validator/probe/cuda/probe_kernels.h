@@ -8,10 +8,10 @@
 namespace kvplan::validator {
 
 cudaError_t launch_nothing(cudaStream_t stream);
-/// Runs some tens of microseconds: longer than it takes to enqueue the timed work behind it.
+/// Runs for some tens of microseconds: longer than it takes to enqueue the timed work behind it.
 cudaError_t launch_spin(cudaStream_t stream);
-/// Random numbers, not zeros, so that copies and reads cost what real data cost. REQUIRES: `bytes` is a multiple of
-/// 16.
+/// Fills memory with random numbers, not zeros, so that copies and reads cost as much as with real data. REQUIRES:
+/// `bytes` is a multiple of 16.
 cudaError_t launch_fill(void* to, std::size_t bytes, int sm_count, cudaStream_t stream);
 /// Reads everything in pieces of 16 bytes; `sink` has room for a number, which may or may not be written. REQUIRES:
 /// as above.

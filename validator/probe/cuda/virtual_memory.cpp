@@ -11,7 +11,7 @@
 
 namespace kvplan::validator {
 
-/// As they are since CUDA 10.2, but for the name of an error.
+/// The functions as they are since CUDA 10.2; only the name of an error has changed.
 struct VirtualMemory::Functions {
   PFN_cuGetErrorName_v6000 error_name{};
   PFN_cuMemGetAllocationGranularity_v10020 granularity{};

@@ -10,17 +10,17 @@
 
 namespace kvplan::validator {
 
-/// Of device 0. REQUIRES: its context is the thread's, whenever it is called.
+/// Functions for device 0. REQUIRES: the device's context belongs to the thread at every call.
 class VirtualMemory {
  public:
-  /// Errors: the driver has not all of the functions.
+  /// Errors: the driver lacks some of the functions.
   static Result<std::unique_ptr<VirtualMemory>> load();
   VirtualMemory(const VirtualMemory&) = delete;
   VirtualMemory& operator=(const VirtualMemory&) = delete;
   ~VirtualMemory();
 
   Result<Granularity> granularity();
-  /// ProbeDevice::map_once.
+  /// Implements ProbeDevice::map_once.
   Result<MapTimes> map_once(std::int64_t handles, std::int64_t handle_size);
 
  private:
