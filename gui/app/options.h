@@ -17,13 +17,13 @@ enum class Task : std::uint8_t { kWindow, kScreenshot, kHelp, kVersion };
 struct Options {
   Task task{Task::kWindow};
   std::vector<std::string> files;
-  std::string view;     ///< id of the view of a screenshot
-  std::string picture;  ///< where a screenshot goes
+  std::string view;     ///< id of the view that a screenshot shows
+  std::string picture;  ///< file of the screenshot
   std::optional<Theme> theme;
   std::optional<Language> language;
 };
 
-/// `arguments` without the program's name. Errors: one line, naming what exists.
+/// `arguments` without the program's name. Errors: one line, with the names that exist.
 Result<Options> parse_options(std::span<const char* const> arguments);
 
 /// Text of --help.

@@ -12,9 +12,9 @@ class AnswerBar final : public QLabel {
  public:
   explicit AnswerBar(QWidget* parent = nullptr);
   void show_sentences(const std::vector<QString>& sentences);
-  /// The sentences without marks.
+  /// The sentences without markup.
   [[nodiscard]] QString plain() const { return plain_; }
-  /// The definition behind a word; empty if there is none.
+  /// The definition of a word; empty if there is none.
   [[nodiscard]] static QString definition(const QString& word);
 
  protected:

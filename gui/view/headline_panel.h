@@ -1,4 +1,4 @@
-// Names and values of a run in a grid: its numbers, what fits, what it costs. Greyed while newer values are computed.
+// A grid of names and values of a run: its numbers, what fits, what it costs. Greyed while newer values are computed.
 #pragma once
 
 #include <QWidget>
@@ -21,7 +21,7 @@ class HeadlinePanel final : public QWidget {
   };
   explicit HeadlinePanel(Shape shape, QWidget* parent = nullptr);
   void show_rows(const std::vector<HeadlineRow>& rows);
-  /// Name, tab, value; one line per number.
+  /// The rows as text: name, tab, value; one line for each number.
   [[nodiscard]] QString text() const;
 
  private:

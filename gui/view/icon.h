@@ -1,11 +1,11 @@
-// The picture by which desktops know the window (gui/desktop/kvplan-gui.svg), which is part of the program.
+// The icon by which desktops show the window (gui/desktop/kvplan-gui.svg). It is compiled into the program.
 #pragma once
 
 #include <QIcon>
 
 namespace kvplan::gui {
 
-/// In the sizes that title bars, task bars and lists ask for.
+/// The icon in the sizes that title bars, task bars and lists use.
 QIcon program_icon();
 
 }  // namespace kvplan::gui

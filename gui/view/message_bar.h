@@ -1,4 +1,4 @@
-// One message above the picture: what went wrong, or what was noticed. Never in the way of a click elsewhere.
+// One message above the picture: an error, or a remark. It never blocks a click on other widgets.
 #pragma once
 
 #include <QFrame>

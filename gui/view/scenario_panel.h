@@ -1,8 +1,8 @@
-// The scenario as a form, made from runs::scenario_fields() and the catalogues of components: a component or parameter
-// gets its row by being in its catalogue.
+// The scenario as a form, made from runs::scenario_fields() and the catalogues of components. A component or parameter
+// in its catalogue gets a row in the form.
 //
 // A row has the name, an editor, the unit, and an arrow to reset a given value to the default. An invalid entry keeps
-// its text and gets a sign at its row.
+// its text, and its row shows an error sign.
 #pragma once
 
 #include <QAction>
@@ -31,7 +31,7 @@ class ScenarioPanel final : public QWidget {
 
   /// Shows the document's scenario; rows of components are created again when another component is chosen.
   void refresh();
-  /// Puts a sign at the row that the error names, if any.
+  /// Puts an error sign at the row that the error names, if any.
   void show_error(const Error& error);
   void clear_error();
   /// Shows every setting; otherwise those that matter most, those that were given, and those that the search finds.

@@ -12,7 +12,7 @@ class QLabel;
 
 namespace kvplan::gui {
 
-/// Height of a row of sliders, and of the numbers beside them.
+/// Height of a row of sliders, and of the numbers next to it.
 int row_height(const QWidget& panel);
 
 /// A slider with a mark at the last value that can be had, and a pattern behind it.
@@ -60,7 +60,7 @@ class SliderPanel final : public QWidget {
     QLabel* value{nullptr};
     SliderModel model;
     int merge{0};
-    bool given_up{false};  ///< the mouse still holds the handle, but moves nothing
+    bool given_up{false};  ///< the mouse still holds the handle, but moving it has no effect
   };
   void begin_movement(Row& row);
   bool give_up(Row& row, const QEvent& event);

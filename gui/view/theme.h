@@ -8,7 +8,7 @@ namespace kvplan::gui {
 
 enum class Theme : std::uint8_t { kSystem, kLight, kDark };
 
-/// "system", "light", "dark".
+/// The theme's name in settings: "system", "light", "dark".
 QString theme_name(Theme theme);
 std::optional<Theme> theme_by_name(const QString& name);
 

@@ -1,5 +1,5 @@
-// The look of ledger states: as on the pages that kvplan writes (simulator/report/palette.h), except that `free` is
-// not drawn. States that are held without holding tokens also have a hatch, so that colour is never the only
+// The look of ledger states: the same as on the pages that kvplan writes (simulator/report/palette.h), except that
+// `free` is not drawn. States that are held without holding tokens also have a hatch, so that colour is never the only
 // difference. The order of a stack is the same too.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What fits and what it costs, in the words of the window: the tables "What fits" and "Cost" of `kvplan run`.
+// What fits and what it costs, as rows of the window: the tables "What fits" and "Cost" of `kvplan run`.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace kvplan::gui {
 /// starting; with prices also devices and cost.
 std::vector<HeadlineRow> fit_rows(const runs::RunSummary& result);
 
-/// If nothing ran: why the engine does not start. REQUIRES: there are obstacles.
+/// The rows if nothing ran: why the engine does not start. REQUIRES: there are obstacles.
 std::vector<HeadlineRow> fit_rows(const std::vector<model::Obstacle>& obstacles);
 
 }  // namespace kvplan::gui

@@ -1,4 +1,4 @@
-// The few numbers beside the picture, as `kvplan run --json` has them.
+// The few numbers next to the picture; `kvplan run --json` has the same values.
 #pragma once
 
 #include <QString>

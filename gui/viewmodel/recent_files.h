@@ -8,9 +8,9 @@ namespace kvplan::gui {
 
 inline constexpr qsizetype kMostRecentFiles = 10;
 
-/// Absolute paths. Read again each time, since another window may have changed them.
+/// Absolute paths. The list is read again at each call, since another window may have changed it.
 QStringList recent_files();
-/// Puts a file first; a relative path is one of the working directory.
+/// Puts a file first; a relative path is relative to the working directory.
 void add_recent_file(const QString& path);
 void remove_recent_file(const QString& path);
 void clear_recent_files();

@@ -24,7 +24,7 @@ class SelectionModel final : public QObject {
   void set_block(std::optional<std::int64_t> block);
 
  Q_SIGNALS:
-  /// Something differs from `before`.
+  /// Emitted when the selection differs from `before`.
   void changed(const kvplan::runs::Selection& before);
 
  private:

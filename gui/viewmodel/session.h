@@ -13,13 +13,13 @@
 
 namespace kvplan::gui {
 
-/// The view of a result. Times are ticks since the first arrival; a file has whole nanoseconds.
+/// How a result is viewed. Times are ticks since the first arrival; a file has whole nanoseconds.
 struct SessionView {
   std::optional<TimeRange> range;  ///< none: everything
   std::optional<std::int64_t> cursor;
   std::optional<TimeRange> marked;
   bool table{false};
-  std::string view{};                     ///< id of the view that is shown; empty: the timeline
+  std::string view{};                     ///< id of the current view; empty: the timeline
   std::optional<std::int64_t> request{};  ///< position in the trace
   std::optional<std::int64_t> block{};
   std::vector<std::vector<runs::Setting>> kept{};  ///< scenarios beside the edited one, to compare

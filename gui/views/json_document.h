@@ -1,4 +1,4 @@
-// JSON files that commands write and views show.
+// JSON files that commands write and that views show.
 #pragma once
 
 #include <QJsonObject>
@@ -12,7 +12,7 @@
 
 namespace kvplan::gui {
 
-/// The object of a file; nothing if the file is not one JSON object, or larger than 64 MiB. `head`: its first bytes.
+/// The JSON object in a file; nothing if the file is not one object, or is larger than 64 MiB. `head`: its first bytes.
 std::optional<QJsonObject> read_json_object(std::string_view head, const std::string& path);
 
 /// A number, text or truth value as a cell; lists are joined with commas.

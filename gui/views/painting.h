@@ -1,4 +1,4 @@
-// What painters of views share: axes, legends, and tables drawn as pictures.
+// Code that the painters of views share: axes, legends, and tables drawn as pictures.
 #pragma once
 
 #include <QColor>
@@ -16,7 +16,7 @@ namespace kvplan::gui {
 inline constexpr int kGap = 8;
 inline constexpr int kTick = 4;  ///< length of the marks on axes
 
-/// Text that recedes: between foreground and background.
+/// A colour for unimportant text: between foreground and background.
 QColor faint(const QPalette& palette);
 
 /// Colours that people with any kind of colour vision tell apart (Okabe and Ito), for up to six series; never the only
@@ -25,14 +25,14 @@ QColor series_colour(std::size_t series, const QPalette& palette);
 
 /// Marks with texts below `plot`; values from `low` at its left to `high` at its right. REQUIRES: low < high.
 void paint_axis_below(QPainter& painter, const QRect& plot, const AxisMarks& marks, double low, double high);
-/// The same at its left, from its bottom upwards.
+/// The same at the left of `plot`, from its bottom upwards.
 void paint_axis_left(QPainter& painter, const QRect& plot, const AxisMarks& marks, double low, double high);
 
-/// Rows of a table from `first` on, as many as fit, with a line of titles.
+/// Draws a line of titles, and the rows of a table from `first` on, as many as fit.
 void paint_table(QPainter& painter, const QRect& area, const QAbstractItemModel& model, int first,
                  const QPalette& palette);
 
-/// The line around a widget with the focus.
+/// Draws the line around a widget that has the focus.
 void paint_focus(QPainter& painter, const QWidget& widget);
 
 }  // namespace kvplan::gui

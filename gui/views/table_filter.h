@@ -1,4 +1,4 @@
-// Which rows of a table are shown: conditions on columns, as a person types them, and an order by any column.
+// Which rows of a table are shown: conditions on columns, as the user types them, and an order by any column.
 //
 // A filter is conditions separated by spaces, all of which must hold: NAME>NUMBER, NAME<=NUMBER, NAME=TEXT, ... or a
 // word that some text of the row contains. NAME is a column's name in files or its beginning.
@@ -20,7 +20,7 @@ struct FilterTerm {
   double number{0};
 };
 
-/// Errors: no such column, a number expected.
+/// Errors: an unknown column; text where a number is expected.
 Result<std::vector<FilterTerm>> parse_filter(const QString& text, const std::vector<TableColumn>& columns);
 bool accepts(const std::vector<FilterTerm>& terms, const TableContent& content, int row);
 
@@ -30,7 +30,7 @@ class FilteredTable final : public QSortFilterProxyModel {
  public:
   explicit FilteredTable(TableModel& source, QObject* parent = nullptr);
   void set_terms(std::vector<FilterTerm> terms);
-  /// A further condition, by row of the source; empty: none.
+  /// Sets a further condition, by row of the source; empty: none.
   void set_condition(std::function<bool(int row)> condition);
 
  protected:

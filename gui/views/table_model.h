@@ -1,4 +1,4 @@
-// A table that a view shows, or that stands in for its picture: values with units, made as they are asked for. The same
+// A table that a view shows, or that replaces its picture: values with units, computed when they are needed. The same
 // model is shown, sorted, read by screen readers and written as CSV.
 #pragma once
 
@@ -31,7 +31,7 @@ class TableModel final : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  /// Values without words: for sorting, and as text for files.
+  /// Values without text formatting: for sorting, and as text for files.
   enum Role : int { kValueRole = Qt::UserRole, kPlainRole };
 
   using QAbstractTableModel::QAbstractTableModel;
@@ -50,7 +50,7 @@ class TableModel final : public QAbstractTableModel {
 
 /// A value as the screen shows it.
 QString shown_text(const TableValue& value, CellKind kind);
-/// A value as files have it: all digits, no unit, no separators.
+/// A value in the form for files: all digits, no unit, no separators.
 QString plain_text(const TableValue& value);
 /// The table with a header line of TableColumn::name; rows in the model's order.
 QString csv_of(const QAbstractItemModel& model, QChar separator = QLatin1Char(','));

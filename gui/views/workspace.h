@@ -1,5 +1,5 @@
-// What the views of one window share: the scenario that is edited and those kept beside it, the selection, documents,
-// and work that views want done beside the window's thread. Views ask for changes by the signals.
+// The data that the views of one window share: the edited scenario and those kept for comparison, the selection,
+// documents, and work that runs outside the window's thread. Views request changes by signals.
 #pragma once
 
 #include <QObject>
@@ -33,24 +33,24 @@ class Workspace final : public QObject {
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
   [[nodiscard]] const Slot& edited() const { return slots_.front(); }
   void set_edited(Slot slot);
-  /// True: the picture of the edited scenario is older than the scenario.
+  /// True: the picture of the edited scenario is older than the scenario itself.
   void set_stale(bool stale);
   [[nodiscard]] bool stale() const { return stale_; }
-  /// Keeps a scenario beside the edited one. False: there is no room, or it has no result.
+  /// Keeps a scenario for comparison with the edited one. False: there is no room, or it has no result.
   bool keep(Slot slot);
   [[nodiscard]] bool has_room() const { return slots_.size() < runs::kMostSlots; }
   void drop_kept(std::size_t slot);
   void drop_all_kept();
 
-  /// Takes the place of the last document of the same view.
+  /// Replaces the last document of the same view.
   void set_document(const DocumentPtr& document);
   /// The document of a view; null if none is open.
   [[nodiscard]] DocumentPtr document(const std::string& view) const;
 
-  /// The inspection of a result. Null: it is being computed, and `inspected` follows; or it failed.
+  /// The inspection of a result. Null: it is being computed, and the signal `inspected` follows; or it failed.
   InspectionPtr inspection(const ResultPtr& result);
-  /// Work beside the window, one piece at a time, in order. `done` is called on the window's thread, unless `context`
-  /// is gone by then. `wanted` (may be empty) is asked before the work begins; if it says no, nothing is called.
+  /// Runs work on another thread, one piece at a time, in order. `done` is called on the window's thread, unless
+  /// `context` is gone by then. `wanted` (may be empty) is called first; if it returns false, nothing else is called.
   template <class Value>
   void compute(QObject* context, std::function<Value(core::RunControl&, runs::Inputs&)> work,
                std::function<void(Value)> done, std::function<bool()> wanted = {});
@@ -58,15 +58,15 @@ class Workspace final : public QObject {
   [[nodiscard]] bool idle() const { return !running_ && waiting_.empty(); }
 
  Q_SIGNALS:
-  /// A slot, its result, or whether it is stale.
+  /// A slot has changed, or its result, or whether it is stale.
   void slots_changed();
   void documents_changed();
   void inspected();
   /// All work is done.
   void became_idle();
-  /// A view cannot show what it was asked for.
+  /// A view cannot show what was requested.
   void problem(const QString& text);
-  /// Wishes of views: show another view; edit this scenario.
+  /// Requests of views: show another view; edit this scenario.
   void view_asked(const QString& view);
   void scenario_asked(const std::vector<kvplan::runs::Setting>& settings);
 
@@ -85,7 +85,7 @@ class Workspace final : public QObject {
   std::map<std::string, DocumentPtr> documents_;
   struct Inspected {
     ResultPtr result;
-    InspectionPtr inspection;  // null: it is computed, or failed
+    InspectionPtr inspection;  // null: it is being computed, or it failed
   };
   std::vector<Inspected> inspections_;
   std::vector<Waiting> waiting_;

@@ -1,4 +1,4 @@
-// What a view reads from a file of its own, beside traces, scenarios and reports: a sweep, a plan, a validation, a
+// The content of a file that a view reads, other than traces, scenarios and reports: a sweep, a plan, a validation, a
 // recording.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Document {
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 
-/// Reads the file if some view can show it; nothing if none can. `head`: its first bytes.
+/// Reads the file if a view can show it; returns nothing if none can. `head`: the file's first bytes.
 using DocumentReader =
     std::function<std::optional<Result<DocumentPtr>>(std::string_view head, const std::string& path)>;
 

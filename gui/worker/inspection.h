@@ -1,5 +1,5 @@
-// A run with everything that views show of single requests: records, held memory, and the scheduler's decisions.
-// Computed once per result, when a view needs it; sliders do not pay for it.
+// A run with everything that views show about single requests: records, held memory, and the scheduler's decisions. It
+// is computed once per result, when a view needs it, so that sliders stay fast.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct LifePart {
     kPrefill,    ///< a piece of its prompt is computed
     kDecode,     ///< it runs: one token a step
     kPreempted,  ///< it has lost its memory and waits
-    kRecompute,  ///< a piece of what a preemption lost is computed again
+    kRecompute,  ///< a piece of the tokens that a preemption lost is computed again
   };
   Kind kind{Kind::kQueue};
   std::int64_t begin{0}, end{0};  ///< ticks
@@ -37,7 +37,7 @@ struct LifePart {
 /// The life of a request from its arrival to its end, without gaps; empty if it never arrived.
 std::vector<LifePart> life_of(const Inspection& inspection, std::size_t request);
 
-/// One preemption and what it cost.
+/// One preemption and its cost.
 struct Preemption {
   std::int64_t time{0};     ///< ticks
   std::int64_t request{0};  ///< position in the trace

@@ -45,8 +45,8 @@ struct Opened {
   std::vector<OpenedScenario> others;  ///< scenarios before the last one, in their order
   std::vector<DocumentPtr> documents;
   std::shared_ptr<const LoadedReport> report;  ///< null otherwise
-  std::string scenario_file;                   ///< file of the settings; empty if none
-  std::string trace_file;                      ///< trace file opened by itself; empty if none
+  std::string scenario_file;                   ///< the file with the settings; empty if none
+  std::string trace_file;                      ///< a trace file that was opened alone; empty if none
   std::optional<SessionView> view;             ///< of a session
 };
 

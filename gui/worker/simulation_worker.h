@@ -59,9 +59,9 @@ class SimulationWorker final : public QObject {
 
   /// Requests a run. `bins`: bins of its timeline.
   Generation run(const runs::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
-  /// How documents are read, from now on; before the first `open`.
+  /// Sets how documents are read from now on; called before the first `open`.
   void read_documents_with(DocumentReader reader) { documents_ = std::move(reader); }
-  /// Work of any other kind: called on the worker's thread, it returns what is then called on the window's thread.
+  /// Work of any other kind: it runs on the worker's thread, and returns a function that runs on the window's thread.
   using Answer = std::function<void()>;
   using Task = std::function<Answer(core::RunControl& control, runs::Inputs& inputs)>;
   Generation perform_task(Task task);
@@ -100,7 +100,7 @@ class SimulationWorker final : public QObject {
   void work();
   void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
   void simulate(Generation generation, const Simulate& job, core::RunControl& control);
-  /// The same; if there is not enough memory, only this job fails.
+  /// The same as `perform`; if there is not enough memory, only this job fails.
   void perform_guarded(const Job& job, core::RunControl& control, ReadProgress& reading);
   /// Called by any thread: `call` will be made on the window's thread, and ends a job.
   void answer(std::function<void()> call);

@@ -22,7 +22,7 @@ class AttentionChart final : public QWidget {
   [[nodiscard]] QRect map_rect(const QSize& size) const;
   [[nodiscard]] QRect strip_rect(std::size_t track, const QSize& size) const;
   [[nodiscard]] QRect mass_rect(const QSize& size) const;
-  /// The colour of a kept token by its weight.
+  /// The colour of a kept token with this weight.
   [[nodiscard]] QColor weight_colour(float weight) const;
   [[nodiscard]] QColor evicted_colour() const;
   [[nodiscard]] QSize minimumSizeHint() const override { return {400, 300}; }

@@ -1,5 +1,5 @@
-// One head of a recording with what up to four token policies keep of it, step by step. The numbers are those of
-// `kvplan evict`.
+// One head of a recording, and the tokens that up to four token policies keep of it, step by step. The numbers are
+// those of `kvplan evict`.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ std::optional<Result<DocumentPtr>> read_recording(std::string_view head, const s
 
 inline constexpr std::size_t kMostPolicies = 4;
 
-/// What is shown.
+/// The choices of the view.
 struct AttentionChoice {
   std::int32_t sequence{0}, layer{0};
   std::int32_t head{0};    ///< query head, among the recorded ones
@@ -30,25 +30,25 @@ struct AttentionChoice {
   friend bool operator==(const AttentionChoice&, const AttentionChoice&) = default;
 };
 
-/// What a policy keeps for the head.
+/// The tokens that a policy keeps for the head.
 struct PolicyTrack {
   std::string name;
   attention::EvaluationSummary summary;
-  /// By step, the first one the end of the prompt: the kept positions, ascending.
+  /// The kept positions, ascending, by step; the first step is the end of the prompt.
   std::vector<std::vector<std::int32_t>> kept;
-  std::vector<double> mass;   ///< by decode step, of the head; the step after the prompt's end is the first
-  std::vector<double> error;  ///< likewise; empty without values
+  std::vector<double> mass;   ///< of the head, by decode step; the first is the step after the prompt's end
+  std::vector<double> error;  ///< likewise; empty if the recording has no values
 };
 
 struct AttentionRun {
   AttentionChoice choice;
   std::int64_t tokens{0};
-  /// Weights of the head, row by row (queries), reduced to at most kMostCells cells by their maxima.
+  /// Weights of the head, row by row (queries): their maxima in at most kMostCells x kMostCells cells.
   std::vector<float> cells;
   int side{0};  ///< cells in a row
   int tokens_in_cell{1};
   std::vector<PolicyTrack> tracks;
-  /// The weights of the row of each decode step and of the prompt's last token, for the strips.
+  /// For the strips: the row of weights of the prompt's last token and of each later token.
   std::vector<std::vector<float>> rows;
 
   /// Number of steps: one for the end of the prompt, one for each token after it.
@@ -63,7 +63,7 @@ Result<AttentionRunPtr> run_attention(const attention::Recording& recording, con
 
 /// Splits "a:x=1; b" at semicolons.
 std::vector<std::string> split_policies(std::string_view text);
-/// Four policies at a quarter of the tokens.
+/// Four policies that keep a quarter of the tokens.
 std::string usual_policies(std::int64_t tokens);
 
 /// A row for each policy at a step.

@@ -1,6 +1,6 @@
 // The blocks of a pool as a map: one square for each, in the order of their ids, in rows of a fixed length.
 //
-// A click chooses a block; the arrow keys go to its neighbours.
+// A click selects a block; the arrow keys select its neighbours.
 #pragma once
 
 #include <QImage>
@@ -16,7 +16,7 @@ class BlockMap final : public QWidget {
  public:
   explicit BlockMap(QWidget* parent = nullptr);
 
-  /// `tick`: the moment, for ages; `request`: the blocks of others recede; may be -1.
+  /// `tick`: the moment, for ages. `request`: blocks of other requests are drawn paler; may be -1.
   void show_blocks(const std::vector<observe::BlockState>& blocks, std::int64_t first_block,
                    std::int64_t tick, BlockColours colours, std::int64_t request);
   void choose(std::optional<std::int64_t> block);

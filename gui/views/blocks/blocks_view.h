@@ -1,5 +1,5 @@
-// Every block of the pool at the cursor, and the history of one of them. The time moves by slider, step by step in both
-// directions, and plays.
+// Every block of the pool at the cursor's time, and the history of one block. A slider and steps in both directions
+// change the time, and it can play.
 #pragma once
 
 #include <QTimer>
@@ -48,7 +48,7 @@ class BlocksView final : public View {
   void play(bool on);
   [[nodiscard]] const observe::BlockHistory* history() const;
 
-  ResultPtr result_;  // of which the inspection is, or will be
+  ResultPtr result_;  // the result that is or will be inspected
   bool asked_{false};
   BlockInspectionPtr inspection_;
   std::unique_ptr<observe::BlockMoment> moment_;

@@ -17,7 +17,7 @@ class CompareChart final : public QWidget {
 
   void show_slots(Workspace& workspace);
   [[nodiscard]] QRect plot_rect(std::size_t slot, const QSize& size) const;
-  /// The time that is shown, in ticks.
+  /// The visible range of time, in ticks.
   [[nodiscard]] TimeRange range() const;
   void draw(QPainter& painter, const QSize& size) const;
   [[nodiscard]] QSize minimumSizeHint() const override { return {400, 200}; }
@@ -31,7 +31,7 @@ class CompareChart final : public QWidget {
 
  private:
   [[nodiscard]] std::int64_t tick_at(double x) const;
-  /// The end of the edited run, within which the selection stays.
+  /// The end of the edited run; the selection stays before it.
   [[nodiscard]] std::int64_t end() const;
   void zoom(double factor, std::int64_t around);
   void pan(double parts);

@@ -1,5 +1,5 @@
-// Two to four scenarios side by side: the edited one, A, and those kept with "Keep Scenario". Charts under one
-// cursor, a table of what differs, and the first moment where each one parts from A.
+// Two to four scenarios side by side: the edited one, A, and those kept with "Keep Scenario". It has charts with one
+// cursor, a table of the differences, and the first moment at which each scenario's decisions differ from those of A.
 #pragma once
 
 #include "gui/views/compare/compare_data.h"
@@ -28,7 +28,7 @@ class CompareView final : public View {
   [[nodiscard]] bool settled() const override;
   [[nodiscard]] bool empty() const override;
 
-  /// Where each kept scenario parts from A, in words; empty while it is not known.
+  /// In words, where the decisions of each kept scenario first differ from A's; empty while that is not known.
   [[nodiscard]] QString parting_text() const;
 
  protected:
@@ -41,13 +41,13 @@ class CompareView final : public View {
   void go_to_parting();
   void make_slot_buttons();
 
-  /// Partings from A by kept slot, as far as both are inspected.
+  /// First differences from A by kept slot, for slots that have been inspected together with A.
   struct Found {
     ResultPtr a, b;
     std::optional<runs::Parting> parting;
   };
   std::vector<Found> partings_;
-  std::vector<ResultPtr> shown_;  // for which there are buttons
+  std::vector<ResultPtr> shown_;  // results for which there are buttons
   TableModel* model_;
   QPushButton* keep_;
   QHBoxLayout* bar_;

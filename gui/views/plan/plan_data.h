@@ -1,4 +1,4 @@
-// A plan as `kvplan plan --json` writes it: the deployments that it names, and what its search tried and why.
+// A plan as written by `kvplan plan --json`: the deployments that it names, and the cases that its search tried.
 #pragma once
 
 #include <QJsonObject>
@@ -33,7 +33,7 @@ struct PlanDocument final : Document {
   QString headroom;
 };
 
-/// A DocumentReader.
+/// A DocumentReader for plans.
 std::optional<Result<DocumentPtr>> read_plan(std::string_view head, const std::string& path);
 
 TableContent plan_options_table(const std::shared_ptr<const PlanDocument>& document);

@@ -22,7 +22,7 @@ class Lane final : public QWidget {
   void show_life(const QString& title, std::vector<LifePart> life);
   void show_cursor(std::optional<std::int64_t> tick);
   [[nodiscard]] const std::vector<LifePart>& life() const { return life_; }
-  /// What it shows, in words.
+  /// The lane's content in words.
   [[nodiscard]] QString text() const;
   /// Where the parts are drawn, in a widget of this size.
   [[nodiscard]] QRect bar(const QSize& size) const;

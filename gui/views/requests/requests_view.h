@@ -1,7 +1,7 @@
 // The requests of the run as a table that sorts and filters, and the life of the selected one as a lane.
 //
-// A row that is chosen becomes the selection's request. Enter or a double click shows its life on the timeline; from
-// the timeline, "At the cursor" keeps the requests of that moment, or of the marked range.
+// Choosing a row selects its request. Enter or a double click shows the request's life on the timeline. The filter "At
+// the cursor" keeps the requests of that moment, or of the marked range.
 #pragma once
 
 #include "gui/views/requests/requests_data.h"
@@ -51,7 +51,7 @@ class RequestsView final : public View {
   [[nodiscard]] std::optional<int> chosen() const;
 
   InspectionPtr inspection_;
-  ResultPtr result_;  // of which it is
+  ResultPtr result_;  // the result that the table shows
   TableModel* model_;
   FilteredTable* rows_;
   QLineEdit* filter_;
@@ -63,7 +63,7 @@ class RequestsView final : public View {
   QLabel* count_;
   QTableView* table_;
   Lane* lane_;
-  bool following_{false};  // it selects a row because the selection says so
+  bool following_{false};  // true: it selects a row to follow the selection
 };
 
 }  // namespace kvplan::gui

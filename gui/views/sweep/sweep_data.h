@@ -19,7 +19,7 @@ struct SweepDocument final : Document {
   std::vector<sweep::NumberColumn> numbers;
   std::int64_t saturated_column{-1};
 
-  /// A number of a case; absent without a value, of failed cases, and for latencies of saturated ones (as in reports).
+  /// A number of a case; absent if it has none, if the case failed, and for latencies of saturated cases.
   [[nodiscard]] std::optional<double> number(std::size_t row, const std::string& column) const;
   [[nodiscard]] std::ptrdiff_t place_of(const std::string& column) const;
   /// A scenario that runs the case.
@@ -29,18 +29,18 @@ struct SweepDocument final : Document {
 };
 using SweepPtr = std::shared_ptr<const SweepDocument>;
 
-/// A DocumentReader: databases of SQLite.
+/// A DocumentReader for SQLite databases.
 std::optional<Result<DocumentPtr>> read_sweep(std::string_view head, const std::string& path);
 
 TableContent sweep_table(const SweepPtr& document);
 
-/// The rows among `rows` that no other one dominates, in the order of sweep::undominated. A column that does not say
-/// which values are better counts as better the lower it is.
+/// The rows among `rows` that no other row dominates, in the order of sweep::undominated. For a column without a
+/// preferred direction, lower values count as better.
 std::vector<std::size_t> front_of(const SweepDocument& document, const std::vector<std::size_t>& rows,
                                   const sweep::NumberColumn& x, const sweep::NumberColumn& y);
 runs::Better better_of(const sweep::NumberColumn& column);
 
-/// The columns to begin with: throughput or a varied path, against a latency.
+/// The initial columns of the axes: throughput or a varied path, and a latency.
 std::pair<std::size_t, std::size_t> first_axes(const SweepDocument& document);
 
 }  // namespace kvplan::gui

@@ -1,5 +1,5 @@
-// The cases of a sweep: two figures against each other with the Pareto front, a filter by targets, and the table of all
-// cases. Any case opens as a scenario.
+// The cases of a sweep: two figures as axes of a chart with the Pareto front, a filter by targets, and the table of all
+// cases. Any case can be opened as a scenario.
 #pragma once
 
 #include "gui/views/sweep/sweep_data.h"
@@ -29,7 +29,7 @@ class SweepView final : public View {
   [[nodiscard]] QString value_text() const override;
   [[nodiscard]] bool empty() const override { return document_ == nullptr; }
 
-  /// Figures or varied paths of the axes; false: there is no such column.
+  /// Sets the figures or varied paths of the axes; false: there is no such column.
   bool set_axes(const QString& x, const QString& y);
   void set_filter(const QString& text);
   [[nodiscard]] Scatter& scatter() const { return *scatter_; }

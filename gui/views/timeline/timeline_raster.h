@@ -21,12 +21,12 @@ std::array<int, observe::kStates> layer_edges(const TimelineColumn& column, int 
 QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
                     const QPalette& palette);
 
-/// The same as shapes, for files of shapes: the columns are spread over `plot`; its height is the capacity.
+/// The same as vector shapes, for vector files: the columns are spread over `plot`; its height is the capacity.
 void draw_layers(QPainter& painter, const QRectF& plot, const std::vector<TimelineColumn>& columns,
                  std::int64_t capacity_bytes, const QPalette& palette);
 
-/// A row of requests: a band from least to greatest and a line at the mean of each column. `most`: the value
-/// at the upper edge, >= 1.
+/// The picture of a row of requests: a band from the least to the greatest value, and a line at the mean, of each
+/// column. `most`: the value at the upper edge, >= 1.
 QImage paint_requests(const std::vector<TimelineColumn>& columns, std::size_t row, int height, qreal scale,
                       std::int64_t most, const QColor& colour, const QPalette& palette);
 

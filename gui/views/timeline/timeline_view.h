@@ -1,4 +1,4 @@
-// The ledger over time: ten states stacked to the capacity, and beneath it requests running and waiting.
+// The ledger over time: ten states stacked up to the capacity, and below them the running and waiting requests.
 //
 // Cursor, marked range and visible range are the window's selection.
 // Mouse: the wheel zooms around the pointer, Shift+wheel and dragging pan, Shift+dragging marks a range, a
@@ -35,9 +35,9 @@ class TimelineView final : public View {
   /// Shows other data. The visible part of the time keeps its share when the run's length changes.
   void set_data(std::shared_ptr<const TimelineData> data);
   [[nodiscard]] const std::shared_ptr<const TimelineData>& data() const { return data_; }
-  /// The text shown without data; by default how to open some.
+  /// Sets the text that is shown without data; by default it says how to open data.
   void set_empty_text(const QString& text);
-  /// Greys the picture: newer data are being computed.
+  /// Greys the picture while newer data are being computed.
   void set_stale(bool stale);
   [[nodiscard]] bool stale() const { return stale_; }
 
@@ -110,18 +110,18 @@ class TimelineView final : public View {
   [[nodiscard]] QString tool_tip_at(const QPoint& at) const;
 
   std::shared_ptr<const TimelineData> data_;
-  SelectionModel* selection_;  // its own, until it is attached to a workspace
+  SelectionModel* selection_;  // its own selection, until it is attached to a workspace
   TimelineTable* table_;
   bool stale_{false};
   int legend_width_{0};  // for this font and language
-  QString empty_text_;   // empty: the usual one
+  QString empty_text_;   // empty: the default text
 
-  QImage layers_, running_, waiting_;  // empty: will be made at the next painting
+  QImage layers_, running_, waiting_;  // empty: made at the next painting
 
   Drag drag_{Drag::kNone};
   QPointF drag_from_;
   TimeRange drag_range_;
-  std::optional<TimeRange> drag_marked_;  // what was marked before
+  std::optional<TimeRange> drag_marked_;  // the marked range before the drag
 };
 
 }  // namespace kvplan::gui

@@ -18,11 +18,11 @@ struct ValidatedQuantity {
 
 struct ValidationDocument final : Document {
   std::vector<ValidatedQuantity> quantities;
-  QString verdict;  ///< or the cause that `check` names
+  QString verdict;  ///< or the cause that `check` reports
   QString device;
 };
 
-/// A DocumentReader.
+/// A DocumentReader for such files.
 std::optional<Result<DocumentPtr>> read_validation(std::string_view head, const std::string& path);
 
 TableContent validation_table(const std::shared_ptr<const ValidationDocument>& document);

@@ -1,4 +1,4 @@
-// Predicted against measured: each quantity of a validation file as a point on a scale of ratios, and as a table.
+// Predicted and measured values: each quantity of a validation file as a point on a scale of ratios, and as a table.
 #pragma once
 
 #include "gui/views/validation/validation_data.h"
